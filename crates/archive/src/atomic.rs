@@ -1,21 +1,21 @@
-//! Files that appear whole or not at all.
+//! Atomic file writes: a file appears complete or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Writes a file under a temporary name beside its place, flushes it, and renames it. An earlier
-/// file of that name stays as it is until then. A pipe or terminal is written to directly.
+/// Writes a temporary file in the same folder, flushes it, and renames it. An existing file stays
+/// unchanged until then. A pipe or terminal is written to directly.
 ///
 /// # Errors
-/// Whatever the system says; and an error of kind `InvalidInput` where the path is a block device
-/// or a directory, which are never meant.
+/// I/O errors, and `InvalidInput` if the path is a block device or a directory, which must be a
+/// mistake.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     write_whole_with(path, |file| file.write_all(content))
 }
 
-/// As [`write_whole`], for what is not at hand all at once.
+/// As [`write_whole`], for content that is written in pieces.
 ///
 /// # Errors
 /// As [`write_whole`], and those of `write`.
@@ -36,45 +36,45 @@ pub fn write_whole_with<E: From<io::Error>>(
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")).into());
         }
     }
-    let mut part = Part::beside(path)?;
+    let mut part = TempFile::create_for(path)?;
     write(part.file())?;
-    Ok(part.finish()?.into_place()?)
+    Ok(part.finish()?.rename_into_place()?)
 }
 
-/// Names of parts: this, the process, something random, and the end.
+/// Names of temporary files: prefix, process ID, random text, suffix.
 const PREFIX: &str = ".fathom-";
 const SUFFIX: &str = ".part";
-/// Younger ones may not have their lock yet.
-const SETTLED: Duration = Duration::from_secs(1);
-/// Where it is unknown whether its process is alive, a part that is not locked is older than this
-/// before it counts as left.
-const LEFT: Duration = Duration::from_secs(3600);
+/// Younger temporary files may not have been locked yet.
+const MIN_AGE: Duration = Duration::from_secs(1);
+/// If it is unknown whether its process is alive, an unlocked temporary file counts as abandoned
+/// after this time.
+const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
-/// A file on its way, under a temporary name beside its place; gone if it is dropped.
+/// A file being written, under a temporary name in the folder of its final path; removed on drop.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct TempFile {
     file: tempfile::NamedTempFile,
     place: PathBuf,
 }
 
-/// A part that is complete and on the disk. It holds no file open.
+/// A temporary file that is complete and flushed. Its file is closed.
 #[derive(Debug)]
-pub(crate) struct WholePart {
+pub(crate) struct CompleteTempFile {
     name: tempfile::TempPath,
     place: PathBuf,
 }
 
-impl Part {
-    /// Makes one.
+impl TempFile {
+    /// Creates a temporary file for `path`.
     ///
     /// # Errors
-    /// Those of the system.
-    pub(crate) fn beside(path: &Path) -> io::Result<Part> {
-        // A link is followed, so that the file it names is replaced and not the link.
+    /// I/O errors.
+    pub(crate) fn create_for(path: &Path) -> io::Result<TempFile> {
+        // Replace the target of a symbolic link, not the link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let folder = folder_of(&place);
-        let file = in_folder(folder).map_err(|error| named(error, folder))?;
-        Ok(Part { file, place })
+        let folder = parent_folder(&place);
+        let file = create_temp_file(folder).map_err(|error| explain_missing_folder(error, folder))?;
+        Ok(TempFile { file, place })
     }
 
     pub(crate) fn file(&mut self) -> &mut File {
@@ -84,72 +84,73 @@ impl Part {
     /// Flushes what was written.
     ///
     /// # Errors
-    /// Those of the system.
-    pub(crate) fn finish(self) -> io::Result<WholePart> {
+    /// I/O errors.
+    pub(crate) fn finish(self) -> io::Result<CompleteTempFile> {
         self.file.as_file().sync_all()?;
-        Ok(WholePart {
+        Ok(CompleteTempFile {
             name: self.file.into_temp_path(),
             place: self.place,
         })
     }
 }
 
-impl WholePart {
+impl CompleteTempFile {
     /// Its temporary name.
     pub(crate) fn path(&self) -> &Path {
         &self.name
     }
 
-    /// Gives the file its name, in the place of an earlier one.
+    /// Renames the file to its final path and replaces an existing one.
     ///
     /// # Errors
-    /// Those of the system.
-    pub(crate) fn into_place(self) -> io::Result<()> {
+    /// I/O errors.
+    pub(crate) fn rename_into_place(self) -> io::Result<()> {
         self.name.persist(&self.place).map_err(|error| error.error)?;
-        // The name, too, shall survive a power cut; where a directory cannot be flushed, the system
-        // does it in its own time.
-        let _ = File::open(folder_of(&self.place)).and_then(|folder| folder.sync_all());
+        // The rename, too, must survive a power cut; some systems cannot flush a directory.
+        let _ = File::open(parent_folder(&self.place)).and_then(|folder| folder.sync_all());
         Ok(())
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
 
-fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    sweep(folder);
+fn create_temp_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    remove_abandoned(folder);
     let prefix = format!("{PREFIX}{}-", std::process::id());
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any program makes its files; the user's mask still applies.
+        // The default permissions of new files; the umask still applies.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let file = builder.tempfile_in(folder)?;
-    // Where files cannot be locked, the age and the process in the name have to do.
+    // If files cannot be locked, the age and the process ID in the name must suffice.
     let _ = file.as_file().try_lock();
     Ok(file)
 }
 
-/// Removes parts that killed processes have left: their lock is free, and the process in their name
-/// is gone, or they are old where whether it lives is unknown.
-fn sweep(folder: &Path) {
+/// Removes temporary files of killed processes: unlocked, and their process is gone, or they are
+/// old and the state of their process is unknown.
+fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let Some(process) = name.to_str().and_then(process_of) else {
+        let Some(process) = name.to_str().and_then(process_id) else {
             continue;
         };
-        let least = match is_alive(process) {
+        let min_age = match is_alive(process) {
             Some(true) => continue,
-            Some(false) => SETTLED,
-            None => LEFT,
+            Some(false) => MIN_AGE,
+            None => ABANDONED_AGE,
         };
         let modified = entry.metadata().and_then(|meta| meta.modified()).ok();
-        let is_old = modified.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > least);
+        let is_old = modified
+            .and_then(|at| at.elapsed().ok())
+            .is_some_and(|age| age > min_age);
         if !is_old {
             continue;
         }
@@ -159,19 +160,19 @@ fn sweep(folder: &Path) {
     }
 }
 
-/// The process that made a part of this name.
-fn process_of(name: &str) -> Option<u32> {
+/// The process ID in the name of a temporary file.
+fn process_id(name: &str) -> Option<u32> {
     let middle = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
     middle.split_once('-')?.0.parse().ok()
 }
 
-/// Absent where unknown.
+/// Whether a process is alive; `None` if unknown.
 fn is_alive(process: u32) -> Option<bool> {
     cfg!(target_os = "linux").then(|| Path::new("/proc").join(process.to_string()).exists())
 }
 
-/// The system says only that something does not exist, and the file itself need not.
-fn named(error: io::Error, folder: &Path) -> io::Error {
+/// The system's error does not say that it is the folder that is missing.
+fn explain_missing_folder(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound => io::Error::new(
             io::ErrorKind::NotFound,
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
     }
 
-    /// What a killed process has left goes with the next file; what a living one writes stays.
+    /// The next write removes temporary files of killed processes, and only those.
     #[test]
     #[cfg(target_os = "linux")]
     fn parts_of_the_dead_are_removed() {
@@ -216,7 +217,7 @@ mod tests {
         let (dead, alive) = (part(u32::MAX), part(std::process::id()));
         for path in [&dead, &alive] {
             let file = File::create(path).expect("made");
-            let long_ago = std::time::SystemTime::now() - 10 * SETTLED;
+            let long_ago = std::time::SystemTime::now() - 10 * MIN_AGE;
             file.set_modified(long_ago).expect("made older");
         }
         write_whole(&folder.path().join("a"), b"one").expect("written");
@@ -234,8 +235,8 @@ mod tests {
                 .expect("made older");
             (path, file)
         };
-        let ((left, _), (young, _)) = (part("left", 2 * LEFT), part("young", LEFT / 2));
-        let (held, lock) = part("held", 2 * LEFT);
+        let ((left, _), (young, _)) = (part("left", 2 * ABANDONED_AGE), part("young", ABANDONED_AGE / 2));
+        let (held, lock) = part("held", 2 * ABANDONED_AGE);
         lock.lock().expect("locked");
         write_whole(&folder.path().join("a"), b"one").expect("written");
         assert!(!left.exists() && young.exists() && held.exists());

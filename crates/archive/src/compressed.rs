@@ -1,9 +1,7 @@
-//! fio's compressed logs: the lines as zlib streams, one after the other where a log was appended
-//! to.
+//! fio's compressed logs: zlib streams of text lines; appending to a log adds a stream.
 //!
-//! fio stores its own records of memory in such files, which no other version of it is promised to
-//! read; these hold the lines that the log has without compression, so that any program that knows
-//! zlib can read them.
+//! fio compresses its in-memory records, which other versions of fio may not be able to read. We
+//! compress the text of the log, so that any program with zlib can read it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -15,12 +13,11 @@ use flate2::write::ZlibEncoder;
 
 use crate::ArchiveError;
 
-/// Where the lines of a log go, compressed or not. A log without lines is an empty file in both
-/// cases, as with fio.
+/// Writes the lines of a log, compressed or not. As with fio, a log without lines is an empty file.
 #[derive(Debug)]
 pub(crate) enum LogWriter<'a> {
     Plain(BufWriter<&'a mut File>),
-    /// Begun with the first line.
+    /// The encoder is created with the first line.
     Compressed(Option<ZlibEncoder<BufWriter<&'a mut File>>>, Option<&'a mut File>),
 }
 
@@ -32,10 +29,10 @@ impl<'a> LogWriter<'a> {
         }
     }
 
-    /// Writes what is still held back.
+    /// Flushes buffered data and ends the stream.
     ///
     /// # Errors
-    /// Those of the system.
+    /// I/O errors.
     pub(crate) fn finish(self) -> io::Result<()> {
         match self {
             LogWriter::Plain(mut out) => out.flush(),
@@ -73,8 +70,8 @@ impl Write for LogWriter<'_> {
 /// Writes the lines of a compressed log to `out`.
 ///
 /// # Errors
-/// [`ArchiveError::System`] if the file cannot be read or `out` not written; its source is of kind
-/// `InvalidData` where the file is no log that was compressed here.
+/// [`ArchiveError::System`] if reading or writing fails; its source is of kind `InvalidData` if
+/// this program did not compress the file.
 pub fn inflate_fio_log(path: &Path, out: &mut dyn Write) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "inflate",

@@ -1,4 +1,4 @@
-//! A folder of named documents of the user's, one file each, written whole.
+//! A folder of named documents of the user, each a file that is written atomically.
 
 use std::fs;
 use std::io;
@@ -18,13 +18,13 @@ pub struct DocumentStore {
 }
 
 impl DocumentStore {
-    /// The documents of a folder, which need not exist.
+    /// A store in a folder, which need not exist yet.
     pub fn new(folder: PathBuf) -> DocumentStore {
         DocumentStore { folder }
     }
 
-    /// Whether a document may have a name: letters, digits, `-`, `_` and `.`, with a letter or
-    /// digit first.
+    /// Whether a document name is valid: letters, digits, `-`, `_` and `.`, with a letter or digit
+    /// first.
     pub fn is_name(name: &str) -> bool {
         let mut bytes = name.bytes();
         let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -44,11 +44,11 @@ impl DocumentStore {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(system("read", &self.folder, error)),
+            Err(error) => return Err(system_error("read", &self.folder, error)),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let path = entry.map_err(|error| system("read", &self.folder, error))?.path();
+            let path = entry.map_err(|error| system_error("read", &self.folder, error))?.path();
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             if path.extension().is_some_and(|extension| extension == EXTENSION)
                 && let Some(name) = stem.filter(|name| DocumentStore::is_name(name))
@@ -60,43 +60,44 @@ impl DocumentStore {
         Ok(names)
     }
 
-    /// Puts a document in its place; one of that name is replaced.
+    /// Writes a document; an existing one of that name is replaced.
     ///
     /// # Errors
     /// [`ArchiveError::System`].
     pub fn put<T: Serialize>(&self, name: &str, document: &T) -> Result<(), ArchiveError> {
         let path = self.path(name);
-        let failed = |error| system("write", &path, error);
+        let failed = |error| system_error("write", &path, error);
         fs::create_dir_all(&self.folder).map_err(failed)?;
         let mut bytes = serde_json::to_vec_pretty(document).map_err(|error| failed(error.into()))?;
         bytes.push(b'\n');
         write_whole(&path, &bytes).map_err(failed)
     }
 
-    /// A document.
+    /// Reads a document.
     ///
     /// # Errors
-    /// [`ArchiveError::System`] if it cannot be read, [`ArchiveError::Foreign`] if it is none.
+    /// [`ArchiveError::System`] if it cannot be read, [`ArchiveError::Foreign`] if it cannot be
+    /// parsed.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, ArchiveError> {
         let path = self.path(name);
-        let bytes = fs::read(&path).map_err(|error| system("read", &path, error))?;
+        let bytes = fs::read(&path).map_err(|error| system_error("read", &path, error))?;
         serde_json::from_slice(&bytes).map_err(|error| ArchiveError::Foreign {
             path: path.clone(),
             why: error.to_string(),
         })
     }
 
-    /// Takes a document away.
+    /// Removes a document.
     ///
     /// # Errors
     /// [`ArchiveError::System`].
     pub fn remove(&self, name: &str) -> Result<(), ArchiveError> {
         let path = self.path(name);
-        fs::remove_file(&path).map_err(|error| system("remove", &path, error))
+        fs::remove_file(&path).map_err(|error| system_error("remove", &path, error))
     }
 }
 
-fn system(verb: &'static str, path: &Path, source: io::Error) -> ArchiveError {
+fn system_error(verb: &'static str, path: &Path, source: io::Error) -> ArchiveError {
     ArchiveError::System {
         verb,
         path: path.to_owned(),

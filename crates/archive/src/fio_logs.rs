@@ -1,8 +1,8 @@
-//! fio's log files, each of which appears whole or not at all.
+//! Writes fio's log files, each of them atomically.
 //!
-//! All of them are written under temporary names beside their places first; only when the last is
-//! complete do they get their names, so that a full disk or a killed run leaves what was there
-//! before. Logs that are appended to are copied for that.
+//! All logs are first written under temporary names and renamed only when the last is complete, so
+//! that a full disk or a killed run leaves the earlier files intact. To append to a log, its copy
+//! is extended.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,33 +14,33 @@ use model::results::Results;
 use report::formats::fio::logs::{self, LogFile, LogRequest};
 
 use crate::ArchiveError;
-use crate::atomic::{Part, WholePart};
+use crate::atomic::{CompleteTempFile, TempFile};
 use crate::compressed::LogWriter;
 
-/// This many files are open at a time; where there are more, the operation log is read again for
-/// the next ones.
+/// Upper limit of open files. The operation log is read again for each further batch.
 const MAX_OPEN: usize = 128;
 
-/// Writes the logs of all workers below `folder`, and returns their paths. `requests` has an entry
-/// for each job of the plan, over all steps. Logs of single operations are made of the operation
-/// log that the plan names for the job.
+/// Writes the logs of all workers below `folder` and returns their paths. `requests` has an entry
+/// for each job of the plan, over all steps. Logs of single operations are converted from the
+/// operation log of the job.
 ///
 /// # Errors
-/// [`ArchiveError::System`], with the file that could not be read or written. No log has changed
-/// then, unless it is the last act that failed: giving the files their names.
+/// [`ArchiveError::System`], with the file that could not be read or written. Unless the final
+/// renaming failed, all logs are unchanged.
 pub fn write_fio_logs(
     results: &Results,
     requests: &[Option<LogRequest>],
     folder: &Path,
 ) -> Result<Vec<PathBuf>, ArchiveError> {
-    write_fio_logs_of(results, requests, folder, "")
+    write_fio_logs_with_suffix(results, requests, folder, "")
 }
 
-/// The same for what another host has measured: its name, as `suffix`, ends the names of the files.
+/// As [`write_fio_logs`], for the results of another host: `suffix`, its name, is appended to the
+/// file names.
 ///
 /// # Errors
-/// As before.
-pub fn write_fio_logs_of(
+/// As [`write_fio_logs`].
+pub fn write_fio_logs_with_suffix(
     results: &Results,
     requests: &[Option<LogRequest>],
     folder: &Path,
@@ -49,20 +49,20 @@ pub fn write_fio_logs_of(
     let mut files = logs::files(results, requests);
     files.iter_mut().for_each(|file| file.name += suffix);
     let mut written = Vec::new();
-    // Files of one job follow one another.
-    for of_job in files.chunk_by(|one, other| one.job == other.job) {
+    // Files of one job are adjacent.
+    for job_files in files.chunk_by(|a, b| a.job == b.job) {
         let (from_operations, others): (Vec<&LogFile>, Vec<&LogFile>) =
-            of_job.iter().partition(|file| file.needs_operations());
+            job_files.iter().partition(|file| file.needs_operations());
         for file in others {
-            let (mut part, path) = begin(&file.name, folder)?;
+            let (mut part, path) = create_log(&file.name, folder)?;
             let whole = write_summary(file, &mut part).and_then(|()| part.finish());
             written.push((file, whole.map_err(failed("write", &path))?));
         }
-        for some in from_operations.chunks(MAX_OPEN) {
-            written.extend(write_operations(results, some, folder)?);
+        for batch in from_operations.chunks(MAX_OPEN) {
+            written.extend(write_operations(results, batch, folder)?);
         }
     }
-    into_place(written, folder)
+    finish_all(written, folder)
 }
 
 fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> ArchiveError + use<'a> {
@@ -73,59 +73,59 @@ fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> A
     }
 }
 
-/// Writes the logs of the rate of all jobs together, one for each direction, and returns their
-/// paths. `prefix` is the first part of their names.
+/// Writes the logs of the total rate of all jobs, one per direction, and returns their paths.
+/// `prefix` is the first part of their names.
 ///
 /// # Errors
 /// [`ArchiveError::System`], with the file that could not be written.
 pub fn write_fio_totals(results: &Results, prefix: &str, folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut ready = Vec::new();
     for direction in Direction::ALL {
-        let (mut part, path) = begin(&logs::name_of_total(prefix, direction), folder)?;
+        let (mut part, path) = create_log(&logs::name_of_total(prefix, direction), folder)?;
         let mut out = BufWriter::new(part.file());
         let written = logs::write_total(results, direction, &mut out).and_then(|()| out.flush());
         drop(out);
         let whole = written.and_then(|()| part.finish()).map_err(failed("write", &path))?;
         ready.push((path, whole));
     }
-    named(ready)
+    rename_all(ready)
 }
 
-/// Gives files their names, and returns these.
-fn named(ready: Vec<(PathBuf, WholePart)>) -> Result<Vec<PathBuf>, ArchiveError> {
+/// Renames the files into place and returns their paths.
+fn rename_all(ready: Vec<(PathBuf, CompleteTempFile)>) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut paths = Vec::new();
     for (path, part) in ready {
-        part.into_place().map_err(failed("write", &path))?;
+        part.rename_into_place().map_err(failed("write", &path))?;
         paths.push(path);
     }
     Ok(paths)
 }
 
-fn begin(name: &str, folder: &Path) -> Result<(Part, PathBuf), ArchiveError> {
+fn create_log(name: &str, folder: &Path) -> Result<(TempFile, PathBuf), ArchiveError> {
     let path = folder.join(name);
-    let part = Part::beside(&path).map_err(failed("write", &path))?;
+    let part = TempFile::create_for(&path).map_err(failed("write", &path))?;
     Ok((part, path))
 }
 
-fn write_summary(file: &LogFile, part: &mut Part) -> io::Result<()> {
+fn write_summary(file: &LogFile, part: &mut TempFile) -> io::Result<()> {
     let mut out = LogWriter::new(part.file(), file.compressed);
     file.write(&mut out)?;
     out.finish()
 }
 
-/// Writes some logs of one job in one reading of its operation log.
+/// Writes several logs of one job while reading its operation log once.
 fn write_operations<'a>(
     results: &Results,
     files: &[&'a LogFile<'a>],
     folder: &Path,
-) -> Result<Vec<(&'a LogFile<'a>, WholePart)>, ArchiveError> {
+) -> Result<Vec<(&'a LogFile<'a>, CompleteTempFile)>, ArchiveError> {
     let Some(first) = files.first() else {
         return Ok(Vec::new());
     };
     let job = results.plan.jobs().nth(first.job).map(|(_, job)| job);
     let log = job.and_then(|job| job.operation_log.as_deref()).unwrap_or_default();
     let log = Path::new(log);
-    let parts = files.iter().map(|file| begin(&file.name, folder));
+    let parts = files.iter().map(|file| create_log(&file.name, folder));
     let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
     {
         let parts = files.iter().zip(&mut parts);
@@ -145,10 +145,10 @@ fn write_operations<'a>(
     finished.collect()
 }
 
-/// Gives all files their names.
-fn into_place(written: Vec<(&LogFile, WholePart)>, folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
-    let mut ready: Vec<(PathBuf, WholePart)> = Vec::new();
-    let mut appended: BTreeMap<PathBuf, Vec<WholePart>> = BTreeMap::new();
+/// Renames all files into place; appends to existing logs where requested.
+fn finish_all(written: Vec<(&LogFile, CompleteTempFile)>, folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
+    let mut ready: Vec<(PathBuf, CompleteTempFile)> = Vec::new();
+    let mut appended: BTreeMap<PathBuf, Vec<CompleteTempFile>> = BTreeMap::new();
     for (file, part) in written {
         let path = folder.join(&file.name);
         match file.appended {
@@ -157,15 +157,15 @@ fn into_place(written: Vec<(&LogFile, WholePart)>, folder: &Path) -> Result<Vec<
         }
     }
     for (path, parts) in appended {
-        let whole = behind_what_is_there(&path, &parts).map_err(failed("append to", &path))?;
+        let whole = append_to_copy(&path, &parts).map_err(failed("append to", &path))?;
         ready.push((path, whole));
     }
-    named(ready)
+    rename_all(ready)
 }
 
-/// A copy of a file with the parts behind its content.
-fn behind_what_is_there(path: &Path, parts: &[WholePart]) -> io::Result<WholePart> {
-    let mut whole = Part::beside(path)?;
+/// A copy of a file with the parts appended.
+fn append_to_copy(path: &Path, parts: &[CompleteTempFile]) -> io::Result<CompleteTempFile> {
+    let mut whole = TempFile::create_for(path)?;
     match File::open(path) {
         Ok(mut earlier) => {
             io::copy(&mut earlier, whole.file())?;

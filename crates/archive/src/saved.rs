@@ -22,20 +22,20 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The largest unpacked size accepted.
 const MAX_UNPACKED: u64 = 1 << 30;
 
-/// The highest compression ratio accepted: a small file that unpacks to gigabytes was made to
+/// The highest compression ratio accepted: a small file that unpacks to gigabytes is an attempt to
 /// exhaust memory.
 const MAX_RATIO: u64 = 1000;
 
 /// The ratio is not checked below this unpacked size.
-const MIN_LIMIT: u64 = 64 << 20;
+const RATIO_CHECK_MIN: u64 = 64 << 20;
 
 /// Why a saved result could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The system refused.
+    /// An operation on a file failed.
     #[error("cannot {verb} {path}: {source}")]
     System {
-        /// `read` or `write`.
+        /// The operation that failed.
         verb: &'static str,
         /// The file.
         path: PathBuf,
@@ -50,23 +50,23 @@ pub enum ArchiveError {
         /// What is wrong with it.
         why: String,
     },
-    /// It is one run where several were wanted.
+    /// It holds one run, but a study is needed.
     #[error("{path} holds one run and no study: sweeps and comparisons in turns save studies")]
-    NoStudy {
+    NotStudy {
         /// The file.
         path: PathBuf,
     },
-    /// It was made by a version whose files this one does not know.
-    #[error("{path} has format {found}, which {}", version_words(*.found))]
+    /// Its format version is unknown to this program.
+    #[error("{path} has format {found}, which {}", describe_version(*.found))]
     Version {
         /// The file.
         path: PathBuf,
-        /// Its format.
+        /// Its format version.
         found: u64,
     },
 }
 
-fn version_words(found: u64) -> String {
+fn describe_version(found: u64) -> String {
     if found > u64::from(FORMAT_VERSION) {
         format!(
             "is newer than this version reads: it knows format {FORMAT_VERSION}; use the version of fathom that made \
@@ -77,16 +77,16 @@ fn version_words(found: u64) -> String {
     }
 }
 
-/// What a saved file holds.
+/// The content of a saved file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Saved {
     /// One run.
     Run(Box<Results>),
-    /// Several.
+    /// Several runs.
     Study(Box<Study>),
 }
 
-/// Writes results to a file, which appears whole or not at all.
+/// Writes results to a file atomically.
 ///
 /// # Errors
 /// [`ArchiveError::System`].
@@ -94,7 +94,7 @@ pub fn save(results: &Results, path: &Path) -> Result<(), ArchiveError> {
     write(results, path)
 }
 
-/// Writes a study to a file, which appears whole or not at all.
+/// Writes a study to a file atomically.
 ///
 /// # Errors
 /// [`ArchiveError::System`].
@@ -108,26 +108,26 @@ fn write<T: Serialize>(what: &T, path: &Path) -> Result<(), ArchiveError> {
         path: path.to_owned(),
         source,
     };
-    let mut bytes = text_of(what).map_err(failed)?;
+    let mut bytes = to_json(what).map_err(failed)?;
     if is_long(&bytes) {
-        bytes = compressed(&bytes).map_err(failed)?;
+        bytes = compress(&bytes).map_err(failed)?;
     }
     write_whole(path, &bytes).map_err(failed)
 }
 
 /// The text of a saved file.
-pub(crate) fn text_of<T: Serialize>(what: &T) -> io::Result<Vec<u8>> {
+pub(crate) fn to_json<T: Serialize>(what: &T) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(what)?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-/// Whether a text is compressed in files.
+/// Whether saved files of this text are compressed.
 pub(crate) fn is_long(text: &[u8]) -> bool {
     text.len() > COMPRESS_ABOVE
 }
 
-pub(crate) fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
+pub(crate) fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(text)?;
     packed.finish()
@@ -138,10 +138,10 @@ pub(crate) fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
 /// # Errors
 /// [`ArchiveError`], with what is wrong with the file.
 pub fn load(path: &Path) -> Result<Results, ArchiveError> {
-    only_run(load_any(path)?, path)
+    expect_run(load_any(path)?, path)
 }
 
-fn only_run(saved: Saved, path: &Path) -> Result<Results, ArchiveError> {
+fn expect_run(saved: Saved, path: &Path) -> Result<Results, ArchiveError> {
     match saved {
         Saved::Run(results) => Ok(*results),
         Saved::Study(study) => Err(ArchiveError::Foreign {
@@ -156,29 +156,29 @@ fn only_run(saved: Saved, path: &Path) -> Result<Results, ArchiveError> {
 /// # Errors
 /// [`ArchiveError`], with what is wrong with the file.
 pub fn load_study(path: &Path) -> Result<Study, ArchiveError> {
-    only_study(load_any(path)?, path)
+    expect_study(load_any(path)?, path)
 }
 
-/// A saved study from bytes that were read already; `path` is only named in errors.
+/// Parses a saved study; `path` is only for errors.
 ///
 /// # Errors
 /// [`ArchiveError`], with what is wrong with them.
 pub fn load_study_bytes(bytes: &[u8], path: &Path) -> Result<Study, ArchiveError> {
-    only_study(unpacked(bytes, path)?, path)
+    expect_study(parse(bytes, path)?, path)
 }
 
-fn only_study(saved: Saved, path: &Path) -> Result<Study, ArchiveError> {
+fn expect_study(saved: Saved, path: &Path) -> Result<Study, ArchiveError> {
     match saved {
         Saved::Study(study) if study.runs.is_empty() => Err(ArchiveError::Foreign {
             path: path.to_owned(),
             why: "it holds a study without runs".into(),
         }),
         Saved::Study(study) => Ok(*study),
-        Saved::Run(_) => Err(ArchiveError::NoStudy { path: path.to_owned() }),
+        Saved::Run(_) => Err(ArchiveError::NotStudy { path: path.to_owned() }),
     }
 }
 
-/// Reads whatever this program has saved.
+/// Reads a saved result or study.
 ///
 /// # Errors
 /// [`ArchiveError`], with what is wrong with the file.
@@ -188,42 +188,41 @@ pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
         path: path.to_owned(),
         source,
     };
-    unpacked(&fs::read(path).map_err(failed)?, path)
+    parse(&fs::read(path).map_err(failed)?, path)
 }
 
-/// Whether bytes are meant to be a saved result of ours, judged by how they begin.
+/// Whether the first bytes look like a saved result or study.
 pub fn is_saved(bytes: &[u8]) -> bool {
     /// The version is the first key of the document.
-    const LOOKED_AT: usize = 200;
-    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT)]);
+    const HEAD_BYTES: usize = 200;
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD_BYTES)]);
     bytes.starts_with(&GZIP_MAGIC) || head.trim_start().starts_with('{') && head.contains("\"format_version\"")
 }
 
-/// A saved result from bytes that were read already; `path` is only named in errors.
+/// Parses a saved result; `path` is only for errors.
 ///
 /// # Errors
 /// [`ArchiveError`], with what is wrong with them.
 pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
-    only_run(unpacked(bytes, path)?, path)
+    expect_run(parse(bytes, path)?, path)
 }
 
-/// Whatever this program has saved, from bytes that were read already; `path` is only named in
-/// errors.
+/// Parses a saved result or study; `path` is only for errors.
 ///
 /// # Errors
 /// [`ArchiveError`], with what is wrong with them.
 pub fn load_any_bytes(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
-    unpacked(bytes, path)
+    parse(bytes, path)
 }
 
-fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
+fn parse(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     let foreign = |why: String| ArchiveError::Foreign {
         path: path.to_owned(),
         why,
     };
     let mut bytes = Cow::Borrowed(bytes);
     if bytes.starts_with(&GZIP_MAGIC) {
-        bytes = Cow::Owned(unpack(&bytes).map_err(|error| foreign(error.to_string()))?);
+        bytes = Cow::Owned(decompress(&bytes).map_err(|error| foreign(error.to_string()))?);
     }
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
         foreign(match bytes.trim_ascii_start().first() {
@@ -253,13 +252,13 @@ fn read<T: DeserializeOwned>(value: Value) -> Result<Box<T>, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Raises a result of the format before to the present one. There is none before the first.
+/// Migrates the previous format to the current one. There is none yet.
 fn migrate(value: Value, version: u64) -> Option<Value> {
     (version == u64::from(FORMAT_VERSION)).then_some(value)
 }
 
-pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let max = (bytes.len() as u64 * MAX_RATIO).clamp(MIN_LIMIT, MAX_UNPACKED);
+pub(crate) fn decompress(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let max = (bytes.len() as u64 * MAX_RATIO).clamp(RATIO_CHECK_MIN, MAX_UNPACKED);
     let mut out = Vec::new();
     GzDecoder::new(bytes).take(max + 1).read_to_end(&mut out)?;
     match out.len() as u64 > max {

@@ -1,5 +1,5 @@
-//! The published schemas (JSON Schema 2020-12): the files of `docs/schema`, which a test compares
-//! with what the types give.
+//! The published schemas (JSON Schema 2020-12): the files of `docs/schema`. A test compares them
+//! with the schemas derived from the types.
 
 use std::io::Read;
 
@@ -9,27 +9,26 @@ use model::JsonSchema;
 use report::Summary;
 use serde::Serialize;
 
-/// A form of data that the program reads or writes.
+/// The schema of a data format that the program reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
     /// Its name; the file is `docs/schema/<name>.schema.json`.
     pub name: &'static str,
-    /// What has this form, in a sentence.
+    /// Description of the data, in a sentence.
     pub about: &'static str,
     packed: &'static [u8],
-    /// What the type gives, as indented JSON with a newline at the end.
+    /// Derives the schema from the type, as indented JSON with a newline at the end.
     #[cfg(feature = "schema")]
     pub derived: fn() -> String,
 }
 
-/// The `json` format of a run: the figures, and what a requirement makes of them.
+/// The `json` format of a run: the figures, and their judgement by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedSummary {
     /// The figures.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What came of the requirement that a preset or a job file is judged by; absent where there is
-    /// none.
+    /// The judgement by the requirement of a preset or a job file; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
 }
@@ -46,7 +45,7 @@ macro_rules! schema {
     };
 }
 
-/// All of them.
+/// All schemas.
 pub const SCHEMAS: &[Schema] = &[
     schema!(
         "plan",
@@ -101,7 +100,7 @@ impl Schema {
         SCHEMAS.iter().find(|schema| schema.name == name)
     }
 
-    /// The schema itself, as indented JSON with a newline at the end.
+    /// The text of the schema, as indented JSON with a newline at the end.
     pub fn text(&self) -> String {
         let mut text = String::new();
         let read = GzDecoder::new(self.packed).read_to_string(&mut text);

@@ -1,5 +1,5 @@
-//! What was read to warm a cache, remembered with the boot in which that was: a restart empties
-//! caches, and no clock tells of it.
+//! Records the ranges read to warm a cache together with the boot ID: a restart empties caches, and
+//! timestamps do not reveal one.
 
 use analysis::lint::Warmed;
 use model::Bytes;
@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArchiveError, DocumentStore};
 
-/// Version of the form.
+/// Version of the format.
 const FORMAT_VERSION: u32 = 1;
 
-/// What is remembered of one target.
+/// Record of the warmed ranges of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmMarker {
-    /// Version of this form.
+    /// Version of this format.
     pub format_version: u32,
     /// Always `warmed`.
     pub kind: String,
-    /// The path by which it was named last.
+    /// The path of the target when it was last warmed.
     pub target: String,
-    /// What it is, whatever its path.
+    /// Identity of the target, independent of its path.
     pub identity: String,
-    /// The boot in which it was read; absent where the system tells none.
+    /// Boot ID at the time; absent if the system has none.
     pub boot_id: Option<String>,
-    /// What was read of it in that boot, in order.
+    /// The ranges read since that boot, in order.
     pub ranges: Vec<WarmRange>,
 }
 
-/// A part of a target that was read.
+/// A range of a target that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmRange {
     /// First byte.
@@ -36,21 +36,21 @@ pub struct WarmRange {
     pub to: Bytes,
     /// Through the page cache.
     pub buffered: bool,
-    /// When that ended, in seconds of Unix time.
+    /// End of the reading in Unix seconds.
     pub ended_unix_s: u64,
 }
 
 impl WarmMarker {
-    /// What is remembered of a target; `None` if nothing is, or nothing that can be read.
+    /// Loads the record of a target; `None` if there is none or it cannot be read.
     pub fn load(store: &DocumentStore, identity: &str) -> Option<WarmMarker> {
-        let marker: WarmMarker = store.get(&name(identity)).ok()?;
+        let marker: WarmMarker = store.get(&document_name(identity)).ok()?;
         (marker.format_version == FORMAT_VERSION && marker.identity == identity).then_some(marker)
     }
 
-    /// Remembers a range beside those of the same boot; those of an earlier one are forgotten.
+    /// Adds a range to the record. Ranges of an earlier boot are dropped.
     ///
     /// # Errors
-    /// [`ArchiveError::System`] if it cannot be kept.
+    /// [`ArchiveError::System`] if it cannot be written.
     pub fn add(
         store: &DocumentStore,
         target: &str,
@@ -61,7 +61,7 @@ impl WarmMarker {
         let known = WarmMarker::load(store, identity)
             .filter(|marker| boot_id.is_some() && marker.boot_id.as_deref() == boot_id);
         let mut ranges = known.map(|marker| marker.ranges).unwrap_or_default();
-        // What was read again is remembered once, as it was read last.
+        // A new range replaces those that it contains.
         ranges.retain(|old| old.buffered != range.buffered || old.from < range.from || old.to > range.to);
         ranges.push(range);
         let marker = WarmMarker {
@@ -72,11 +72,11 @@ impl WarmMarker {
             boot_id: boot_id.map(str::to_owned),
             ranges,
         };
-        store.put(&name(identity), &marker)?;
+        store.put(&document_name(identity), &marker)?;
         Ok(marker)
     }
 
-    /// The same for the rules that ask for it.
+    /// The record in the form of the lint rules.
     pub fn warmed(&self) -> Warmed {
         Warmed {
             boot: self.boot_id.clone(),
@@ -89,16 +89,16 @@ impl WarmMarker {
     }
 }
 
-/// A name for a file, of a text that may be anything.
-fn name(identity: &str) -> String {
-    let letter = |letter: char| {
+/// Turns any identity into a valid document name.
+fn document_name(identity: &str) -> String {
+    let allowed = |letter: char| {
         if letter.is_ascii_alphanumeric() || letter == '.' {
             letter
         } else {
             '-'
         }
     };
-    identity.chars().map(letter).take(96).collect()
+    identity.chars().map(allowed).take(96).collect()
 }
 
 #[cfg(test)]

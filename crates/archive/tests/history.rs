@@ -6,7 +6,9 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use archive::history::{Entry, EntryKind, Filter, HISTORY_VERSION, History, HistoryError, Keep, Recording, Subject};
+use archive::history::{
+    Entry, EntryKind, Filter, HISTORY_VERSION, History, HistoryError, Recording, Retention, Subject,
+};
 use archive::{Saved, load, save};
 use flate2::Compression;
 use flate2::read::GzEncoder;
@@ -359,7 +361,7 @@ fn what_is_removed_is_gone_and_its_number_with_it() {
         add(&mut history, &mixed);
     }
     let before = fs::metadata(place.file()).unwrap().len();
-    let out = history.beyond(Keep::Latest(3)).unwrap();
+    let out = history.entries_to_prune(Retention::Latest(3)).unwrap();
     assert_eq!(ids(&out), [9, 8, 7, 6, 5, 4, 3, 2, 1]);
     assert_eq!(
         history.list(&Filter::default()).unwrap().len(),
@@ -383,8 +385,11 @@ fn what_is_removed_is_gone_and_its_number_with_it() {
     assert!(matches!(history.label(12, "x"), Err(HistoryError::NoEntry { .. })));
     assert_eq!(add(&mut history, &mixed), 13);
     let start = mixed.hosts[0].started_unix_ns;
-    assert_eq!(history.beyond(Keep::Since(start)).unwrap(), []);
-    assert_eq!(ids(&history.beyond(Keep::Since(start + 1)).unwrap()), [13, 11, 10]);
+    assert_eq!(history.entries_to_prune(Retention::Since(start)).unwrap(), []);
+    assert_eq!(
+        ids(&history.entries_to_prune(Retention::Since(start + 1)).unwrap()),
+        [13, 11, 10]
+    );
     let left: i64 = Connection::open(place.file())
         .unwrap()
         .query_row(
@@ -462,7 +467,7 @@ fn what_is_no_history_is_refused_and_left_as_it_is() {
 fn devices_and_folders_are_no_histories() {
     for path in ["/dev/null", "/tmp"] {
         let error = History::open(Path::new(path)).unwrap_err();
-        assert!(matches!(error, HistoryError::NoFile { .. }), "{error:?}");
+        assert!(matches!(error, HistoryError::NotRegularFile { .. }), "{error:?}");
     }
 }
 

@@ -260,7 +260,7 @@ impl From<ArchiveError> for Faults {
                 Faults::one(Fault::of_file(verb, path, source), Exit::Internal)
             }
             ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
-            ArchiveError::Foreign { .. } | ArchiveError::NoStudy { .. } => Faults::one(
+            ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => Faults::one(
                 Fault::new(error.to_string()).help(
                     "name a file that `--save FILE` has written, or an entry of the history (`history:12`; `fathom history` \
                      lists them)",

@@ -1,8 +1,7 @@
-//! Tests on several hosts: who takes part, and how they are reached.
+//! Tests on several hosts: connects the processes that take part.
 //!
-//! A launcher of MPI has started this program on each of them, or `--hosts` names them and this
-//! process leads. Either way the commands are the same ones: whatever carries a plan out does so on
-//! all of them.
+//! Either an MPI launcher has started this program on each host, or `--hosts` names them and this
+//! process is the coordinator. Both ways all commands execute their plans on all hosts.
 
 mod acceptor;
 mod agent;
@@ -32,31 +31,31 @@ use crate::process::Process;
 use self::child::HostProcess;
 
 pub use agent::{serve_duplex, serve_listener};
-pub use journal::{Journals, read as read_journal};
+pub use journal::{JournalFolder, read as read_journal};
 pub use link::ConnectError;
-pub use transport::{apart, arrive, token, with_token_help};
+pub use transport::{connect_to_coordinator, set_own_process_group, token, with_token_help};
 pub use waiting::interrupted;
 
-/// How long processes that were started here may take to end.
-const ENDING: Duration = Duration::from_secs(3);
+/// How long child processes may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The others of a test, while this process leads.
+/// The other hosts of a test, while this process is the coordinator.
 #[derive(Debug)]
 pub struct Fleet {
-    /// Who leads them.
+    /// The connection to them.
     pub coordinator: Option<Coordinator>,
-    /// Where its own part is kept.
-    pub journal: Journals,
+    /// The journal of our own share.
+    pub journal: JournalFolder,
     children: Vec<Child>,
 }
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        // The others leave once they are asked to.
+        // Dropping the coordinator disconnects the agents.
         self.coordinator = None;
         let begun = Instant::now();
         for child in &mut self.children {
-            while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < ENDING {
+            while matches!(child.try_wait(), Ok(None)) && begun.elapsed() < EXIT_TIMEOUT {
                 std::thread::sleep(Duration::from_millis(5));
             }
             let _ = child.kill();
@@ -65,32 +64,32 @@ impl Drop for Fleet {
     }
 }
 
-/// What this process is.
+/// The role of this process in a fleet.
 #[derive(Debug)]
-pub enum Part {
-    /// The only one.
+pub enum FleetRole {
+    /// It runs alone.
     Alone {
-        /// Processors that a launcher had left it, where it took all that it may have.
+        /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
         widened_from: Option<u32>,
     },
-    /// The one that leads.
-    Leading(Box<Fleet>),
-    /// One that did what another asked of it, and is done.
-    Done(ExitCode),
+    /// It is the coordinator.
+    Coordinator(Box<Fleet>),
+    /// It was an agent and has finished.
+    AgentDone(ExitCode),
 }
 
-/// A variable of the environment.
+/// Reads an environment variable.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The number that was assigned to this process.
-pub fn number() -> Option<u32> {
+/// The rank assigned to this process, if any.
+pub fn assigned_rank() -> Option<u32> {
     announced_rank(variable)
 }
 
-/// Where this process is.
-pub fn place(process: &Process, widened_from: Option<u32>) -> LocalHost<'static> {
+/// Host and settings of this process.
+pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'static> {
     LocalHost {
         host: probe::host(&System::live()),
         clock: process.clock(),
@@ -101,35 +100,35 @@ pub fn place(process: &Process, widened_from: Option<u32>) -> LocalHost<'static>
     }
 }
 
-/// Takes part in what a launcher has started, if one has: through its MPI, or over TCP where
-/// `FATHOM_HEAD` says so. An agent takes part in what its own command line says.
+/// Joins the fleet of a launcher, if there is one: over MPI, or over TCP if `FATHOM_HEAD` is set.
+/// An agent only follows its own command line.
 ///
 /// # Errors
-/// [`Faults`] if its library is not there, or others do not come.
-pub fn join(process: &Process, is_agent: bool) -> Result<Part, Faults> {
+/// [`Faults`] if the MPI library is missing, or other processes do not join.
+pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
     if is_agent {
-        return Ok(Part::Alone { widened_from: None });
+        return Ok(FleetRole::Alone { widened_from: None });
     }
     let rendezvous = rendezvous(variable).map_err(|(what, help)| {
         let fault = Fault::new(what).at("FATHOM_HEAD");
         Faults::usage(fault.help(help))
     })?;
     if let Some(rendezvous) = rendezvous.filter(|rendezvous| rendezvous.size > 1) {
-        return rendezvous::meet(process, &rendezvous);
+        return rendezvous::join_over_tcp(process, &rendezvous);
     }
     let Some(launch) = detect_launcher(variable) else {
-        return Ok(Part::Alone { widened_from: None });
+        return Ok(FleetRole::Alone { widened_from: None });
     };
     let widened_from = engine::sys::thread::unbind_cpus();
     if launch.is_alone() {
-        return Ok(Part::Alone { widened_from });
+        return Ok(FleetRole::Alone { widened_from });
     }
     let comm = run::hosts::mpi(&launch).map_err(|why| {
-        let what = format!("{}, and its MPI cannot be joined", launch.words());
+        let what = format!("{}, and its MPI cannot be joined", launch.describe());
         let fault = Fault::new(what).help(format!(
             "{}; without MPI they meet over TCP where FATHOM_HEAD=HOST:7745 names the host of the first one \
              (docs/fleet.md); FATHOM_MPI_LIBRARY names a library, FATHOM_FLEET=off lets every process run by itself",
-            launch.install_words()
+            launch.install_advice()
         ));
         Faults::one(
             Fault {
@@ -139,27 +138,27 @@ pub fn join(process: &Process, is_agent: bool) -> Result<Part, Faults> {
             Exit::Refused,
         )
     })?;
-    let place = place(process, widened_from);
+    let place = local_host(process, widened_from);
     match comm.rank() {
-        0 => leading(comm, &place, goes_on(launch.mitigates)?),
-        _ => Ok(Part::Done(served(&*comm, &place).code())),
+        0 => start_coordinator(comm, &place, continues_on_loss(launch.mitigates)?),
+        _ => Ok(FleetRole::AgentDone(run_as_agent(&*comm, &place).code())),
     }
 }
 
-/// Leads the others and carries a part out.
-fn leading(comm: Box<dyn Comm>, place: &LocalHost<'_>, goes_on: bool) -> Result<Part, Faults> {
+/// Starts a coordinator that executes a share itself.
+fn start_coordinator(comm: Box<dyn Comm>, place: &LocalHost<'_>, continues_on_loss: bool) -> Result<FleetRole, Faults> {
     let coordinator = Coordinator::new(comm, true, place, &[])
         .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| faults(list)))?;
-    Ok(Part::Leading(Box::new(Fleet {
-        coordinator: Some(coordinator.with_continue_on_loss(goes_on)),
-        journal: Journals::usual(),
+    Ok(FleetRole::Coordinator(Box::new(Fleet {
+        coordinator: Some(coordinator.with_continue_on_loss(continues_on_loss)),
+        journal: JournalFolder::from_env(),
         children: Vec::new(),
     })))
 }
 
-/// Carries out what another one says, until that has nothing more to do.
-pub fn served(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
-    let served = run_agent(comm, place, &Journals::usual());
+/// Runs as an agent until the coordinator disconnects.
+pub fn run_as_agent(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
+    let served = run_agent(comm, place, &JournalFolder::from_env());
     comm.close();
     match served {
         Ok(()) => Exit::Done,
@@ -170,13 +169,12 @@ pub fn served(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
     }
 }
 
-/// What jobs say of hosts means the same where there is only one: names have its name and number in
-/// them, and no job is for another one. It is not for a process that leads a fleet, where each host
-/// reads its own names.
+/// Expands host names and ranks in target names for a single host, and refuses jobs for other
+/// hosts. A coordinator must not call it: there each host expands its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.
-pub fn name_for_one(document: &mut Document) -> Result<(), Faults> {
+pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> {
     let rank = Rank {
         number: 0,
         of: 1,
@@ -200,11 +198,11 @@ pub fn name_for_one(document: &mut Document) -> Result<(), Faults> {
     Ok(())
 }
 
-/// Reaches the hosts that the command line or `FATHOM_HOSTS` names, if any.
+/// Connects the hosts of the command line or of `FATHOM_HOSTS`, if any.
 ///
 /// # Errors
-/// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_options(process: &Process, named: Option<&String>) -> Result<Option<Fleet>, Faults> {
+/// [`Faults`] if a host cannot be reached or cannot take part.
+pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result<Option<Fleet>, Faults> {
     if named.is_some_and(|text| text.trim().is_empty()) {
         let fault = Fault::new("--hosts names no host").at("--hosts");
         return Err(Faults::usage(
@@ -215,14 +213,14 @@ pub fn of_options(process: &Process, named: Option<&String>) -> Result<Option<Fl
         .cloned()
         .or_else(|| std::env::var("FATHOM_HOSTS").ok())
         .filter(|text| !text.is_empty());
-    named.map(|text| of_list(process, &text)).transpose()
+    named.map(|text| connect_hosts(process, &text)).transpose()
 }
 
-/// A process that a launcher started does not start others.
+/// Refuses `--hosts` in a process that a launcher has started.
 ///
 /// # Errors
-/// [`Faults`] if hosts are named as well.
-pub fn not_twice(named: Option<&String>) -> Result<(), Faults> {
+/// [`Faults`] if hosts are named.
+pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults> {
     let Some(named) = named else { return Ok(()) };
     let fault = Fault::new("a launcher has started this process with others, and --hosts names hosts as well")
         .at(named.as_str());
@@ -231,10 +229,10 @@ pub fn not_twice(named: Option<&String>) -> Result<(), Faults> {
     )))
 }
 
-/// A command that is about one machine is refused on others, and on several.
+/// Refuses a fleet for commands that are about this machine only.
 ///
 /// # Errors
-/// [`Faults`] if hosts are named, or this process leads others.
+/// [`Faults`] if hosts are named, or this process is a coordinator.
 pub fn refuse(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
     let of_environment = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
@@ -256,39 +254,44 @@ pub fn refuse(ranks: Option<u32>, command: &str, named: Option<&String>) -> Resu
     )))
 }
 
-/// Reaches the hosts of a list as `--hosts` has it.
+/// Connects the hosts of a list in the syntax of `--hosts`.
 ///
 /// # Errors
-/// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_list(process: &Process, text: &str) -> Result<Fleet, Faults> {
-    let goes_on = goes_on(false)?;
-    let hosts = transport::named(text)?;
+/// [`Faults`] if a host cannot be reached or cannot take part.
+pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
+    let continues_on_loss = continues_on_loss(false)?;
+    let hosts = transport::parse_hosts(text)?;
     let interrupt = process.interrupt_flag();
-    // Those that come by themselves are reported where they are waited for.
+    // Agents that connect to us have a notice of their own.
     let answering: Vec<&str> = hosts
         .iter()
         .map(String::as_str)
         .filter(|host| !host.starts_with("listen://"))
         .collect();
     let quiet = process.is_quiet() || answering.is_empty();
-    let notice = waiting::Notice::unless(quiet, format!("waiting for an answer of {}", answering.join(", ")));
-    let mut reached = transport::all(&hosts, interrupt)?;
-    let coordinator = Coordinator::new(Box::new(reached.comm), false, &place(process, None), &reached.names);
+    let notice = waiting::Notice::new(quiet, format!("waiting for an answer of {}", answering.join(", ")));
+    let mut reached = transport::connect_all(&hosts, interrupt)?;
+    let coordinator = Coordinator::new(
+        Box::new(reached.comm),
+        false,
+        &local_host(process, None),
+        &reached.names,
+    );
     drop(notice);
     let coordinator = coordinator.map_err(|list| {
-        let faults = interrupted(interrupt).unwrap_or_else(|| unreached(list, &mut reached.children));
+        let faults = interrupted(interrupt).unwrap_or_else(|| connection_faults(list, &mut reached.children));
         reached.children.iter_mut().for_each(HostProcess::kill);
         faults
     })?;
     Ok(Fleet {
-        coordinator: Some(coordinator.with_continue_on_loss(goes_on)),
-        journal: Journals::usual(),
+        coordinator: Some(coordinator.with_continue_on_loss(continues_on_loss)),
+        journal: JournalFolder::from_env(),
         children: reached.children.into_iter().map(HostProcess::into_child).collect(),
     })
 }
 
-/// What is wrong with hosts, with what those have said that should reach them.
-fn unreached(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
+/// The faults of hosts; for a failed child process with its stderr.
+fn connection_faults(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
     let known = |fault: HostFault| {
         let why = match fault.why.as_str() {
             PROCESS_ENDED => children.iter_mut().find_map(|child| child.failure(&fault.host)),
@@ -299,26 +302,30 @@ fn unreached(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
     Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
 
-/// Leads hosts that are reached already, each of which continues alone where another is lost and
-/// knows its own directory.
+/// Coordinates hosts that are already connected. Each continues if another one is lost, and uses
+/// its own working directory.
 ///
 /// # Errors
 /// Those that cannot take part.
-pub fn of_duplexes(process: &Process, duplexes: Vec<Duplex>, names: &[String]) -> Result<Fleet, Vec<HostFault>> {
+pub fn coordinate_duplexes(
+    process: &Process,
+    duplexes: Vec<Duplex>,
+    names: &[String],
+) -> Result<Fleet, Vec<HostFault>> {
     let size = duplexes.len() as u32 + 1;
     let comm = StreamComm::new(0, size, duplexes, "streams");
-    let coordinator = Coordinator::new(Box::new(comm), false, &place(process, None), names)?;
+    let coordinator = Coordinator::new(Box::new(comm), false, &local_host(process, None), names)?;
     Ok(Fleet {
         coordinator: Some(coordinator.with_continue_on_loss(true).with_relative_names()),
-        journal: Journals::usual(),
+        journal: JournalFolder::from_env(),
         children: Vec::new(),
     })
 }
 
-/// What the others do where one is lost: `FATHOM_ON_LOSS` says it.
-fn goes_on(usually: bool) -> Result<bool, Faults> {
+/// Whether the others continue if one is lost, by `FATHOM_ON_LOSS`.
+fn continues_on_loss(default: bool) -> Result<bool, Faults> {
     match std::env::var("FATHOM_ON_LOSS").unwrap_or_default().as_str() {
-        "" => Ok(usually),
+        "" => Ok(default),
         "continue" => Ok(true),
         "stop" => Ok(false),
         other => {

@@ -114,7 +114,7 @@ pub fn fault(error: &HistoryError) -> Fault {
         HistoryError::Locked { .. } => {
             "wait for the other program, or end it: as a rule another fathom, or one that shows databases".into()
         }
-        HistoryError::Unopened { path } | HistoryError::ReadOnly { path } => format!(
+        HistoryError::CannotOpen { path } | HistoryError::ReadOnly { path } => format!(
             "see who owns {} and its folder, and that its file system may be written to; FATHOM_HISTORY=FILE names another",
             shown(path)
         ),
@@ -124,7 +124,7 @@ pub fn fault(error: &HistoryError) -> Fault {
         HistoryError::Damaged { path, .. } => {
             format!("move it away, and the next run begins a new one: mv {0} {0}.damaged", shown(path))
         }
-        HistoryError::Foreign { .. } | HistoryError::NoFile { .. } => {
+        HistoryError::Foreign { .. } | HistoryError::NotRegularFile { .. } => {
             "name a file of its own: FATHOM_HISTORY=FILE".into()
         }
         HistoryError::Newer { .. } => {

@@ -113,7 +113,7 @@ impl Judged {
                 continue;
             };
             for one in &verdict.clauses {
-                text += &format!("{}\n", verify::clause(one));
+                text += &format!("{}\n", verify::format_clause(one));
             }
             for reason in &verdict.reasons {
                 text += &screen::wrapped(&format!("{}.", reason.what));

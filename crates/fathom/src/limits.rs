@@ -12,7 +12,7 @@ use dialects::native::{OPTIONS, parse_cap, parse_name, parse_path};
 use engine::probe::{self, Cloud, System};
 use model::observation::Observation;
 use model::plan::{CachePath, Plan, StoragePath, TargetKind};
-use study::diagnosis::Known;
+use study::diagnosis::KnownLimits;
 
 use crate::catalogue::{CatalogueArgs, catalogue};
 use crate::fault::{Fault, Faults};
@@ -90,7 +90,7 @@ pub struct MetadataArgs {
 ///
 /// # Errors
 /// As [`known`].
-pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) -> Result<Known, Faults> {
+pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) -> Result<KnownLimits, Faults> {
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
@@ -323,13 +323,17 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
 ///
 /// # Errors
 /// [`Faults`] with what cannot be understood.
-pub fn known(args: &LimitArgs, policies: &CatalogueArgs) -> Result<Known, Faults> {
+pub fn known(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
     known_with(args, args.vm.clone(), Some(policies))
 }
 
-fn known_with(args: &LimitArgs, machine: Option<String>, policies: Option<&CatalogueArgs>) -> Result<Known, Faults> {
+fn known_with(
+    args: &LimitArgs,
+    machine: Option<String>,
+    policies: Option<&CatalogueArgs>,
+) -> Result<KnownLimits, Faults> {
     let mut known = match (machine, args.disk.clone()) {
-        (None, disks) if disks.is_empty() => Known::default(),
+        (None, disks) if disks.is_empty() => KnownLimits::default(),
         (machine, disks) => {
             let catalogue = policies.map_or_else(|| Ok(Catalogue::built_in()), |args| catalogue(args, None))?;
             let wanted = Disks {
@@ -453,16 +457,16 @@ fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
 }
 
 /// What the catalogue knows of a machine and its disks.
-fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<Known, Fault> {
+fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, Fault> {
     let unknown = |why: String| Fault::new(why).help(CATALOGUE_HELP);
-    Ok(Known {
+    Ok(KnownLimits {
         layers: stack_of_paths(catalogue, wanted).map_err(unknown)?,
         bursts: credits(catalogue, wanted)
             .map_err(unknown)?
             .into_iter()
             .map(|(layer, credits)| burst(layer, credits))
             .collect(),
-        ..Known::default()
+        ..KnownLimits::default()
     })
 }
 

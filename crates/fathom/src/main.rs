@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use exit::Exit;
 use fault::{Fault, Faults};
-use fleet::Part;
+use fleet::FleetRole;
 use process::Process;
 use session::Session;
 
@@ -61,9 +61,9 @@ fn main() -> ExitCode {
     // An agent has no command of its own.
     let command = session.process.arguments.get(1).and_then(|name| commands::find(name));
     match fleet::join(&session.process, command.is_some_and(|row| row.name == "agent")) {
-        Ok(Part::Alone { widened_from }) => session.was_widened(widened_from),
-        Ok(Part::Leading(fleet)) => session.lead(*fleet),
-        Ok(Part::Done(code)) => return code,
+        Ok(FleetRole::Alone { widened_from }) => session.was_widened(widened_from),
+        Ok(FleetRole::Coordinator(fleet)) => session.lead(*fleet),
+        Ok(FleetRole::AgentDone(code)) => return code,
         Err(faults) => return print_faults(&faults),
     }
     let code = match tool {
@@ -124,9 +124,9 @@ fn print_faults(faults: &Faults) -> ExitCode {
 /// Connects the hosts that the command line or the environment names.
 fn connect_fleet(session: &Session, named: Option<&String>) -> Result<(), Faults> {
     if session.leads() {
-        return fleet::not_twice(named);
+        return fleet::refuse_hosts_under_launcher(named);
     }
-    if let Some(others) = fleet::of_options(&session.process, named)? {
+    if let Some(others) = fleet::connect_from_options(&session.process, named)? {
         session.lead(others);
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Two things in turns: A B, B A, A B, …, so that whatever drifts meanwhile meets both alike.
+//! Compares two loads or hosts by alternating runs: A B, B A, A B, …, so that drift affects both
+//! alike.
 
 use analysis::compare::{self, Interleaved, Judgement};
 use model::Nanos;
@@ -7,14 +8,14 @@ use model::results::{FORMAT_VERSION, Results};
 use model::study::{LeftOut, Question, Role, Setting, Study, StudyKind, StudyRun};
 use serde::Serialize;
 
-/// Pairs, unless more are asked for: the fewest with which five per cent can be reached at all.
+/// Default and minimum of the pairs: with fewer, p = 0.05 is out of reach.
 pub const MIN_PAIRS: u32 = 6;
-/// Length of the measured window of each run, unless it is given.
-pub const TIME: Nanos = Nanos::secs(10);
-/// I/O before it.
+/// Default length of the measured window of each run.
+pub const RUN_TIME: Nanos = Nanos::secs(10);
+/// Warm-up before it.
 pub const WARM_UP: Nanos = Nanos::secs(2);
 
-/// One of the two.
+/// One of the two compared sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Side {
     /// The first.
@@ -24,7 +25,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Its letter.
+    /// `A` or `B`.
     pub fn letter(self) -> &'static str {
         match self {
             Side::A => "A",
@@ -36,15 +37,15 @@ impl Side {
 /// One run of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Whose.
+    /// The side that runs.
     pub side: Side,
-    /// Of which pair, from 1.
+    /// Number of the pair, from 1.
     pub pair: u32,
 }
 
-/// The order of that many pairs: A B, B A, A B, …
+/// The order of the runs: A B, B A, A B, …
 pub fn turns(pairs: u32) -> Vec<Turn> {
-    let of = |pair: u32| {
+    let pair_turns = |pair: u32| {
         let sides = if pair % 2 == 1 {
             [Side::A, Side::B]
         } else {
@@ -52,10 +53,10 @@ pub fn turns(pairs: u32) -> Vec<Turn> {
         };
         sides.map(|side| Turn { side, pair })
     };
-    (1..=pairs).flat_map(of).collect()
+    (1..=pairs).flat_map(pair_turns).collect()
 }
 
-/// The settings that tell the runs of a comparison apart.
+/// The settings that identify a run in the study.
 pub fn settings(turn: Turn) -> Vec<Setting> {
     let side = Setting {
         name: "side".into(),
@@ -70,18 +71,19 @@ pub fn settings(turn: Turn) -> Vec<Setting> {
     vec![side, pair]
 }
 
-/// A run with its results, as part of a study.
-pub fn run_of(turn: Turn, results: Results) -> StudyRun {
-    let whole =
-        !results.interrupted && crate::sweep::is_whole(&results) && Observation::from_results(&results, 0, 0).is_some();
+/// A run of the study from its results.
+pub fn study_run(turn: Turn, results: Results) -> StudyRun {
+    let is_complete = !results.interrupted
+        && crate::sweep::is_complete(&results)
+        && Observation::from_results(&results, 0, 0).is_some();
     StudyRun {
         settings: settings(turn),
-        role: if whole { Role::Point } else { Role::CutShort },
+        role: if is_complete { Role::Point } else { Role::CutShort },
         results,
     }
 }
 
-/// Everything that was measured of `a` against `b`. `None` if nothing was.
+/// The study of `a` against `b`; `None` if nothing was measured.
 pub fn study((a, b): (&str, &str), runs: Vec<StudyRun>, left_out: Vec<LeftOut>, interrupted: bool) -> Option<Study> {
     Some(Study {
         format_version: FORMAT_VERSION,
@@ -98,51 +100,51 @@ pub fn study((a, b): (&str, &str), runs: Vec<StudyRun>, left_out: Vec<LeftOut>, 
     })
 }
 
-/// What a comparison in turns says.
+/// The report of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// What A is.
+    /// Description of A.
     pub a: String,
-    /// What B is.
+    /// Description of B.
     pub b: String,
-    /// The comparison; absent where there are fewer than two whole pairs.
+    /// The comparison; absent with fewer than two complete pairs.
     pub found: Option<Interleaved>,
-    /// Differences up to this share count as none.
+    /// Smaller relative differences count as none.
     pub margin: f64,
-    /// In words.
+    /// Conclusions in sentences.
     pub sentences: Vec<String>,
-    /// It was cut short.
+    /// The comparison was cut short.
     pub interrupted: bool,
 }
 
 impl Report {
-    /// Says as well whether this is what a three-way mirror leads one to expect
-    /// ([`expected_of_mirror`]).
+    /// Adds whether the result matches the expectation for a three-way mirror
+    /// ([`explain_for_mirror`]).
     #[must_use]
-    pub fn on_a_mirror(mut self, study: &Study) -> Report {
-        let (mut all, mut writes) = (0, 0);
+    pub fn with_mirror_expectation(mut self, study: &Study) -> Report {
+        let (mut operations, mut writes) = (0, 0);
         for job in study
             .runs
             .iter()
             .flat_map(|run| &run.results.steps)
             .flat_map(|step| &step.jobs)
         {
-            all += job.total().operations;
+            operations += job.total().operations;
             writes += job.directions().write.map_or(0, |writes| writes.operations);
         }
-        if let Some(found) = self.found.as_ref().filter(|_| all > 0) {
-            let said = expected_of_mirror(found.word, writes as f64 / all as f64);
-            self.sentences.insert(self.sentences.len().min(1), said.to_owned());
+        if let Some(found) = self.found.as_ref().filter(|_| operations > 0) {
+            let sentence = explain_for_mirror(found.word, writes as f64 / operations as f64);
+            self.sentences.insert(self.sentences.len().min(1), sentence.to_owned());
         }
         self
     }
 
-    /// Works out what a study says. `None` for a study of another kind.
+    /// Interprets a study; `None` for a study of another kind.
     pub fn from_study(study: &Study, margin: f64) -> Option<Report> {
         let Question::Ab { a, b } = &study.question else {
             return None;
         };
-        let of = |side: Side, pair: u32| {
+        let observation = |side: Side, pair: u32| {
             let wanted = settings(Turn { side, pair });
             let run = study
                 .runs
@@ -150,12 +152,12 @@ impl Report {
                 .find(|run| run.role == Role::Point && run.settings == wanted)?;
             Observation::from_results(&run.results, 0, 0)
         };
-        let most = study.runs.len() as u32;
-        let pairs: Vec<(Observation, Observation)> = (1..=most)
-            .filter_map(|pair| Some((of(Side::A, pair)?, of(Side::B, pair)?)))
+        let max_pair = study.runs.len() as u32;
+        let pairs: Vec<(Observation, Observation)> = (1..=max_pair)
+            .filter_map(|pair| Some((observation(Side::A, pair)?, observation(Side::B, pair)?)))
             .collect();
-        let lent: Vec<(&Observation, &Observation)> = pairs.iter().map(|(a, b)| (a, b)).collect();
-        let found = compare::interleaved(&lent, margin);
+        let references: Vec<(&Observation, &Observation)> = pairs.iter().map(|(a, b)| (a, b)).collect();
+        let found = compare::interleaved(&references, margin);
         Some(Report {
             a: a.clone(),
             b: b.clone(),
@@ -167,11 +169,11 @@ impl Report {
     }
 }
 
-/// What a three-way mirror over three nodes leads one to expect between the owner of a volume (A)
-/// and another node (B), and whether that is what was found. Each node has a copy, so a read by the
-/// owner need not leave it, and the other node reads through the owner or past it; a write goes
-/// over the network from either. `writes` is the share of writes, 0 to 1.
-pub fn expected_of_mirror(word: Judgement, writes: f64) -> &'static str {
+/// Compares the result with the expectation for a three-way mirror over three nodes, where A is the
+/// owner of the volume and B another node. Each node has a copy, so the owner can read locally,
+/// while the other node may read over the network. Writes go over the network from both. `writes`
+/// is the share of writes, 0 to 1.
+pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
     let (all_reads, all_writes) = (writes < 0.01, writes > 0.99);
     match word {
         _ if !all_reads && !all_writes => {
@@ -208,35 +210,35 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
         )];
     };
     let decisive = found.changes.iter().find(|change| change.figure == found.primary);
-    let mut said: Vec<String> = decisive
+    let mut sentences: Vec<String> = decisive
         .map(|change| compare::sentence(change, "B", "A", margin))
         .into_iter()
         .collect();
     let contrary = compare::contrary(found.word, &found.changes);
-    said.extend(contrary.map(|both| format!("Not in everything: B is {both}.")));
-    let of_ranks = found.p_of_ranks.map_or(String::new(), |p| {
-        format!(" and Wilcoxon's signed ranks (p {})", probability(p))
+    sentences.extend(contrary.map(|both| format!("Not in everything: B is {both}.")));
+    let ranks_text = found.p_of_ranks.map_or(String::new(), |p| {
+        format!(" and Wilcoxon's signed ranks (p {})", format_p(p))
     });
-    let of_pairs = decisive.and_then(|change| change.p).map_or(String::new(), probability);
+    let pairs_text = decisive.and_then(|change| change.p).map_or(String::new(), format_p);
     let detectable = match found.detectable {
         Some(share) => format!(
             "This number of pairs finds a change of {} or more in four of five attempts.",
-            percent(share)
+            format_percent(share)
         ),
         None => format!(
             "Fewer than {MIN_PAIRS} pairs cannot reach five per cent by their signed ranks, whatever they show."
         ),
     };
-    said.push(format!(
-        "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p {of_pairs}, raised for \
-         {} figures){of_ranks}. {detectable}",
+    sentences.push(format!(
+        "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for \
+         {} figures){ranks_text}. {detectable}",
         found.pairs,
         found.changes.len(),
     ));
-    said
+    sentences
 }
 
-fn probability(p: f64) -> String {
+fn format_p(p: f64) -> String {
     match p {
         p if p < 0.0001 => "< 0.0001".into(),
         p if p < 0.01 => format!("= {p:.4}"),
@@ -244,7 +246,7 @@ fn probability(p: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+fn format_percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         p if p < 0.01 => "0.01 %".into(),
@@ -267,23 +269,23 @@ mod tests {
 
     #[test]
     fn a_mirror_lets_only_reads_differ() {
-        let says = |word, writes| expected_of_mirror(word, writes);
-        assert!(says(Judgement::Worse, 0.0).starts_with("That is as expected"));
-        assert!(says(Judgement::Same, 1.0).starts_with("That is as expected"));
-        assert!(says(Judgement::Worse, 1.0).starts_with("That is not as expected"));
-        assert!(says(Judgement::Same, 0.0).contains("expected to be slower"));
+        let explain = |word, writes| explain_for_mirror(word, writes);
+        assert!(explain(Judgement::Worse, 0.0).starts_with("That is as expected"));
+        assert!(explain(Judgement::Same, 1.0).starts_with("That is as expected"));
+        assert!(explain(Judgement::Worse, 1.0).starts_with("That is not as expected"));
+        assert!(explain(Judgement::Same, 0.0).contains("expected to be slower"));
         for writes in [0.0, 1.0] {
-            assert!(says(Judgement::Better, writes).starts_with("That is not as expected"));
-            assert!(says(Judgement::Undecided, writes).contains("cannot be said"));
+            assert!(explain(Judgement::Better, writes).starts_with("That is not as expected"));
+            assert!(explain(Judgement::Undecided, writes).contains("cannot be said"));
         }
-        assert!(says(Judgement::Worse, 0.3).contains("reads and writes apart"));
+        assert!(explain(Judgement::Worse, 0.3).contains("reads and writes apart"));
     }
 
     #[test]
     fn figures_of_the_tests_are_short() {
-        assert_eq!(probability(0.00001), "< 0.0001");
-        assert_eq!(probability(0.03125), "= 0.031");
-        assert_eq!(percent(0.0), "0.01 %");
-        assert_eq!(percent(0.0123), "1.2 %");
+        assert_eq!(format_p(0.00001), "< 0.0001");
+        assert_eq!(format_p(0.03125), "= 0.031");
+        assert_eq!(format_percent(0.0), "0.01 %");
+        assert_eq!(format_percent(0.0123), "1.2 %");
     }
 }

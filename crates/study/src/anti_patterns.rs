@@ -1,9 +1,9 @@
-//! What is often taken for a test of storage and is none: what it really measures, and what to do
+//! Common "storage tests" that do not test storage: what they really measure, and what to do
 //! instead.
 
 use serde::Serialize;
 
-/// One of them.
+/// A common mistake in testing storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AntiPattern {
     /// Its name on the command line.
@@ -16,7 +16,7 @@ pub struct AntiPattern {
     pub instead: &'static str,
 }
 
-/// All of them, the most usual first.
+/// All anti-patterns, the most common first.
 pub const ANTI_PATTERNS: [AntiPattern; 9] = [
     AntiPattern {
         name: "file-copy",
@@ -86,7 +86,7 @@ pub const ANTI_PATTERNS: [AntiPattern; 9] = [
     },
 ];
 
-/// The one of a name.
+/// Finds an anti-pattern by name.
 pub fn find(name: &str) -> Option<&'static AntiPattern> {
     ANTI_PATTERNS.iter().find(|one| one.name.eq_ignore_ascii_case(name))
 }

@@ -1,8 +1,8 @@
-//! What a live device was asked for, as a load that can be issued elsewhere: share of reads, sizes,
+//! Captures the I/O of a live device as a load that can be issued elsewhere: share of reads, sizes,
 //! depth, rate, order.
 //!
-//! A [`Watch`] counts what it is given; what came of it is a [`Seen`], from trace events in full or
-//! from counters in part.
+//! A [`LoadRecorder`] turns trace events into a [`CapturedLoad`]. The kernel's counters yield only
+//! part of one.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -10,11 +10,11 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 use model::environment::DeviceUse;
 use model::{Bytes, Nanos};
 
-/// Places at which a sequential stream may go on: that many streams side by side are distinguished.
-const STREAMS: usize = 16;
-/// A size that fewer of the requests have is left out.
-const RARE: f64 = 0.005;
-/// Sizes that are kept at most.
+/// Upper limit of the concurrent sequential streams, distinguished by their last sector.
+const MAX_STREAMS: usize = 16;
+/// Sizes with a smaller share of the requests are left out.
+const RARE_SHARE: f64 = 0.005;
+/// Upper limit of the number of common sizes.
 const MAX_SIZES: usize = 12;
 
 /// One direction of a captured load.
@@ -24,10 +24,9 @@ pub struct DirectionLoad {
     pub operations: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Requests by their size in bytes; of counters, all of them at the mean.
+    /// Number of requests by size in bytes; counters yield only the mean size.
     pub sizes: BTreeMap<u64, u64>,
-    /// Requests that began where another one of the same direction had ended; absent where it is
-    /// not known.
+    /// Requests that began where an earlier one of the same direction ended; absent if unknown.
     pub sequential: Option<u64>,
 }
 
@@ -37,35 +36,34 @@ impl DirectionLoad {
         self.bytes as f64 / self.operations.max(1) as f64
     }
 
-    /// Share of the requests that went on where another one had ended, from 0 to 1.
+    /// Share of the sequential requests, from 0 to 1.
     pub fn sequential_share(&self) -> Option<f64> {
         self.sequential
             .map(|count| count as f64 / self.operations.max(1) as f64)
     }
 
-    /// The usual sizes in ascending order, each with its share in tenths of a percent; they add up
-    /// to 1000.
-    pub fn usual_sizes(&self) -> Vec<(Bytes, u32)> {
-        let least = self.operations as f64 * RARE;
-        let mut usual: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
-        usual.sort_unstable_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
-        usual.truncate(MAX_SIZES);
-        // The most frequent stays whatever its share.
-        let frequent = |(place, (_, count)): &(usize, (u64, u64))| *place == 0 || *count as f64 >= least;
-        let usual: Vec<(u64, u64)> = usual
+    /// The common sizes in ascending order, each with its share in tenths of a percent. The shares
+    /// add up to 1000.
+    pub fn common_sizes(&self) -> Vec<(Bytes, u32)> {
+        let min_count = self.operations as f64 * RARE_SHARE;
+        let mut common: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
+        common.sort_unstable_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
+        common.truncate(MAX_SIZES);
+        // The most frequent size stays whatever its share.
+        let is_common = |(place, (_, count)): &(usize, (u64, u64))| *place == 0 || *count as f64 >= min_count;
+        let common: Vec<(u64, u64)> = common
             .into_iter()
             .enumerate()
-            .filter(frequent)
+            .filter(is_common)
             .map(|(_, one)| one)
             .collect();
-        let sum: u64 = usual.iter().map(|(_, count)| count).sum();
+        let sum: u64 = common.iter().map(|(_, count)| count).sum();
         let share = |count: u64| (count as f64 * 1000.0 / sum.max(1) as f64).round() as u32;
-        let mut shares: Vec<(Bytes, u32)> = usual
+        let mut shares: Vec<(Bytes, u32)> = common
             .iter()
             .map(|(size, count)| (Bytes(*size), share(*count)))
             .collect();
-        // What rounding leaves over or takes away falls to the most frequent, where it is felt
-        // least.
+        // The most frequent size absorbs the rounding error: there it matters least.
         let sum: u32 = shares.iter().map(|(_, share)| *share).sum();
         if let Some((_, first)) = shares.first_mut() {
             *first = (*first + 1000).saturating_sub(sum);
@@ -75,9 +73,9 @@ impl DirectionLoad {
         shares
     }
 
-    /// Takes sums from the kernel's counters. Sizes and order keep the shares that they have among
-    /// the seen events.
-    fn correct(&mut self, counted: &DirectionLoad) {
+    /// Replaces the sums by those of the kernel's counters. The shares of sizes and of sequential
+    /// requests stay as recorded.
+    fn apply_totals(&mut self, counted: &DirectionLoad) {
         if self.operations == 0 {
             self.clone_from(counted);
             return;
@@ -89,20 +87,20 @@ impl DirectionLoad {
         (self.operations, self.bytes) = (counted.operations, counted.bytes);
     }
 
-    /// Share of the requests whose size is not among the usual ones, from 0 to 1.
-    pub fn unusual(&self) -> f64 {
-        let usual = self.usual_sizes();
-        let of_usual = |(size, _): &(Bytes, u32)| self.sizes.get(&size.0).copied().unwrap_or(0);
-        let kept: u64 = usual.iter().map(of_usual).sum();
-        1.0 - kept as f64 / self.operations.max(1) as f64
+    /// Share of the requests of rare sizes, from 0 to 1.
+    pub fn rare_share(&self) -> f64 {
+        let common = self.common_sizes();
+        let count_of = |(size, _): &(Bytes, u32)| self.sizes.get(&size.0).copied().unwrap_or(0);
+        let common: u64 = common.iter().map(count_of).sum();
+        1.0 - common as f64 / self.operations.max(1) as f64
     }
 }
 
-/// What was seen of a device.
+/// The load of a device, as captured.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// How long was watched.
-    pub watched: Nanos,
+pub struct CapturedLoad {
+    /// How long the device was observed.
+    pub duration: Nanos,
     /// Reads.
     pub reads: DirectionLoad,
     /// Writes.
@@ -111,21 +109,21 @@ pub struct Seen {
     pub discards: u64,
     /// Flushes.
     pub flushes: u64,
-    /// Mean number of requests in flight while there was any.
+    /// Mean number of requests in flight while the device was busy.
     pub in_flight: Option<f64>,
-    /// 99 % of the requests found no more in flight than this, themselves included.
+    /// 99th percentile of the requests in flight when one was issued, itself included.
     pub in_flight_p99: Option<u64>,
-    /// Most that were in flight at once.
-    pub in_flight_most: Option<u64>,
-    /// Share of the time in which any was in flight.
+    /// Highest number of requests in flight.
+    pub in_flight_max: Option<u64>,
+    /// Share of the time with at least one request in flight.
     pub busy: f64,
-    /// First and last byte that was touched; absent where it is not known.
+    /// First and last byte accessed; absent if unknown.
     pub span: Option<(u64, u64)>,
-    /// Events that were not seen.
+    /// Events that the trace lost.
     pub lost: u64,
 }
 
-impl Seen {
+impl CapturedLoad {
     /// Reads and writes.
     pub fn operations(&self) -> u64 {
         self.reads.operations + self.writes.operations
@@ -133,7 +131,7 @@ impl Seen {
 
     /// Reads and writes per second.
     pub fn iops(&self) -> f64 {
-        self.operations() as f64 / self.watched.as_secs().max(1e-9)
+        self.operations() as f64 / self.duration.as_secs().max(1e-9)
     }
 
     /// Percent of reads and writes that read.
@@ -141,16 +139,15 @@ impl Seen {
         100.0 * self.reads.operations as f64 / self.operations().max(1) as f64
     }
 
-    /// The depth for a load like it: a rate decides how much is asked for, and this must not stand
-    /// in its way.
+    /// Queue depth of an equivalent load. The rate limits that load, so the depth must not.
     pub fn depth(&self) -> u32 {
         let mean = self.in_flight.unwrap_or(1.0).round() as u64;
         self.in_flight_p99.unwrap_or(mean).clamp(1, 1 << 16) as u32
     }
 
-    /// What the kernel's counters tell: sums and means.
-    pub fn of_counters(used: &DeviceUse, watched: Nanos) -> Seen {
-        let way = |direction: usize| {
+    /// The sums and means of the kernel's counters.
+    pub fn from_counters(used: &DeviceUse, duration: Nanos) -> CapturedLoad {
+        let direction_load = |direction: usize| {
             let (operations, bytes) = (used.operations[direction], used.bytes[direction]);
             let mean = bytes as f64 / operations.max(1) as f64;
             // Whole sectors, as all requests have.
@@ -163,62 +160,62 @@ impl Seen {
             }
         };
         let busy = used.busy_ns.0 as f64;
-        Seen {
-            watched,
-            reads: way(0),
-            writes: way(1),
+        CapturedLoad {
+            duration,
+            reads: direction_load(0),
+            writes: direction_load(1),
             discards: used.operations[2],
             flushes: used.flushes,
             in_flight: (busy > 0.0).then(|| used.weighted_ns.0 as f64 / busy),
-            busy: (busy / watched.0.max(1) as f64).min(1.0),
-            ..Seen::default()
+            busy: (busy / duration.0.max(1) as f64).min(1.0),
+            ..CapturedLoad::default()
         }
     }
 }
 
-impl Seen {
-    /// Where events were lost, rate and depth are those of the kernel's counters, if there are any:
-    /// requests whose end was lost would seem to be in flight.
-    pub fn corrected(mut self, counted: Option<&Seen>) -> Seen {
-        (self.in_flight_p99, self.in_flight_most) = (None, None);
+impl CapturedLoad {
+    /// Replaces rate and depth by those of the kernel's counters, if known. Needed after lost
+    /// events: requests whose completion was lost would seem to stay in flight.
+    pub fn with_counter_totals(mut self, counted: Option<&CapturedLoad>) -> CapturedLoad {
+        (self.in_flight_p99, self.in_flight_max) = (None, None);
         let Some(counted) = counted else {
             self.in_flight = None;
             return self;
         };
-        self.reads.correct(&counted.reads);
-        self.writes.correct(&counted.writes);
+        self.reads.apply_totals(&counted.reads);
+        self.writes.apply_totals(&counted.writes);
         (self.discards, self.flushes) = (counted.discards, counted.flushes);
         (self.in_flight, self.busy) = (counted.in_flight, counted.busy);
         self
     }
 }
 
-/// Counts what a device is asked for.
+/// Records the requests of a device.
 #[derive(Debug, Default)]
-pub struct Watch {
-    seen: Seen,
-    /// Where sequential streams would go on: reads, writes.
-    ends: [VecDeque<u64>; 2],
-    /// What is in flight: what it does and where it begins. A request that the device has sent back
-    /// and got again counts once.
+pub struct LoadRecorder {
+    captured: CapturedLoad,
+    /// The next sector of each sequential stream: reads, writes.
+    stream_ends: [VecDeque<u64>; 2],
+    /// Requests in flight by action and first sector. A request that the device returned and
+    /// received again counts once.
     in_flight: HashSet<(BlockAction, u64)>,
-    /// Requests by how many were in flight when they came.
+    /// Number of requests by the requests in flight when they were issued.
     depths: BTreeMap<u64, u64>,
-    /// The last event, up to which times are summed.
+    /// Time of the last event, up to which the sums reach.
     last: Option<Nanos>,
-    weighted: u128,
-    busy: u64,
+    in_flight_time: u128,
+    busy_time: u64,
 }
 
-impl Watch {
-    /// Takes in an event.
-    pub fn take(&mut self, event: BlockEvent) {
+impl LoadRecorder {
+    /// Records an event.
+    pub fn record(&mut self, event: BlockEvent) {
         match event {
-            BlockEvent::Issued(request) => self.issued(&request),
-            BlockEvent::Completed(request) => self.completed(&request),
+            BlockEvent::Issued(request) => self.record_issued(&request),
+            BlockEvent::Completed(request) => self.record_completed(&request),
             BlockEvent::Lost(count) => {
-                // What ended meanwhile would be in flight for ever.
-                self.seen.lost += count;
+                // Requests whose completion was lost would stay in flight for ever.
+                self.captured.lost += count;
                 self.in_flight.clear();
             }
         }
@@ -226,75 +223,75 @@ impl Watch {
 
     /// Reads and writes so far.
     pub fn operations(&self) -> u64 {
-        self.seen.operations()
+        self.captured.operations()
     }
 
     fn advance(&mut self, now: Nanos) {
         let passed = self.last.map_or(0, |last| now.since(last).0);
-        self.weighted += u128::from(passed) * self.in_flight.len() as u128;
+        self.in_flight_time += u128::from(passed) * self.in_flight.len() as u128;
         if !self.in_flight.is_empty() {
-            self.busy += passed;
+            self.busy_time += passed;
         }
         self.last = Some(self.last.map_or(now, |last| last.max(now)));
     }
 
-    fn issued(&mut self, request: &BlockRequest) {
+    fn record_issued(&mut self, request: &BlockRequest) {
         self.advance(request.at_ns);
-        let (direction, way) = match request.action {
-            BlockAction::Read => (0, &mut self.seen.reads),
-            BlockAction::Write if request.sectors > 0 => (1, &mut self.seen.writes),
+        let (direction, load) = match request.action {
+            BlockAction::Read => (0, &mut self.captured.reads),
+            BlockAction::Write if request.sectors > 0 => (1, &mut self.captured.writes),
             BlockAction::Write | BlockAction::Flush => {
-                self.seen.flushes += 1;
+                self.captured.flushes += 1;
                 return;
             }
             BlockAction::Discard => {
-                self.seen.discards += 1;
+                self.captured.discards += 1;
                 return;
             }
             BlockAction::Other => return,
         };
         let bytes = request.sectors * 512;
         let end = request.sector + request.sectors;
-        way.operations += 1;
-        way.bytes += bytes;
-        *way.sizes.entry(bytes).or_default() += 1;
-        let ends = &mut self.ends[direction];
-        let goes_on = ends.iter().position(|place| *place == request.sector);
-        *way.sequential.get_or_insert(0) += u64::from(goes_on.is_some());
-        if let Some(place) = goes_on {
-            ends.remove(place);
-        } else if ends.len() == STREAMS {
-            ends.pop_front();
+        load.operations += 1;
+        load.bytes += bytes;
+        *load.sizes.entry(bytes).or_default() += 1;
+        let stream_ends = &mut self.stream_ends[direction];
+        let continued = stream_ends.iter().position(|place| *place == request.sector);
+        *load.sequential.get_or_insert(0) += u64::from(continued.is_some());
+        if let Some(place) = continued {
+            stream_ends.remove(place);
+        } else if stream_ends.len() == MAX_STREAMS {
+            stream_ends.pop_front();
         }
-        ends.push_back(end);
-        let (first, last) = self.seen.span.unwrap_or((u64::MAX, 0));
-        self.seen.span = Some((first.min(request.sector * 512), last.max(end * 512)));
+        stream_ends.push_back(end);
+        let (first, last) = self.captured.span.unwrap_or((u64::MAX, 0));
+        self.captured.span = Some((first.min(request.sector * 512), last.max(end * 512)));
         self.in_flight.insert((request.action, request.sector));
         *self.depths.entry(self.in_flight.len() as u64).or_default() += 1;
     }
 
-    fn completed(&mut self, request: &BlockRequest) {
+    fn record_completed(&mut self, request: &BlockRequest) {
         self.advance(request.at_ns);
-        // What was under way before is not known.
+        // Requests that were issued before the capture are unknown.
         self.in_flight.remove(&(request.action, request.sector));
     }
 
-    /// What was seen in so much time.
-    pub fn finish(mut self, watched: Nanos) -> Seen {
-        let mean = (self.busy > 0).then(|| self.weighted as f64 / self.busy as f64);
+    /// The captured load, after observing the device for `duration`.
+    pub fn finish(mut self, duration: Nanos) -> CapturedLoad {
+        let mean = (self.busy_time > 0).then(|| self.in_flight_time as f64 / self.busy_time as f64);
         let all: u64 = self.depths.values().sum();
         let mut below = 0;
         let p99 = self.depths.iter().find(|(_, count)| {
             below += **count;
             below as f64 >= 0.99 * all as f64
         });
-        self.seen.in_flight_p99 = p99.map(|(depth, _)| *depth);
-        self.seen.in_flight_most = self.depths.keys().next_back().copied();
-        Seen {
-            watched,
+        self.captured.in_flight_p99 = p99.map(|(depth, _)| *depth);
+        self.captured.in_flight_max = self.depths.keys().next_back().copied();
+        CapturedLoad {
+            duration,
             in_flight: mean,
-            busy: (self.busy as f64 / watched.0.max(1) as f64).min(1.0),
-            ..self.seen
+            busy: (self.busy_time as f64 / duration.0.max(1) as f64).min(1.0),
+            ..self.captured
         }
     }
 }
@@ -316,15 +313,15 @@ mod tests {
     /// of writes beside it.
     #[test]
     fn mix_sizes_order_and_depth_are_counted() {
-        let mut watch = Watch::default();
+        let mut recorder = LoadRecorder::default();
         for round in 0..100u64 {
             let start = round * 200;
             let sectors: Vec<u64> = (0..4).map(|slot| (round * 4 + slot) * 7919 % 100_000 * 8).collect();
             for sector in &sectors {
-                watch.take(BlockEvent::Issued(request(start, BlockAction::Read, *sector, 8)));
+                recorder.record(BlockEvent::Issued(request(start, BlockAction::Read, *sector, 8)));
             }
             for sector in &sectors {
-                watch.take(BlockEvent::Completed(request(
+                recorder.record(BlockEvent::Completed(request(
                     start + 100,
                     BlockAction::Read,
                     *sector,
@@ -333,20 +330,20 @@ mod tests {
             }
             // Nothing is in flight while this one is: it takes no time.
             let write = request(start + 100, BlockAction::Write, 5_000_000 + round * 128, 128);
-            watch.take(BlockEvent::Issued(write));
-            watch.take(BlockEvent::Completed(write));
-            watch.take(BlockEvent::Issued(request(start + 100, BlockAction::Flush, 0, 0)));
+            recorder.record(BlockEvent::Issued(write));
+            recorder.record(BlockEvent::Completed(write));
+            recorder.record(BlockEvent::Issued(request(start + 100, BlockAction::Flush, 0, 0)));
         }
-        let seen = watch.finish(Nanos::millis(20));
+        let seen = recorder.finish(Nanos::millis(20));
         assert_eq!((seen.operations(), seen.flushes, seen.lost), (500, 100, 0));
         assert_eq!((seen.read_percent(), seen.iops()), (80.0, 25_000.0));
-        assert_eq!(seen.reads.usual_sizes(), [(Bytes::kib(4), 1000)]);
-        assert_eq!(seen.writes.usual_sizes(), [(Bytes::kib(64), 1000)]);
+        assert_eq!(seen.reads.common_sizes(), [(Bytes::kib(4), 1000)]);
+        assert_eq!(seen.writes.common_sizes(), [(Bytes::kib(64), 1000)]);
         // 100 us of every 200, but for the rest after the last round, with four in flight.
         assert_eq!(seen.in_flight, Some(4.0));
         assert!((seen.busy - 0.5).abs() < 1e-9, "{}", seen.busy);
         assert_eq!(
-            (seen.in_flight_p99, seen.in_flight_most, seen.depth()),
+            (seen.in_flight_p99, seen.in_flight_max, seen.depth()),
             (Some(4), Some(4), 4)
         );
         assert_eq!(seen.reads.sequential_share(), Some(0.0));
@@ -356,26 +353,26 @@ mod tests {
 
     #[test]
     fn streams_side_by_side_are_all_sequential() {
-        let mut watch = Watch::default();
+        let mut recorder = LoadRecorder::default();
         for step in 0..50u64 {
             for stream in 0..8u64 {
                 let sector = stream * 1_000_000 + step * 16;
-                watch.take(BlockEvent::Issued(request(step, BlockAction::Read, sector, 16)));
+                recorder.record(BlockEvent::Issued(request(step, BlockAction::Read, sector, 16)));
             }
         }
-        let seen = watch.finish(Nanos::secs(1));
+        let seen = recorder.finish(Nanos::secs(1));
         assert_eq!(seen.reads.sequential, Some(8 * 49));
     }
 
     #[test]
     fn shares_add_up_and_rare_sizes_are_left_out() {
-        let way = |counts: &[(u64, u64)]| DirectionLoad {
+        let load = |counts: &[(u64, u64)]| DirectionLoad {
             operations: counts.iter().map(|(_, count)| count).sum(),
             sizes: counts.iter().copied().collect(),
             ..DirectionLoad::default()
         };
         let check = |counts: &[(u64, u64)], expected: &[(u64, u32)]| {
-            let found = way(counts).usual_sizes();
+            let found = load(counts).common_sizes();
             let found: Vec<(u64, u32)> = found.into_iter().map(|(size, share)| (size.0, share)).collect();
             assert_eq!(found, expected, "{counts:?}");
             assert!(found.is_empty() || found.iter().map(|(_, share)| share).sum::<u32>() == 1000);
@@ -389,42 +386,38 @@ mod tests {
             &[(512, 334), (4096, 333), (8192, 333)],
         );
         check(&[(512, 4), (4096, 996)], &[(4096, 1000)]);
-        assert!((way(&[(512, 4), (4096, 996)]).unusual() - 0.004).abs() < 1e-12);
+        assert!((load(&[(512, 4), (4096, 996)]).rare_share() - 0.004).abs() < 1e-12);
         // Six sixths of 166.7 are too much by two.
         let six: Vec<(u64, u64)> = (1..=6).map(|number| (number * 512, 1)).collect();
-        assert_eq!(way(&six).usual_sizes()[0], (Bytes(512), 165));
+        assert_eq!(load(&six).common_sizes()[0], (Bytes(512), 165));
     }
 
-    /// What was in flight when events were lost is forgotten; what ends without having begun is
-    /// left out.
+    /// Lost events clear the requests in flight; completions of unknown requests are ignored.
     #[test]
     fn lost_events_do_not_stay_in_flight() {
-        let mut watch = Watch::default();
-        watch.take(BlockEvent::Completed(request(0, BlockAction::Read, 800, 8)));
-        watch.take(BlockEvent::Issued(request(10, BlockAction::Read, 80, 8)));
-        watch.take(BlockEvent::Lost(7));
+        let mut recorder = LoadRecorder::default();
+        recorder.record(BlockEvent::Completed(request(0, BlockAction::Read, 800, 8)));
+        recorder.record(BlockEvent::Issued(request(10, BlockAction::Read, 80, 8)));
+        recorder.record(BlockEvent::Lost(7));
         for at in [1000u64, 2000] {
             let one = request(at, BlockAction::Read, at, 8);
-            watch.take(BlockEvent::Issued(one));
-            watch.take(BlockEvent::Completed(request(at + 50, BlockAction::Read, at, 8)));
+            recorder.record(BlockEvent::Issued(one));
+            recorder.record(BlockEvent::Completed(request(at + 50, BlockAction::Read, at, 8)));
         }
-        let seen = watch.finish(Nanos::millis(3));
-        assert_eq!(
-            (seen.lost, seen.in_flight_most, seen.in_flight),
-            (7, Some(1), Some(1.0))
-        );
+        let seen = recorder.finish(Nanos::millis(3));
+        assert_eq!((seen.lost, seen.in_flight_max, seen.in_flight), (7, Some(1), Some(1.0)));
     }
 
     /// Requests whose end was lost would seem to be in flight.
     #[test]
     fn where_events_were_lost_the_counters_tell_rate_and_depth() {
-        let mut watch = Watch::default();
+        let mut recorder = LoadRecorder::default();
         for at in [10, 20, 30, 40] {
-            watch.take(BlockEvent::Issued(request(at, BlockAction::Read, 8 * at, 8)));
+            recorder.record(BlockEvent::Issued(request(at, BlockAction::Read, 8 * at, 8)));
         }
-        watch.take(BlockEvent::Lost(7));
-        let seen = watch.finish(Nanos::millis(3));
-        assert_eq!(seen.in_flight_most, Some(4));
+        recorder.record(BlockEvent::Lost(7));
+        let seen = recorder.finish(Nanos::millis(3));
+        assert_eq!(seen.in_flight_max, Some(4));
         let used = DeviceUse {
             operations: [100, 0, 0],
             bytes: [100 * 4096, 0, 0],
@@ -434,15 +427,15 @@ mod tests {
         };
         let corrected = seen
             .clone()
-            .corrected(Some(&Seen::of_counters(&used, Nanos::millis(3))));
-        assert_eq!((corrected.in_flight, corrected.in_flight_most), (Some(1.5), None));
+            .with_counter_totals(Some(&CapturedLoad::from_counters(&used, Nanos::millis(3))));
+        assert_eq!((corrected.in_flight, corrected.in_flight_max), (Some(1.5), None));
         assert_eq!((corrected.operations(), corrected.reads.bytes), (100, 409_600));
         assert_eq!(
-            (corrected.reads.usual_sizes(), corrected.reads.unusual()),
+            (corrected.reads.common_sizes(), corrected.reads.rare_share()),
             (vec![(Bytes::kib(4), 1000)], 0.0)
         );
         assert_eq!((corrected.lost, corrected.depth()), (7, 2));
-        let unknown = seen.corrected(None);
+        let unknown = seen.with_counter_totals(None);
         assert_eq!(
             (unknown.in_flight, unknown.in_flight_p99, unknown.operations()),
             (None, None, 4)
@@ -459,14 +452,14 @@ mod tests {
             flushes: 4,
             ..DeviceUse::default()
         };
-        let seen = Seen::of_counters(&used, Nanos::secs(10));
+        let seen = CapturedLoad::from_counters(&used, Nanos::secs(10));
         assert_eq!(
             (seen.read_percent(), seen.iops(), seen.in_flight),
             (75.0, 40.0, Some(3.0))
         );
         assert_eq!((seen.depth(), seen.busy, seen.flushes), (3, 0.5, 4));
-        assert_eq!(seen.reads.usual_sizes(), [(Bytes::kib(8), 1000)]);
-        assert_eq!(seen.writes.usual_sizes(), [(Bytes(5120), 1000)], "whole sectors");
+        assert_eq!(seen.reads.common_sizes(), [(Bytes::kib(8), 1000)]);
+        assert_eq!(seen.writes.common_sizes(), [(Bytes(5120), 1000)], "whole sectors");
         assert_eq!(seen.reads.sequential_share(), None);
     }
 }

@@ -1,68 +1,69 @@
-//! Whether more depth brings more: every step again, for a short time and at twice the depth.
+//! Repeats every step for a short time at twice the depth, to see whether more depth raises the
+//! rate.
 //!
-//! The steps are added behind those of the plan, so that both runs have the same targets and stand
-//! in the same result.
+//! The repetitions follow the steps of the plan, so both use the same targets and end up in the
+//! same result.
 
 use model::Nanos;
 use model::draws::DrawsForm;
 use model::finding::{Finding, Severity};
 use model::plan::{Control, Depth, Job, Pacing, Phases, Plan, Step, Stop, Worker};
 
-/// Longest measured window of a second run.
-pub const MEASURED: Nanos = Nanos::secs(10);
-/// I/O before it.
+/// Longest measured window of a repetition.
+pub const MEASURED_TIME: Nanos = Nanos::secs(10);
+/// Warm-up before it.
 pub const WARM_UP: Nanos = Nanos::secs(2);
 
-/// A plan with its confirming steps.
+/// A plan with repetitions of its steps.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Confirmed {
-    /// The plan and the steps added.
+pub struct RepeatedPlan {
+    /// The plan, with the repetitions at its end.
     pub plan: Plan,
-    /// Which step repeats which: index of the first run, index of the second.
+    /// Index of each repeated step and of its repetition.
     pub pairs: Vec<(usize, usize)>,
-    /// Steps that are not repeated, with the reason.
-    pub without: Vec<(usize, String)>,
+    /// Index of each step that cannot be repeated, with the reason.
+    pub unrepeated: Vec<(usize, String)>,
 }
 
-impl Confirmed {
-    /// The step that repeats a step at twice the depth.
-    pub fn deeper(&self, step: usize) -> Option<usize> {
+impl RepeatedPlan {
+    /// The repetition of a step.
+    pub fn repetition_of(&self, step: usize) -> Option<usize> {
         self.pairs
             .iter()
             .find(|(first, _)| *first == step)
             .map(|(_, second)| *second)
     }
 
-    /// What could not be confirmed, and why.
+    /// Findings about the steps that could not be repeated.
     pub fn findings(&self) -> Vec<Finding> {
-        let one = |(_, why): &(usize, String)| {
+        let finding = |(_, why): &(usize, String)| {
             let what = "the answer was not confirmed by a run at twice the depth";
             Finding::new("NOT-CONFIRMED", Severity::Note, what).why(why.clone())
         };
-        self.without.iter().map(one).collect()
+        self.unrepeated.iter().map(finding).collect()
     }
 }
 
 /// Adds a short step at twice the depth for each step of closed loops.
-pub fn extend(plan: &Plan) -> Confirmed {
-    let mut extended = Confirmed {
+pub fn add_repetitions(plan: &Plan) -> RepeatedPlan {
+    let mut extended = RepeatedPlan {
         plan: plan.clone(),
         pairs: Vec::new(),
-        without: Vec::new(),
+        unrepeated: Vec::new(),
     };
     for (number, step) in plan.steps.iter().enumerate() {
-        match again(step) {
-            Ok(again) => {
+        match repetition(step) {
+            Ok(repetition) => {
                 extended.pairs.push((number, extended.plan.steps.len()));
-                extended.plan.steps.push(again);
+                extended.plan.steps.push(repetition);
             }
-            Err(why) => extended.without.push((number, why)),
+            Err(why) => extended.unrepeated.push((number, why)),
         }
     }
     extended
 }
 
-fn again(step: &Step) -> Result<Step, String> {
+fn repetition(step: &Step) -> Result<Step, String> {
     for job in &step.jobs {
         let mut streams = job.workers.iter().flat_map(|worker| &worker.streams);
         if job.prepare_only || job.workers.is_empty() {
@@ -74,29 +75,28 @@ fn again(step: &Step) -> Result<Step, String> {
                 job.name
             ));
         }
-        let steers = |control: &Control| matches!(control, Control::LatencyTarget(_));
-        if job.control.iter().any(steers) {
+        let adjusts_depth = |control: &Control| matches!(control, Control::LatencyTarget(_));
+        if job.control.iter().any(adjusts_depth) {
             return Err(format!("`{}` changes its depth by itself", job.name));
         }
     }
-    let jobs = step.jobs.iter().map(deeper).collect();
+    let jobs = step.jobs.iter().map(deeper_job).collect();
     Ok(Step { jobs, ..step.clone() })
 }
 
 /// The same job with twice the depth, for a short time.
-fn deeper(job: &Job) -> Job {
-    let time = job.stop.after_ns.map_or(MEASURED, |time| time.min(MEASURED));
-    // What limits a load by its amount is kept where it comes first: a target may have an end.
+fn deeper_job(job: &Job) -> Job {
+    let time = job.stop.after_ns.map_or(MEASURED_TIME, |time| time.min(MEASURED_TIME));
+    // A limit of bytes or operations may come before the time limit: the target may be small.
     let stop = Stop {
         after_ns: Some(time),
         ..job.stop
     };
-    let mut workers: Vec<Worker> = job.workers.iter().map(twice).collect();
-    // An engine that executes one operation after the other has more of them in flight only with
-    // more threads.
+    let mut workers: Vec<Worker> = job.workers.iter().map(double_depth).collect();
+    // Synchronous engines need more threads for more operations in flight.
     let synchronous = job.workers.iter().filter(|worker| worker.engine.kind.is_synchronous());
     workers.extend(synchronous.enumerate().map(|(number, worker)| Worker {
-        draws: another(&worker.draws, number as u64),
+        draws: with_other_seed(&worker.draws, number as u64),
         ..worker.clone()
     }));
     Job {
@@ -114,7 +114,7 @@ fn deeper(job: &Job) -> Job {
     }
 }
 
-fn twice(worker: &Worker) -> Worker {
+fn double_depth(worker: &Worker) -> Worker {
     let mut worker = worker.clone();
     if worker.engine.kind.is_synchronous() {
         return worker;
@@ -131,7 +131,7 @@ fn twice(worker: &Worker) -> Worker {
 }
 
 /// The same kind of random decisions with another seed.
-fn another(draws: &DrawsForm, number: u64) -> DrawsForm {
+fn with_other_seed(draws: &DrawsForm, number: u64) -> DrawsForm {
     let mut draws = *draws;
     let other = 0x5eed_0000_0000_0001_u64.wrapping_add(number);
     match &mut draws {
@@ -162,20 +162,23 @@ mod tests {
 
     #[test]
     fn each_step_is_repeated_for_a_short_time_at_twice_the_depth() {
-        let extended = extend(&plan(|_| ()));
-        assert_eq!((&extended.pairs[..], extended.deeper(0)), (&[(0, 1)][..], Some(1)));
+        let extended = add_repetitions(&plan(|_| ()));
+        assert_eq!(
+            (&extended.pairs[..], extended.repetition_of(0)),
+            (&[(0, 1)][..], Some(1))
+        );
         let [first, second] = &extended.plan.steps[..] else {
             panic!("two steps")
         };
         assert_eq!((first.jobs[0].depth(), second.jobs[0].depth()), (32, 64));
-        assert_eq!(second.jobs[0].stop.after_ns, Some(MEASURED));
+        assert_eq!(second.jobs[0].stop.after_ns, Some(MEASURED_TIME));
         assert_eq!(second.jobs[0].phases.warm_up_ns, WARM_UP);
         assert_eq!(second.jobs[0].workers.len(), 2);
     }
 
     #[test]
     fn a_synchronous_engine_gets_twice_the_workers() {
-        let extended = extend(&plan(|workload| {
+        let extended = add_repetitions(&plan(|workload| {
             workload.depth = 1;
             workload.engine.kind = EngineKind::Psync;
         }));
@@ -186,8 +189,8 @@ mod tests {
 
     #[test]
     fn a_rate_is_not_repeated() {
-        let extended = extend(&plan(|workload| workload.rate = Some(Rate::iops(100))));
-        assert_eq!((extended.plan.steps.len(), extended.without.len()), (1, 1));
-        assert_eq!(extended.deeper(0), None);
+        let extended = add_repetitions(&plan(|workload| workload.rate = Some(Rate::iops(100))));
+        assert_eq!((extended.plan.steps.len(), extended.unrepeated.len()), (1, 1));
+        assert_eq!(extended.repetition_of(0), None);
     }
 }

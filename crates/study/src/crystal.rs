@@ -6,14 +6,14 @@ use model::{Bytes, Direction, Nanos};
 /// Rounds of each load.
 pub const ROUNDS: u32 = 5;
 /// Length of a round.
-pub const MEASURED: Nanos = Nanos::secs(5);
-/// Size of the file that is made.
-pub const SIZE: Bytes = Bytes::gib(1);
+pub const ROUND_TIME: Nanos = Nanos::secs(5);
+/// Size of the test file.
+pub const FILE_SIZE: Bytes = Bytes::gib(1);
 
-/// A load of the profile; its thread is one.
+/// A load of the profile, issued by one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// One operation behind the other.
+    /// Sequential access; otherwise random.
     pub sequential: bool,
     /// Operations in flight.
     pub depth: u32,
@@ -40,13 +40,13 @@ pub const LOADS: [Load; 4] = [
 ];
 
 impl Load {
-    /// The beginning of its row.
+    /// Label of its row.
     pub fn label(self) -> String {
         let words = if self.sequential { "SEQ    1MiB" } else { "RND    4KiB" };
         format!("{words} (Q={:>3}, T= 1)", self.depth)
     }
 
-    /// Bytes of an operation.
+    /// Block size.
     pub fn block(self) -> Bytes {
         if self.sequential { Bytes::mib(1) } else { Bytes::kib(4) }
     }
@@ -72,12 +72,12 @@ pub fn best_rounds(results: &Results) -> Vec<Best> {
     let mut best = Vec::new();
     for direction in [Direction::Read, Direction::Write] {
         for load in LOADS {
-            let name = name(load, direction);
+            let name = job_name(load, direction);
             let rounds = results.plan.steps.iter().zip(&results.steps).filter(|(plan, _)| {
                 let mut jobs = plan.jobs.iter();
                 jobs.any(|job| job.name.starts_with(&name))
             });
-            let of = |job: &model::results::JobResults| {
+            let round = |job: &model::results::JobResults| {
                 let found = job.directions()[direction].clone()?;
                 let seconds = job.measured().as_secs();
                 (seconds > 0.0 && found.operations > 0).then(|| Best {
@@ -88,15 +88,15 @@ pub fn best_rounds(results: &Results) -> Vec<Best> {
                     mean_us: found.latency().mean() / 1e3,
                 })
             };
-            let rounds = rounds.flat_map(|(_, found)| &found.jobs).filter_map(of);
+            let rounds = rounds.flat_map(|(_, found)| &found.jobs).filter_map(round);
             best.extend(rounds.max_by(|one, other| one.bytes_per_sec.total_cmp(&other.bytes_per_sec)));
         }
     }
     best
 }
 
-/// The name of its jobs, without the round.
-pub fn name(load: Load, direction: Direction) -> String {
+/// The name of a load's jobs, without the round.
+pub fn job_name(load: Load, direction: Direction) -> String {
     let words = if load.sequential { "SEQ1M" } else { "RND4K" };
     format!("{words} Q{}T1 {}", load.depth, direction.word())
 }

@@ -1,4 +1,4 @@
-//! What limited each job of a run: the diagnosis of `analysis` with everything that a result tells.
+//! Diagnoses what limited each job of a run, with all facts of the result.
 
 use analysis::caps::Layer;
 use analysis::checks;
@@ -9,22 +9,22 @@ use model::finding::Finding;
 use model::observation::Observation;
 use model::results::Results;
 
-use crate::confirm::Confirmed;
+use crate::confirm::RepeatedPlan;
 
-/// What the user knows of the limits between the program and the disks.
+/// Limits between the program and the disks, as specified by the user.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct KnownLimits {
     /// Limits.
     pub layers: Vec<Layer>,
-    /// Credits.
+    /// Burst credits.
     pub bursts: Vec<KnownBurst>,
-    /// What the diagnosis is to explain.
+    /// The question that the diagnosis answers.
     pub question: Question,
 }
 
-impl Known {
-    /// With the limits that the plan of these results names beside those of the user.
-    fn with_plan(&self, results: &Results) -> Known {
+impl KnownLimits {
+    /// Adds the limits of the plan.
+    fn with_plan(&self, results: &Results) -> KnownLimits {
         let mut known = self.clone();
         let named = &results.plan.limits;
         known
@@ -34,62 +34,75 @@ impl Known {
     }
 }
 
-/// What limited each job. The limits that the system itself knows of and those of the plan join
-/// those given; steps that confirm others are not judged on their own.
-pub fn diagnoses(results: &Results, known: &Known, confirmed: Option<&Confirmed>) -> Vec<JobDiagnosis> {
+/// What limited each job, by the user's limits, those of the plan and those of the system.
+/// Repetitions of steps are not judged separately.
+pub fn diagnoses(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<JobDiagnosis> {
     let known = &known.with_plan(results);
     let mut found = Vec::new();
     for step in judged_steps(results, confirmed) {
-        let deeper = confirmed.and_then(|confirmed| confirmed.deeper(step));
-        found.extend(of_step(results, step, known, deeper.map(|deeper| (results, deeper))));
+        let deeper = confirmed.and_then(|confirmed| confirmed.repetition_of(step));
+        found.extend(diagnose_step(
+            results,
+            step,
+            known,
+            deeper.map(|deeper| (results, deeper)),
+        ));
     }
     found
 }
 
-/// The same where the whole test was repeated at another depth.
-pub fn diagnoses_repeated(results: &Results, repeated: &Results, known: &Known) -> Vec<JobDiagnosis> {
+/// As [`diagnoses`], if the whole test was repeated at another depth.
+pub fn diagnoses_repeated(results: &Results, repeated: &Results, known: &KnownLimits) -> Vec<JobDiagnosis> {
     let known = &known.with_plan(results);
     let steps = 0..results.steps.len();
     steps
-        .flat_map(|step| of_step(results, step, known, Some((repeated, step))))
+        .flat_map(|step| diagnose_step(results, step, known, Some((repeated, step))))
         .collect()
 }
 
-/// Which limits the jobs of each step share, and what they make of them together.
-pub fn limit_tables(results: &Results, known: &Known, confirmed: Option<&Confirmed>) -> Vec<LimitTable> {
+/// The limits that the jobs of each step share, and how much of them they use together.
+pub fn limit_tables(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<LimitTable> {
     let known = known.with_plan(results);
-    let of_step = |step: usize| {
-        let loads: Vec<Observation> = loads_of(results, step).into_iter().map(|(_, load)| load).collect();
+    let step_tables = |step: usize| {
+        let loads: Vec<Observation> = step_loads(results, step).into_iter().map(|(_, load)| load).collect();
         shared_limits::limit_tables(&loads, &known.layers)
     };
-    judged_steps(results, confirmed).into_iter().flat_map(of_step).collect()
+    judged_steps(results, confirmed)
+        .into_iter()
+        .flat_map(step_tables)
+        .collect()
 }
 
-/// The steps that do not only repeat others at twice the depth.
-fn judged_steps(results: &Results, confirmed: Option<&Confirmed>) -> Vec<usize> {
+/// The steps that are not repetitions of others.
+fn judged_steps(results: &Results, confirmed: Option<&RepeatedPlan>) -> Vec<usize> {
     let pairs = confirmed.map(|confirmed| &confirmed.pairs[..]).unwrap_or_default();
     let confirms = |step: &usize| pairs.iter().any(|(_, second)| second == step);
     (0..results.steps.len()).filter(|step| !confirms(step)).collect()
 }
 
-/// What each job of a step measured, with its number.
-fn loads_of(results: &Results, step: usize) -> Vec<(usize, Observation)> {
+/// The number and the results of each job of a step.
+fn step_loads(results: &Results, step: usize) -> Vec<(usize, Observation)> {
     let jobs = results.steps.get(step).map_or(0, |step| step.jobs.len());
     (0..jobs)
         .filter_map(|job| Some((job, Observation::from_results(results, step, job)?)))
         .collect()
 }
 
-/// All loads but that of one job.
+/// The loads of all other jobs.
 fn others(loads: &[(usize, Observation)], job: usize) -> Vec<&Observation> {
     let others = loads.iter().filter(|(other, _)| *other != job);
     others.map(|(_, load)| load).collect()
 }
 
-/// What limited each job of a step; `deeper` is the step that ran the same at twice the depth.
-fn of_step(results: &Results, step: usize, known: &Known, deeper: Option<(&Results, usize)>) -> Vec<JobDiagnosis> {
-    let loads = loads_of(results, step);
-    let loads_deeper = deeper.map_or_else(Vec::new, |(results, step)| loads_of(results, step));
+/// What limited each job of a step; `deeper` is its repetition at twice the depth.
+fn diagnose_step(
+    results: &Results,
+    step: usize,
+    known: &KnownLimits,
+    deeper: Option<(&Results, usize)>,
+) -> Vec<JobDiagnosis> {
+    let loads = step_loads(results, step);
+    let loads_deeper = deeper.map_or_else(Vec::new, |(results, step)| step_loads(results, step));
     let mut found = Vec::new();
     for (job, observation) in &loads {
         let job = *job;
@@ -114,8 +127,8 @@ fn of_step(results: &Results, step: usize, known: &Known, deeper: Option<(&Resul
     found
 }
 
-/// Jobs that passed far more than the limits that the user knows of let through.
-pub fn beyond_limits(results: &Results, known: &Known) -> Vec<Finding> {
+/// Findings about jobs that exceeded the user's limits by far.
+pub fn beyond_limits(results: &Results, known: &KnownLimits) -> Vec<Finding> {
     let seen = Observation::all(results);
     let known = known.with_plan(results);
     let beyond = seen

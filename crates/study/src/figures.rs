@@ -1,4 +1,4 @@
-//! The few figures of a step that studies speak about.
+//! The figures of a step that studies report.
 
 use model::Nanos;
 use model::results::Results;
@@ -10,14 +10,13 @@ pub(crate) struct Figures {
     pub(crate) mib_per_sec: f64,
     pub(crate) median: Nanos,
     pub(crate) p99: Nanos,
-    /// Processors that were busy with the generator's work, in user and kernel mode.
-    pub(crate) processors: f64,
+    /// CPUs that the generator kept busy, in user and kernel mode.
+    pub(crate) busy_cpus: f64,
     pub(crate) cpu_per_operation: Nanos,
 }
 
 impl Figures {
-    /// Figures of a step; `None` if it measured nothing, or if one job would have to stand for
-    /// several.
+    /// Figures of a step; `None` if it measured nothing or has several jobs.
     pub(crate) fn from_results(results: &Results, step: usize) -> Option<Figures> {
         let [job] = results.steps.get(step)?.jobs.as_slice() else {
             return None;
@@ -34,7 +33,7 @@ impl Figures {
             mib_per_sec: total.bytes.0 as f64 / seconds / f64::from(1 << 20),
             median: Nanos(latency.quantile(0.5)),
             p99: Nanos(latency.quantile(0.99)),
-            processors: busy as f64 / 1e9 / seconds,
+            busy_cpus: busy as f64 / 1e9 / seconds,
             cpu_per_operation: Nanos(busy / total.operations),
         })
     }

@@ -1,7 +1,7 @@
 //! Studies: questions that take several runs to answer, and what results of any tool mean.
 //!
-//! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and
-//! keeps nothing.
+//! A study makes a plan, `run` executes it, and the study interprets the results. It neither prints
+//! nor saves anything.
 //!
 //! A [`model::study::Study`] holds the results of several runs, and every report can be produced
 //! from it. `sweep` selects the next point from those measured so far; `explain` interprets

@@ -1,16 +1,16 @@
-//! Numbers in the sentences of studies.
+//! Formats numbers for the sentences of studies.
 
 use model::Nanos;
 
-/// A figure with three or more digits and commas between thousands.
-pub(crate) fn rounded(value: f64) -> String {
+/// At least three significant digits, with commas between thousands.
+pub(crate) fn format_number(value: f64) -> String {
     let digits = if value >= 100.0 { 0 } else { 1 };
     let text = if digits == 0 {
         format!("{}", value.round())
     } else {
         format!("{value:.1}")
     };
-    // Groups of three from the right, as in the tables.
+    // Thousands are grouped as in the tables.
     let (whole, rest) = text
         .split_once('.')
         .map_or((text.as_str(), ""), |(whole, rest)| (whole, rest));
@@ -28,20 +28,20 @@ pub(crate) fn rounded(value: f64) -> String {
 }
 
 /// Nanoseconds in the unit that keeps them readable.
-pub(crate) fn time(ns: f64) -> String {
+pub(crate) fn format_time(ns: f64) -> String {
     Nanos(ns.round() as u64).to_string()
 }
 
-/// Bytes per second in both units, so that none has to be guessed.
-pub(crate) fn throughput(bytes_per_sec: f64) -> String {
+/// Bytes per second in both units, so that the unit is never in doubt.
+pub(crate) fn format_throughput(bytes_per_sec: f64) -> String {
     let (mib, mb) = (bytes_per_sec / f64::from(1 << 20), bytes_per_sec / 1e6);
-    format!("{} MiB/s ({} MB/s)", two(mib), two(mb))
+    format!("{} MiB/s ({} MB/s)", format_two_decimals(mib), format_two_decimals(mb))
 }
 
-fn two(value: f64) -> String {
+fn format_two_decimals(value: f64) -> String {
     if value < 10.0 {
         format!("{value:.2}")
     } else {
-        rounded(value)
+        format_number(value)
     }
 }

@@ -1,10 +1,8 @@
-//! Bringing a device into the state in which a used one is: fill it twice over, then load it in
-//! rounds until the rate of the rounds is steady.
+//! Preconditions a device: fills it twice, then loads it in rounds until their rate is steady.
 //!
 //! SNIA's Solid State Storage Performance Test Specification 2.0 calls the first the
-//! workload-independent, the second the workload-dependent preconditioning. A [`Procedure`] decides
-//! what comes next and judges the rounds; the caller makes plans of that and hands back what came
-//! of them.
+//! workload-independent, the second the workload-dependent preconditioning. A [`Procedure`] selects
+//! the next run and judges the rounds; the caller executes the runs and returns the results.
 
 use model::Bytes;
 use model::Nanos;
@@ -13,27 +11,27 @@ use model::results::Results;
 use model::stats::{SniaWindow, snia_window};
 use serde::Serialize;
 
-use crate::numbers::{rounded, throughput};
+use crate::numbers::{format_number, format_throughput};
 
-/// Times that the range is written before the rounds.
-pub const PASSES: u32 = 2;
-/// Bytes of an operation that fills.
+/// How often the range is written before the rounds.
+pub const FILL_PASSES: u32 = 2;
+/// Block size of filling.
 pub const FILL_BLOCK: Bytes = Bytes::kib(128);
-/// Operations in flight while it fills.
+/// Operations in flight while filling.
 pub const FILL_DEPTH: u32 = 32;
 /// Length of a round, or of each cell of one.
-pub const ROUND: Nanos = Nanos::secs(60);
-/// Rounds at most.
-pub const ROUNDS: u32 = 25;
+pub const ROUND_TIME: Nanos = Nanos::secs(60);
+/// Upper limit of the rounds.
+pub const MAX_ROUNDS: u32 = 25;
 /// Rounds that are judged together.
-pub const WINDOW: u32 = 5;
-/// Operations in flight in a round, unless it is said.
+pub const WINDOW_ROUNDS: u32 = 5;
+/// Default of the operations in flight in a round.
 pub const DEPTH: u32 = 32;
 
-/// Shares of reads of the specification's test of IOPS, in percent.
-const MIXES: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
-/// Its sizes in bytes.
-const SIZES: [u64; 8] = [
+/// Shares of reads in the specification's IOPS test, in percent.
+const READ_PERCENTS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
+/// Its block sizes in bytes.
+const BLOCK_SIZES: [u64; 8] = [
     1024 << 10,
     128 << 10,
     64 << 10,
@@ -44,17 +42,17 @@ const SIZES: [u64; 8] = [
     512,
 ];
 
-/// One kind of operations of a round of the matrix: random positions, one size, one mix.
+/// One load of the matrix: random access, one block size, one mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
     /// Percent of the operations that read.
     pub read_percent: u32,
-    /// Bytes of an operation.
+    /// Block size.
     pub block: Bytes,
 }
 
 impl Cell {
-    /// The cell whose rate decides: random writes of 4 KiB.
+    /// The cell that decides whether the state is steady: random writes of 4 KiB.
     pub const TRACKED: Cell = Cell {
         read_percent: 0,
         block: Bytes::kib(4),
@@ -66,47 +64,47 @@ impl Cell {
     }
 }
 
-/// The 56 cells of the test of IOPS, in its order: from reads to writes, from large to small.
-pub fn matrix() -> Vec<Cell> {
+/// The 56 cells of the IOPS test in its order: from reads to writes, from large to small.
+pub fn matrix_cells() -> Vec<Cell> {
     let of_mix = |read_percent: u32| {
-        SIZES.map(|size| Cell {
+        BLOCK_SIZES.map(|size| Cell {
             read_percent,
             block: Bytes(size),
         })
     };
-    MIXES.into_iter().flat_map(of_mix).collect()
+    READ_PERCENTS.into_iter().flat_map(of_mix).collect()
 }
 
-/// What a procedure is to do.
+/// Settings of a procedure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Asked {
-    /// Times that the range is written first.
+pub struct ProcedureSettings {
+    /// How often the range is written before the rounds.
     pub passes: u32,
     /// Length of a round, or of each cell of one.
     pub round: Nanos,
-    /// Rounds at most.
+    /// Upper limit of the rounds.
     pub rounds: u32,
-    /// The cells of each round; empty where a round is one load, as the user describes it.
+    /// The cells of each round; empty if a round is one load, described by the user.
     pub cells: Vec<Cell>,
-    /// The load of a round in words.
+    /// Description of the load of a round.
     pub load: String,
 }
 
-/// What comes next.
+/// The next run of a procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// The range is written.
+pub enum NextRun {
+    /// Write the range.
     Fill,
-    /// Part of a round.
+    /// Run a round, or a cell of one.
     Round {
         /// Its number, from 1.
         number: u32,
-        /// The cell, and its number from 0; absent where a round is one load.
+        /// The cell and its number from 0; absent if a round is one load.
         cell: Option<(usize, Cell)>,
     },
 }
 
-/// What filling took.
+/// Results of filling.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fill {
     /// Bytes written.
@@ -115,18 +113,18 @@ pub struct Fill {
     pub took_ns: Nanos,
 }
 
-/// What one cell of a round measured.
+/// Results of one cell of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Measured {
-    /// The cell; absent where a round is one load.
+pub struct CellResult {
+    /// The cell; absent if a round is one load.
     pub cell: Option<Cell>,
     /// Operations per second.
     pub iops: f64,
     /// Bytes per second.
     pub bytes_per_sec: f64,
-    /// Mean latency; of paced loads the response.
+    /// Mean latency; for paced loads the response time.
     pub mean_ns: f64,
-    /// 99.9th percentile of the same; absent where fewer than ten operations lie beyond it.
+    /// 99.9th percentile of the same; absent if fewer than ten operations lie beyond it.
     pub p999_ns: Option<f64>,
     /// Bytes written.
     pub written: Bytes,
@@ -137,15 +135,15 @@ pub struct Measured {
 pub struct Round {
     /// Its number, from 1.
     pub number: u32,
-    /// The rate that is judged: operations per second of the only load, or of the tracked cell.
+    /// The judged rate: operations per second of the only load, or of the tracked cell.
     pub tracked: f64,
-    /// Everything that it measured.
-    pub measured: Vec<Measured>,
-    /// The window that ends with it; absent before the fifth.
+    /// Results of all its cells.
+    pub measured: Vec<CellResult>,
+    /// The window that ends with this round; absent before the fifth.
     pub window: Option<Window>,
 }
 
-/// Rounds that are judged together.
+/// Successive rounds that are judged together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Window {
     /// Number of its first round.
@@ -155,22 +153,21 @@ pub struct Window {
     /// Its figures.
     #[serde(flatten)]
     pub figures: SniaWindow,
-    /// Both conditions of the specification hold.
+    /// Both conditions of the specification are met.
     pub steady: bool,
-    /// They hold, too, where the first is read more strictly: no round is further than 10 % from
+    /// Both are met even in a stricter reading of the first: no round is further than 10 % from
     /// the mean.
     pub steady_by_stricter_reading: bool,
 }
 
-/// The window that ends with the last of these rates; `None` if there are too few, or the rate
-/// is 0.
-pub fn window_of(rates: &[f64]) -> Option<Window> {
-    let count = WINDOW as usize;
+/// Judges the last of these rates; `None` if there are too few, or the rate is 0.
+pub fn judge_window(rates: &[f64]) -> Option<Window> {
+    let count = WINDOW_ROUNDS as usize;
     let judged = rates.get(rates.len().checked_sub(count)?..)?;
     let figures = snia_window(judged)?;
     let last = rates.len() as u32;
     Some(Window {
-        first: last + 1 - WINDOW,
+        first: last + 1 - WINDOW_ROUNDS,
         last,
         figures,
         steady: figures.is_steady(),
@@ -181,77 +178,77 @@ pub fn window_of(rates: &[f64]) -> Option<Window> {
 /// A procedure in progress.
 #[derive(Debug)]
 pub struct Procedure {
-    asked: Asked,
+    settings: ProcedureSettings,
     fill: Option<Fill>,
     rounds: Vec<Round>,
-    /// Cells of the round that is not complete.
-    current: Vec<Measured>,
+    /// Finished cells of the current round.
+    current: Vec<CellResult>,
 }
 
 impl Procedure {
-    /// A procedure that has not begun.
-    pub fn new(asked: Asked) -> Procedure {
+    /// A procedure before its first run.
+    pub fn new(settings: ProcedureSettings) -> Procedure {
         Procedure {
-            asked,
+            settings,
             fill: None,
             rounds: Vec::new(),
             current: Vec::new(),
         }
     }
 
-    /// What comes next; `None` once it is steady or all rounds are done.
-    pub fn next_run(&self) -> Option<Next> {
-        if self.asked.passes > 0 && self.fill.is_none() {
-            return Some(Next::Fill);
+    /// The next run; `None` once the state is steady or all rounds are done.
+    pub fn next_run(&self) -> Option<NextRun> {
+        if self.settings.passes > 0 && self.fill.is_none() {
+            return Some(NextRun::Fill);
         }
         let number = self.rounds.len() as u32 + 1;
         let steady = self.rounds.last().and_then(|round| round.window);
-        if steady.is_some_and(|window| window.steady) || number > self.asked.rounds {
+        if steady.is_some_and(|window| window.steady) || number > self.settings.rounds {
             return None;
         }
         let position = self.current.len();
-        let cell = self.asked.cells.get(position).map(|cell| (position, *cell));
-        Some(Next::Round { number, cell })
+        let cell = self.settings.cells.get(position).map(|cell| (position, *cell));
+        Some(NextRun::Round { number, cell })
     }
 
-    /// Takes in what came of what came next.
+    /// Records the results of a run.
     ///
     /// # Errors
     /// Nothing was measured.
-    pub fn take(&mut self, next: Next, results: &Results) -> Result<(), String> {
-        let nothing = || "not one operation ended".to_owned();
+    pub fn record(&mut self, next: NextRun, results: &Results) -> Result<(), String> {
+        let nothing_measured = || "not one operation ended".to_owned();
         match next {
-            Next::Fill => {
+            NextRun::Fill => {
                 let job = results.steps.first().and_then(|step| step.jobs.first());
-                let job = job.ok_or_else(nothing)?;
+                let job = job.ok_or_else(nothing_measured)?;
                 let bytes = job.total().bytes;
                 self.fill = Some(Fill {
                     bytes,
                     took_ns: job.measured(),
                 });
             }
-            Next::Round { cell, .. } => {
-                let measured = measured(cell.map(|(_, cell)| cell), results).ok_or_else(nothing)?;
-                self.take_measured(measured);
+            NextRun::Round { cell, .. } => {
+                let measured = cell_result(cell.map(|(_, cell)| cell), results).ok_or_else(nothing_measured)?;
+                self.record_cell(measured);
             }
         }
         Ok(())
     }
 
-    fn take_measured(&mut self, measured: Measured) {
+    fn record_cell(&mut self, measured: CellResult) {
         self.current.push(measured);
-        if self.current.len() < self.asked.cells.len().max(1) {
+        if self.current.len() < self.settings.cells.len().max(1) {
             return;
         }
         let measured = std::mem::take(&mut self.current);
-        let decides = |one: &&Measured| one.cell.is_none_or(|cell| cell == Cell::TRACKED);
-        let tracked = measured.iter().find(decides).map_or(0.0, |one| one.iops);
+        let is_tracked = |result: &&CellResult| result.cell.is_none_or(|cell| cell == Cell::TRACKED);
+        let tracked = measured.iter().find(is_tracked).map_or(0.0, |result| result.iops);
         let rates: Vec<f64> = self.rounds.iter().map(|round| round.tracked).chain([tracked]).collect();
         self.rounds.push(Round {
             number: rates.len() as u32,
             tracked,
             measured,
-            window: window_of(&rates),
+            window: judge_window(&rates),
         });
     }
 
@@ -260,20 +257,20 @@ impl Procedure {
         &self.rounds
     }
 
-    /// What filling took, once it is over.
+    /// Results of filling, once it has finished.
     pub fn fill(&self) -> Option<Fill> {
         self.fill
     }
 
-    /// What the procedure says.
+    /// Ends the procedure with its report.
     pub fn report(self, target: &str, left_out: Vec<String>, interrupted: bool) -> Report {
         let written = self.fill.map_or(0, |fill| fill.bytes.0);
-        let of_rounds = self
+        let cell_results = self
             .rounds
             .iter()
             .flat_map(|round| &round.measured)
             .chain(&self.current);
-        let written = written + of_rounds.map(|one| one.written.0).sum::<u64>();
+        let written = written + cell_results.map(|result| result.written.0).sum::<u64>();
         let last = self.rounds.last().and_then(|round| round.window);
         let steady = last.filter(|window| window.steady);
         let mut report = Report {
@@ -284,7 +281,7 @@ impl Procedure {
             written: Bytes(written),
             fill: self.fill,
             rounds: self.rounds,
-            asked: self.asked,
+            settings: self.settings,
             left_out,
             sentences: Vec::new(),
             interrupted,
@@ -294,104 +291,106 @@ impl Procedure {
     }
 }
 
-fn measured(cell: Option<Cell>, results: &Results) -> Option<Measured> {
+fn cell_result(cell: Option<Cell>, results: &Results) -> Option<CellResult> {
     let found = Observation::from_results(results, 0, 0)?;
     let latency = found.total.waited()?;
-    let enough = latency.samples.is_some_and(|samples| samples >= 10_000);
+    let has_enough_samples = latency.samples.is_some_and(|samples| samples >= 10_000);
     let writes = found.directions.write.as_ref().and_then(|writes| writes.bytes);
-    Some(Measured {
+    Some(CellResult {
         cell,
         iops: found.total.iops?,
         bytes_per_sec: found.total.bytes_per_sec?,
         mean_ns: latency.mean_ns?,
-        p999_ns: latency.quantile(0.999).filter(|_| enough),
+        p999_ns: latency.quantile(0.999).filter(|_| has_enough_samples),
         written: writes.unwrap_or_default(),
     })
 }
 
-/// What a procedure says, for people and programs.
+/// The report of a procedure, for people and programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Always `precondition`.
     pub kind: &'static str,
-    /// What was brought into this state.
+    /// The preconditioned target.
     pub target: String,
-    /// What was to be done.
-    pub asked: Asked,
-    /// The state is steady by the rule as it is written.
+    /// Settings of the procedure.
+    #[serde(rename = "asked")]
+    pub settings: ProcedureSettings,
+    /// The state is steady by the rule as written.
     pub steady: bool,
-    /// The last window; absent where there were too few rounds.
+    /// The last window; absent if there were too few rounds.
     pub window: Option<Window>,
-    /// Bytes written in all.
+    /// Bytes written in total.
     pub written: Bytes,
-    /// What filling took; absent where nothing was filled.
+    /// Results of filling; absent if nothing was filled.
     pub fill: Option<Fill>,
     /// Every round.
     pub rounds: Vec<Round>,
-    /// What was not done, with the reason.
+    /// Skipped cells, with the reason.
     pub left_out: Vec<String>,
-    /// In words.
+    /// Conclusions in sentences.
     pub sentences: Vec<String>,
-    /// It was cut short.
+    /// The procedure was cut short.
     pub interrupted: bool,
 }
 
 fn sentences(report: &Report) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     if let Some(fill) = &report.fill {
         let rate = fill.bytes.0 as f64 / fill.took_ns.as_secs().max(1e-9);
-        said.push(format!(
+        sentences.push(format!(
             "Filled: {} in {}, {}.",
             fill.bytes,
             fill.took_ns,
-            throughput(rate)
+            format_throughput(rate)
         ));
     }
     let count = report.rounds.len();
     match &report.window {
-        Some(window) if window.steady => said.push(format!(
+        Some(window) if window.steady => sentences.push(format!(
             "Steady state is reached: rounds {} to {} keep both conditions. {} operations per second are its rate.",
             window.first,
             window.last,
-            rounded(window.figures.average)
+            format_number(window.figures.average)
         )),
-        _ if report.interrupted => said.push(format!(
+        _ if report.interrupted => sentences.push(format!(
             "Cut short after {count} whole rounds: whether the state is steady is not known."
         )),
-        Some(_) => said.push(format!(
+        Some(_) => sentences.push(format!(
             "Steady state is NOT reached in {count} rounds: what is measured now still changes."
         )),
-        None => said.push(format!(
-            "Steady state is NOT reached: {count} rounds measured something, and {WINDOW} are judged together."
+        None => sentences.push(format!(
+            "Steady state is NOT reached: {count} rounds measured something, and {WINDOW_ROUNDS} are judged together."
         )),
     }
     if let Some(window) = &report.window {
         let figures = &window.figures;
-        let kept = |kept: bool| if kept { "kept" } else { "broken" };
-        said.push(format!(
+        let judgement = |is_met: bool| if is_met { "kept" } else { "broken" };
+        sentences.push(format!(
             "Range: the rounds {} to {} differ by {:.1} % of their mean, at most 20 % are allowed: {}.",
             window.first,
             window.last,
             100.0 * figures.range,
-            kept(figures.keeps_range())
+            judgement(figures.keeps_range())
         ));
-        said.push(format!(
+        sentences.push(format!(
             "Excursion: the line through them changes by {:.1} % of their mean, at most 10 % are allowed: {}.",
             100.0 * figures.excursion,
-            kept(figures.keeps_excursion())
+            judgement(figures.keeps_excursion())
         ));
-        said.push(format!(
+        sentences.push(format!(
             "Some read the first condition more strictly, no round further than 10 % from the mean: here it is {:.1} %, {}. \
              The rule as it is written decides.",
             100.0 * figures.deviation,
-            kept(figures.deviation <= SniaWindow::DEVIATION)
+            judgement(figures.deviation <= SniaWindow::DEVIATION)
         ));
     }
     if !report.steady && !report.interrupted && report.window.is_some() {
-        said.push("Go on with `--passes 0`, with longer rounds, or look at the series: it may fall for hours.".into());
+        sentences
+            .push("Go on with `--passes 0`, with longer rounds, or look at the series: it may fall for hours.".into());
     }
-    said.extend(report.left_out.iter().cloned());
-    said
+    sentences.extend(report.left_out.iter().cloned());
+    sentences
 }
 
 #[cfg(test)]

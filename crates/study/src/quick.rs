@@ -1,8 +1,7 @@
-//! A quick test of a disk in under a minute: the seven workloads that most people want to know
-//! first.
+//! Tests a disk in under a minute with the seven most common workloads.
 //!
-//! It gives the order of magnitude: four seconds are too short for caches to fill, for burst
-//! credits to run out and for rare events to show. The output states that.
+//! The result is an order of magnitude: in four seconds caches do not fill, burst credits do not
+//! run out and rare events do not occur. The output states that.
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -15,16 +14,16 @@ use model::{Bytes, Direction, Nanos, shell_word};
 
 use crate::crystal;
 use crate::figures::Figures;
-use crate::numbers::rounded;
+use crate::numbers::format_number;
 
-/// More workers add nothing about one disk in so short a time.
+/// More workers reveal nothing more about one disk in so short a time.
 const MAX_WORKERS: u32 = 8;
 /// Length of the measured window of each cell.
-pub const MEASURED: Nanos = Nanos::secs(4);
-/// Length of the warm-up before it.
+pub const MEASURED_TIME: Nanos = Nanos::secs(4);
+/// Warm-up before it.
 pub const WARM_UP: Nanos = Nanos::secs(1);
 /// Block size of the sequential rows.
-pub const LARGEST_BLOCK: Bytes = Bytes::mib(1);
+pub const SEQUENTIAL_BLOCK: Bytes = Bytes::mib(1);
 
 /// Settings of a screening.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,21 +39,21 @@ pub struct Screening {
     pub cpus: u32,
     /// Length of the measured window of each cell.
     pub measured: Nanos,
-    /// Which cells.
+    /// Which cells to measure.
     pub profile: Profile,
     /// Seed of all random decisions.
     pub seed: u64,
-    /// What the user wrote.
+    /// The command line.
     pub arguments: Vec<String>,
 }
 
 /// Which cells are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// Those of a screening.
+    /// The seven cells of a screening.
     #[default]
     Screening,
-    /// Those of CrystalDiskMark, in rounds and without warm-up.
+    /// The loads of CrystalDiskMark, in rounds and without warm-up.
     Crystal,
 }
 
@@ -126,7 +125,7 @@ const CELLS: [Cell; 7] = [
 ];
 
 impl Screening {
-    /// Workers of the cells that use many.
+    /// Workers of the cells that use several.
     pub fn workers(&self) -> u32 {
         self.cpus.clamp(1, MAX_WORKERS)
     }
@@ -171,7 +170,7 @@ impl Screening {
         }
     }
 
-    /// Every round of every load of CrystalDiskMark.
+    /// All rounds of all loads of CrystalDiskMark.
     fn crystal_rounds(&self) -> Vec<Workload> {
         let mut rounds = Vec::new();
         for (direction, reads) in [(Direction::Read, 100), (Direction::Write, 0)] {
@@ -185,9 +184,9 @@ impl Screening {
                     all_workers: false,
                 };
                 let round = |number| Workload {
-                    name: format!("{}, round {number}", crystal::name(*load, direction)),
+                    name: format!("{}, round {number}", crystal::job_name(*load, direction)),
                     phases: Phases::default(),
-                    size: Some(self.size.unwrap_or(crystal::SIZE)),
+                    size: Some(self.size.unwrap_or(crystal::FILE_SIZE)),
                     ..self.workload(&cell)
                 };
                 rounds.extend((1..=crystal::ROUNDS).map(round));
@@ -218,8 +217,9 @@ impl Screening {
         let part = match cell.sequential {
             true => Part {
                 access: Access::Sequential(Sequential::default()),
-                // Fresh data for every MiB would take as long as a fast disk needs to store it. The
-                // stamps keep any two sectors different, and the data stays incompressible.
+                // Generating fresh data for every MiB would take as long as a fast disk needs to
+                // store it. The stamps keep any two sectors different, and the data stays
+                // incompressible.
                 content: Content::Stamped,
                 ..part
             },
@@ -239,8 +239,8 @@ impl Screening {
 /// Explains the figures in sentences that claim no more than was measured.
 pub fn explain_figures(results: &Results) -> Vec<String> {
     let find = |name: &str| {
-        let named = |step: &Step| step.jobs.first().is_some_and(|job| job.name.starts_with(name));
-        let step = results.plan.steps.iter().position(named)?;
+        let is_named = |step: &Step| step.jobs.first().is_some_and(|job| job.name.starts_with(name));
+        let step = results.plan.steps.iter().position(is_named)?;
         Figures::from_results(results, step)
     };
     let mut sentences = Vec::new();
@@ -249,7 +249,7 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
     if let Some(one) = &one {
         sentences.push(format!(
             "One 4 KiB read at a time reaches {} IOPS: the median read takes {}, and one in a hundred takes more than {}.",
-            rounded(one.iops),
+            format_number(one.iops),
             one.median,
             one.p99
         ));
@@ -268,19 +268,19 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
     if let (Some(read), Some(write)) = (find(CELLS[4].name), find(CELLS[5].name)) {
         sentences.push(format!(
             "Large blocks in sequence: {} MiB/s read, {} MiB/s written.",
-            rounded(read.mib_per_sec),
-            rounded(write.mib_per_sec)
+            format_number(read.mib_per_sec),
+            format_number(write.mib_per_sec)
         ));
     }
     sentences.extend(explain_cpu_limit(results));
     sentences
 }
 
-/// Queue depth that the plan asks for, over all workers of a cell.
+/// Planned queue depth over all workers of a cell.
 fn planned_depth(results: &Results, cell: usize) -> u32 {
     let jobs = results.plan.jobs().map(|(_, job)| job);
-    let mut named = jobs.filter(|job| job.name.starts_with(CELLS[cell].name));
-    named
+    let mut cell_jobs = jobs.filter(|job| job.name.starts_with(CELLS[cell].name));
+    cell_jobs
         .next()
         .map_or(0, |job| job.workers.iter().map(|worker| worker.slots()).sum())
 }
@@ -290,7 +290,7 @@ fn explain_depth(one: &Figures, many: &Figures, depth: u32) -> String {
     let slower = many.median.0 as f64 / one.median.0.max(1) as f64;
     let figures = format!(
         "With {depth} reads in flight the target reaches {} IOPS, {gain:.1} times as many as with one, and each read takes {slower:.1} times as long ({} median)",
-        rounded(many.iops),
+        format_number(many.iops),
         many.median
     );
     if gain < 1.3 {
@@ -308,8 +308,8 @@ fn explain_cpu_limit(results: &Results) -> Option<String> {
     let names = results.plan.steps.iter().enumerate().filter_map(|(number, step)| {
         let job = step.jobs.first()?;
         let figures = Figures::from_results(results, number)?;
-        let most = f64::from(usable.min(job.workers.len() as u32));
-        (figures.processors > 0.9 * most).then_some(job.name.as_str())
+        let available = f64::from(usable.min(job.workers.len() as u32));
+        (figures.busy_cpus > 0.9 * available).then_some(job.name.as_str())
     });
     let names: Vec<&str> = names.collect();
     if names.is_empty() {
@@ -321,8 +321,8 @@ fn explain_cpu_limit(results: &Results) -> Option<String> {
     ))
 }
 
-/// Size in GiB, at most 10, of a larger test file: half of what is free beyond a fifth of the file
-/// system.
+/// Size in GiB, at most 10, of a larger test file. It takes half of the free space and leaves a
+/// fifth of the file system free.
 fn larger_size_gib(target: &TargetFacts) -> Option<u64> {
     let files = target.file_system.as_ref()?;
     let spare = files.available.0.saturating_sub(files.size.0 / 5) / 2;
@@ -347,8 +347,8 @@ fn permission_flags(arguments: &[String]) -> String {
     flags
 }
 
-/// Suggests commands to run next, each with its reason; they can be pasted as they are. `program`
-/// is the name of this program on the command line.
+/// Suggests commands to run next, ready to paste, each with its reason. `program` is the name of
+/// this program on the command line.
 pub fn suggest_commands(results: &Results, program: &str) -> Vec<(String, String)> {
     let Some(target) = results.plan.targets.first() else {
         return Vec::new();
@@ -356,8 +356,8 @@ pub fn suggest_commands(results: &Results, program: &str) -> Vec<(String, String
     let path = shell_word(&target.path);
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
     // A file that existed before keeps its size.
-    let made = facts.is_some_and(|facts| facts.prepared.ends_with("for this run"));
-    let size = match facts.filter(|_| made) {
+    let was_created = facts.is_some_and(|facts| facts.prepared.ends_with("for this run"));
+    let size = match facts.filter(|_| was_created) {
         Some(facts) => match larger_size_gib(facts) {
             Some(gib) => format!(" --size {gib}g"),
             None => format!(" --size {}m", facts.size.0 >> 20),
@@ -405,7 +405,7 @@ mod tests {
             size: None,
             writes,
             cpus: 16,
-            measured: MEASURED,
+            measured: MEASURED_TIME,
             profile: Profile::Screening,
             seed: 1,
             arguments: Vec::new(),
@@ -469,7 +469,7 @@ mod tests {
             mib_per_sec: 0.0,
             median: Nanos(median),
             p99: Nanos(median),
-            processors: 0.1,
+            busy_cpus: 0.1,
             cpu_per_operation: Nanos(0),
         };
         let check = |many: Figures, expected: &str| {
@@ -483,7 +483,7 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        assert_eq!(rounded(1_234_567.4), "1,234,567");
-        assert_eq!(rounded(99.96), "100.0");
+        assert_eq!(format_number(1_234_567.4), "1,234,567");
+        assert_eq!(format_number(99.96), "100.0");
     }
 }

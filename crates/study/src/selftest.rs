@@ -1,5 +1,5 @@
-//! What this machine's generator can do by itself: the ceiling of each engine where no storage is
-//! in the way, and how exactly it keeps a schedule.
+//! Measures the generator itself: the maximum rate of each engine without storage in the way, and
+//! how exactly it keeps a schedule.
 
 use model::plan::{
     CacheMode, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop,
@@ -10,12 +10,12 @@ use model::{Bytes, Nanos};
 
 use crate::figures::Figures;
 
-/// Bytes of the file that engines read from memory.
-const FILE: Bytes = Bytes(64 << 20);
-/// The queue depth that engines with a queue are tried with, beside one at a time.
-const DEEP: u32 = 32;
-/// The rate that the timer is tried with.
-const RATE: u64 = 4000;
+/// Size of the file that engines read from the page cache.
+const FILE_SIZE: Bytes = Bytes(64 << 20);
+/// The second queue depth for asynchronous engines; the first is 1.
+const ASYNC_DEPTH: u32 = 32;
+/// The rate for the timer test.
+const TIMER_RATE: u64 = 4000;
 
 /// One row of the self-test.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,14 +24,14 @@ pub struct Ceiling {
     pub engine: EngineKind,
     /// Queue depth.
     pub depth: u32,
-    /// Operations per second of one worker; absent if it could not be had.
+    /// Operations per second of one worker; absent if the engine does not work here.
     pub iops: Option<f64>,
     /// CPU time per operation.
     pub cpu_per_operation: Option<Nanos>,
     /// Median latency.
     pub median: Option<Nanos>,
-    /// Why there are no figures.
-    pub why_not: Option<String>,
+    /// Why the figures are absent.
+    pub failure: Option<String>,
 }
 
 /// How late operations of a schedule start.
@@ -45,13 +45,12 @@ pub struct Jitter {
     pub p99: Nanos,
     /// The latest.
     pub max: Nanos,
-    /// Operations that it is drawn from.
+    /// Number of operations measured.
     pub operations: u64,
 }
 
-/// The engines and depths that are tried on a file in memory, and first the engine that does
-/// nothing.
-fn tried() -> Vec<(EngineKind, u32)> {
+/// The engines and depths to test: the null engine, then the others on a file in the page cache.
+fn tested_engines() -> Vec<(EngineKind, u32)> {
     let null = std::iter::once(EngineKind::Null.info());
     let real = ENGINES.iter().filter(|engine| {
         engine.native && engine.is_here() && engine.effect == Effect::Transfer && engine.kind != EngineKind::Auto
@@ -59,7 +58,7 @@ fn tried() -> Vec<(EngineKind, u32)> {
     let depths = |engine: &EngineInfo| if engine.synchronous { 1 } else { 2 };
     null.chain(real)
         .flat_map(|engine| {
-            [1, DEEP]
+            [1, ASYNC_DEPTH]
                 .into_iter()
                 .take(depths(engine))
                 .map(|depth| (engine.kind, depth))
@@ -67,12 +66,12 @@ fn tried() -> Vec<(EngineKind, u32)> {
         .collect()
 }
 
-/// A plan for each engine and depth, so that an engine that cannot be had does not stop the others;
-/// the last one is for the timer. `folder` takes the file; `length` is the measured window of each.
+/// A plan for each engine and depth, so that an unavailable engine does not stop the others, and a
+/// last one for the timer. `folder` gets the test file; `length` is the measured window of each.
 pub fn plans(folder: &str, length: Nanos) -> Vec<Plan> {
-    let of_engine = |(engine, depth): (EngineKind, u32)| plan(folder, length, engine, depth, None);
-    let timer = plan(folder, length, EngineKind::Null, 1, Some(Rate::iops(RATE)));
-    tried().into_iter().map(of_engine).chain([timer]).collect()
+    let engine_plan = |(engine, depth): (EngineKind, u32)| plan(folder, length, engine, depth, None);
+    let timer = plan(folder, length, EngineKind::Null, 1, Some(Rate::iops(TIMER_RATE)));
+    tested_engines().into_iter().map(engine_plan).chain([timer]).collect()
 }
 
 fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Option<Rate>) -> Plan {
@@ -84,7 +83,7 @@ fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Optio
         },
         _ => Target {
             path: folder.into(),
-            prepare: Prepare::Filled { size: Some(FILE) },
+            prepare: Prepare::Filled { size: Some(FILE_SIZE) },
             ..Target::default()
         },
     };
@@ -113,16 +112,16 @@ fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Optio
     }
 }
 
-/// The row for the `number`th of [`plans`]; `None` for the last, which is the timer's.
+/// The row of plan `number` of [`plans`]; `None` for the last one, the timer's.
 pub fn ceiling(number: usize, outcome: Result<&Results, String>) -> Option<Ceiling> {
-    let (engine, depth) = *tried().get(number)?;
-    let none = Ceiling {
+    let (engine, depth) = *tested_engines().get(number)?;
+    let empty = Ceiling {
         engine,
         depth,
         iops: None,
         cpu_per_operation: None,
         median: None,
-        why_not: None,
+        failure: None,
     };
     let figures = match outcome {
         Ok(results) => Figures::from_results(results, 0).ok_or_else(|| "nothing was measured".to_owned()),
@@ -133,11 +132,11 @@ pub fn ceiling(number: usize, outcome: Result<&Results, String>) -> Option<Ceili
             iops: Some(figures.iops),
             cpu_per_operation: Some(figures.cpu_per_operation),
             median: Some(figures.median),
-            ..none
+            ..empty
         },
         Err(why) => Ceiling {
-            why_not: Some(why),
-            ..none
+            failure: Some(why),
+            ..empty
         },
     })
 }
@@ -147,7 +146,7 @@ pub fn jitter(results: &Results) -> Option<Jitter> {
     let total = results.steps.first()?.jobs.first()?.total();
     let delay = total.schedule_delay.as_ref()?;
     Some(Jitter {
-        rate: RATE,
+        rate: TIMER_RATE,
         median: Nanos(delay.quantile(0.5)),
         p99: Nanos(delay.quantile(0.99)),
         max: Nanos(delay.max()),
@@ -162,7 +161,7 @@ mod tests {
     #[test]
     fn every_plan_is_whole() {
         let plans = plans("/tmp", Nanos::millis(100));
-        assert_eq!(plans.len(), tried().len() + 1);
+        assert_eq!(plans.len(), tested_engines().len() + 1);
         for plan in &plans {
             assert_eq!(run::check(plan), Ok(()), "{:?}", plan.steps[0].jobs[0].name);
         }
@@ -171,8 +170,8 @@ mod tests {
     #[test]
     fn an_engine_that_cannot_be_had_keeps_its_row() {
         let row = ceiling(2, Err("it is not here".into())).unwrap();
-        assert_eq!((row.engine, row.iops), (tried()[2].0, None));
-        assert_eq!(row.why_not.as_deref(), Some("it is not here"));
-        assert_eq!(ceiling(tried().len(), Err(String::new())), None);
+        assert_eq!((row.engine, row.iops), (tested_engines()[2].0, None));
+        assert_eq!(row.failure.as_deref(), Some("it is not here"));
+        assert_eq!(ceiling(tested_engines().len(), Err(String::new())), None);
     }
 }

@@ -1,5 +1,4 @@
-//! Suites: several workloads, each held to what is required of it, and the page on which that is
-//! agreed.
+//! Suites: judges several workloads by their requirements and formats the sign-off page.
 
 use analysis::policies::Workload;
 use analysis::requirement::{Clause, Metric};
@@ -10,7 +9,7 @@ use model::{Bytes, Nanos};
 
 use crate::verify::{Promise, Unverifiable, Verification};
 
-/// The worst of several: broken, then undecided.
+/// The worst of several outcomes: FAIL, then INCONCLUSIVE.
 pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
     let all: Vec<Outcome> = all.into_iter().collect();
     if all.contains(&Outcome::Fail) {
@@ -24,24 +23,24 @@ pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
     }
 }
 
-/// A rate and a latency belong together: beyond its limit any storage makes operations wait, so a
-/// latency is promised at a rate.
+/// True if the clauses require both a rate and a latency. They belong together: beyond its limit
+/// any storage makes operations wait, so a latency is promised at a rate.
 pub fn is_paced(clauses: &[Clause]) -> bool {
     let rate = |clause: &Clause| matches!(clause.metric, Metric::Iops | Metric::Throughput);
     let latency = |clause: &Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
     clauses.iter().any(rate) && clauses.iter().any(latency)
 }
 
-/// What a workload does, as far as its rate and its queue depend on it.
+/// Properties of a workload that determine its rate and its queue.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Bytes of an operation on average.
     pub block: Bytes,
     /// Percent of the operations that read.
     pub read_percent: f64,
-    /// Operations in flight, if the user has said how many.
+    /// Operations in flight, if set by the user.
     pub depth: Option<u32>,
-    /// Threads, if the user has said how many.
+    /// Threads, if set by the user.
     pub workers: Option<u32>,
     /// CPUs that workers may use.
     pub cpus: u32,
@@ -49,7 +48,7 @@ pub struct Load {
     pub simulated: Option<SimulatedDevice>,
 }
 
-/// How a workload is issued at the rate that is required: as `fathom verify` does it.
+/// Paces a workload at the required rate, as `fathom verify` does.
 ///
 /// # Errors
 /// [`Unverifiable`] if the requirement names no rate.
@@ -64,7 +63,7 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiab
         warm_up_secs: 0.0,
     };
     Ok(Verification {
-        promise: Promise::of_requirement(clauses.to_vec(), workload, None)?,
+        promise: Promise::from_requirement(clauses.to_vec(), workload, None)?,
         paths: vec![String::new()],
         simulated: load.simulated.into_iter().collect(),
         file_size: None,
@@ -79,8 +78,7 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiab
     })
 }
 
-/// The table for people: a row for each clause of each workload, then what else is to be said, then
-/// the whole.
+/// The lines of the table, a row for each clause of each workload, and the notes below it.
 pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     let width = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
     let clauses = || {
@@ -126,10 +124,10 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     (lines, notes)
 }
 
-/// A page to sign, in Markdown.
+/// The sign-off page in Markdown.
 pub fn sign_off(report: &SuiteReport) -> String {
-    let mut page = format!("# Sign-off: {}\n\n| | |\n| --- | --- |\n", cell(&report.name));
-    let mut fact = |name: &str, value: &str| page += &format!("| {} | {} |\n", cell(name), cell(value));
+    let mut page = format!("# Sign-off: {}\n\n| | |\n| --- | --- |\n", escape_cell(&report.name));
+    let mut fact = |name: &str, value: &str| page += &format!("| {} | {} |\n", escape_cell(name), escape_cell(value));
     fact("Result", report.outcome.word());
     if let Some(objective) = &report.objective {
         fact("To show", objective);
@@ -157,8 +155,8 @@ pub fn sign_off(report: &SuiteReport) -> String {
         if held.verdict.is_none() {
             page += &format!(
                 "| {} | {} | nothing | – | {} |\n",
-                cell(&held.name),
-                cell(&held.required),
+                escape_cell(&held.name),
+                escape_cell(&held.required),
                 held.outcome().word()
             );
         }
@@ -179,8 +177,8 @@ fn row(name: &str, judged: &ClauseVerdict) -> String {
     };
     format!(
         "| {} | {} | {} | {interval} | {} |\n",
-        cell(name),
-        cell(&judged.clause.to_string()),
+        escape_cell(name),
+        escape_cell(&judged.clause.to_string()),
         judged
             .value
             .map_or_else(|| "nothing".to_owned(), |value| metric.show(value)),
@@ -189,8 +187,8 @@ fn row(name: &str, judged: &ClauseVerdict) -> String {
 }
 
 fn details(held: &Held) -> String {
-    let mut text = format!("\n## {}\n\n", cell(&held.name));
-    let line = |name: &str, value: &str| format!("- {name}: {}\n", cell(value));
+    let mut text = format!("\n## {}\n\n", escape_cell(&held.name));
+    let line = |name: &str, value: &str| format!("- {name}: {}\n", escape_cell(value));
     if let Some(objective) = &held.objective {
         text += &line("to show", objective);
     }
@@ -217,19 +215,19 @@ fn details(held: &Held) -> String {
     )
 }
 
-/// A text in a cell or a line: it cannot end it, nor begin anything else.
-fn cell(text: &str) -> String {
+/// Escapes a text for a table cell or a line of Markdown.
+fn escape_cell(text: &str) -> String {
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // A sign before a letter would begin an element.
+    // `<` before a letter would begin an HTML element.
     let mut safe = String::new();
     let mut letters = one_line.chars().peekable();
     while let Some(letter) = letters.next() {
-        let begins = letters
+        let begins_element = letters
             .peek()
             .is_some_and(|next| next.is_alphabetic() || "/!?".contains(*next));
         match letter {
             '|' => safe.push_str("\\|"),
-            '<' if begins => safe.push_str("&lt;"),
+            '<' if begins_element => safe.push_str("&lt;"),
             other => safe.push(other),
         }
     }
@@ -300,6 +298,6 @@ mod tests {
 
     #[test]
     fn nothing_in_a_name_can_end_a_cell() {
-        assert_eq!(cell("a|b\n| c <script> <= 3"), "a\\|b \\| c &lt;script> <= 3");
+        assert_eq!(escape_cell("a|b\n| c <script> <= 3"), "a\\|b \\| c &lt;script> <= 3");
     }
 }

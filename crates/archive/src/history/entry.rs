@@ -1,4 +1,4 @@
-//! One entry: what a list shows of a result, and what a trend needs of it.
+//! One entry: the facts and figures of a result for lists and trends.
 
 use std::path::{Path, PathBuf};
 
@@ -28,24 +28,24 @@ pub enum EntryKind {
     Verify,
     /// One workload of `fathom suite`.
     Suite,
-    /// The round of `fathom precondition` that was judged last.
+    /// The last judged round of `fathom precondition`.
     Precondition,
     /// `fathom sweep`, with all its runs.
     Sweep,
     /// `fathom ab`, with all its runs.
     Ab,
-    /// In the place of fio.
+    /// Run in place of fio.
     Fio,
-    /// In the place of DiskSpd.
+    /// Run in place of DiskSpd.
     Diskspd,
-    /// In the place of Iometer.
+    /// Run in place of Iometer.
     Iometer,
-    /// In the place of Vdbench.
+    /// Run in place of Vdbench.
     Vdbench,
 }
 
 impl EntryKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [EntryKind; 11] = [
         EntryKind::Run,
         EntryKind::Quick,
@@ -60,7 +60,7 @@ impl EntryKind {
         EntryKind::Vdbench,
     ];
 
-    /// The word of the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             EntryKind::Run => "run",
@@ -77,72 +77,72 @@ impl EntryKind {
         }
     }
 
-    /// The kind of a name.
+    /// Finds a kind by name.
     pub fn named(name: &str) -> Option<EntryKind> {
         EntryKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// What is kept whole.
+/// The complete result of an entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Subject<'a> {
     /// One run.
     Run(&'a Results),
-    /// Several.
+    /// Several runs.
     Study(&'a Study),
 }
 
-/// Something to be added.
+/// A result to add to the history.
 #[derive(Clone, Copy, Debug)]
 pub struct Recording<'a> {
     /// The complete result.
     pub subject: Subject<'a>,
     /// Which command made it.
     pub kind: EntryKind,
-    /// Its name, where it is not that of the plan or study.
+    /// Its name, unless it is that of the plan or study.
     pub name: Option<&'a str>,
-    /// What came of the promise or requirement it was held to.
+    /// The outcome of the promise or requirement.
     pub verdict: Option<&'a str>,
-    /// The file in which it was saved as well.
+    /// The file in which it was also saved.
     pub file: Option<&'a Path>,
 }
 
 /// An entry without the complete result.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Entry {
-    /// Its number; 0 before it has one.
+    /// Its number; 0 before it is inserted.
     pub id: u64,
     /// Which command made it.
     pub kind: EntryKind,
     /// Name of the test.
     pub name: String,
-    /// What the user calls it.
+    /// The user's label.
     pub label: Option<String>,
     /// Name of the first host.
     pub host: String,
     /// Start of the first run.
     pub started_unix_ns: u64,
-    /// End of the last.
+    /// End of the last run.
     pub ended_unix_ns: u64,
     /// Version of the program that measured.
     pub version: String,
-    /// How many runs it holds; more than one in a study only.
+    /// Number of runs; more than one only in a study.
     pub runs: u64,
     /// It was cut short by the user or the system.
     pub interrupted: bool,
-    /// What came of the promise or requirement it was held to.
+    /// The outcome of the promise or requirement.
     pub verdict: Option<String>,
-    /// A digest of what a run was to do, without how it was asked for; absent for studies.
+    /// Digest of the plan without its origin; absent for studies.
     pub plan: Option<String>,
-    /// The same without times, seeds and names: runs of one test have the same, and make a trend.
+    /// Digest of the plan without times, seeds and names. Runs with the same digest form a trend.
     pub test: Option<String>,
-    /// The file in which it was saved as well, at that time.
+    /// The file in which it was also saved at the time.
     pub file: Option<PathBuf>,
     /// Paths of the targets.
     pub targets: Vec<String>,
     /// The devices below them.
     pub devices: Vec<EntryDevice>,
-    /// Every job that measured something; of studies those of all runs.
+    /// All jobs with results; for studies those of all runs.
     pub jobs: Vec<EntryJob>,
 }
 
@@ -151,7 +151,7 @@ pub struct Entry {
 pub struct EntryDevice {
     /// The kernel's name.
     pub name: String,
-    /// Its model, where it tells one.
+    /// Its model, if known.
     pub model: Option<String>,
     /// Its size in bytes.
     pub size: u64,
@@ -166,24 +166,24 @@ pub struct EntryJob {
     pub iops: Option<f64>,
     /// Bytes per second.
     pub bytes_per_sec: Option<f64>,
-    /// Mean latency; of paced jobs the response time, as everywhere here.
+    /// Mean latency; for paced jobs the response time, as in all latencies here.
     pub mean_ns: Option<f64>,
     /// Median latency.
     pub p50_ns: Option<f64>,
-    /// 99th percentile; absent where fewer than ten operations lie beyond it.
+    /// 99th percentile; absent if fewer than ten operations lie beyond it.
     pub p99_ns: Option<f64>,
-    /// What was so when it was measured, as comparisons have it; none for studies.
+    /// Facts about the measurement, for comparisons; empty for studies.
     #[serde(skip)]
     pub facts: Vec<Fact>,
 }
 
-/// Version of the form of a list.
+/// Format version of a list.
 const LIST_VERSION: u32 = 1;
 
 /// A list of entries, for programs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HistoryList {
-    /// Version of this form.
+    /// Version of this format.
     pub format_version: u32,
     /// Always `history`.
     #[schemars(extend("const" = "history"))]
@@ -193,7 +193,7 @@ pub struct HistoryList {
 }
 
 impl HistoryList {
-    /// These entries.
+    /// A list of these entries.
     pub fn from_entries(entries: Vec<Entry>) -> HistoryList {
         HistoryList {
             format_version: LIST_VERSION,
@@ -204,7 +204,7 @@ impl HistoryList {
 }
 
 impl Entry {
-    /// What a result comes to.
+    /// Extracts the entry from a result.
     pub(super) fn from_recording(recording: &Recording<'_>) -> Entry {
         let runs: Vec<&Results> = match recording.subject {
             Subject::Run(results) => vec![results],
@@ -229,15 +229,15 @@ impl Entry {
             runs: runs.len() as u64,
             interrupted,
             verdict: recording.verdict.map(str::to_owned),
-            plan: plan.map(digest_of_plan),
-            test: plan.map(digest_of_test),
+            plan: plan.map(plan_digest),
+            test: plan.map(test_digest),
             file: recording.file.map(Path::to_owned),
-            targets: different(
+            targets: deduplicated(
                 runs.iter()
                     .flat_map(|run| &run.plan.targets)
                     .map(|target| target.path.clone()),
             ),
-            devices: different(
+            devices: deduplicated(
                 hosts()
                     .flat_map(|host| &host.environment.targets)
                     .flat_map(|target| &target.devices)
@@ -248,7 +248,7 @@ impl Entry {
                     }),
             ),
             jobs: match recording.subject {
-                Subject::Run(results) => jobs(results, None, true),
+                Subject::Run(results) => entry_jobs(results, None, true),
                 Subject::Study(study) => study
                     .runs
                     .iter()
@@ -257,14 +257,14 @@ impl Entry {
                             .settings
                             .iter()
                             .map(|setting| format!("{}={}", setting.name, setting.value));
-                        jobs(&run.results, Some(settings.collect::<Vec<_>>().join(", ")), false)
+                        entry_jobs(&run.results, Some(settings.collect::<Vec<_>>().join(", ")), false)
                     })
                     .collect(),
             },
         }
     }
 
-    /// Puts it and what belongs to it into the tables, and returns its number.
+    /// Inserts the entry into all tables and returns its number.
     pub(super) fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<i64> {
         let file = self.file.as_ref().map(|file| file.to_string_lossy().into_owned());
         transaction.execute(
@@ -311,42 +311,40 @@ impl Entry {
     }
 }
 
-/// Each once, in their order.
-fn different<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut kept: Vec<T> = Vec::new();
-    for one in all {
-        if !kept.contains(&one) {
-            kept.push(one);
+/// Removes duplicates and preserves the order.
+fn deduplicated<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut unique: Vec<T> = Vec::new();
+    for item in items {
+        if !unique.contains(&item) {
+            unique.push(item);
         }
     }
-    kept
+    unique
 }
 
-fn jobs(results: &Results, name: Option<String>, with_facts: bool) -> Vec<EntryJob> {
-    let places = results.steps.iter().enumerate();
-    let places = places.flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
-    places
-        .filter_map(|(step, job)| {
-            let seen = Observation::from_results(results, step, job)?;
-            let facts = with_facts
-                .then(|| compare::facts_of_results(results, step, job))
-                .flatten();
-            Some(EntryJob {
-                name: name.clone().unwrap_or_else(|| seen.name.clone()),
-                iops: Figure::Iops.value_in(&seen),
-                bytes_per_sec: seen.total.bytes_per_sec,
-                mean_ns: Figure::Mean.value_in(&seen),
-                p50_ns: Figure::Quantile(0.5).value_in(&seen),
-                p99_ns: Figure::Quantile(0.99).value_in(&seen),
-                facts: facts.unwrap_or_default(),
-            })
+fn entry_jobs(results: &Results, name: Option<String>, with_facts: bool) -> Vec<EntryJob> {
+    let jobs = results.steps.iter().enumerate();
+    let jobs = jobs.flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
+    jobs.filter_map(|(step, job)| {
+        let observation = Observation::from_results(results, step, job)?;
+        let facts = with_facts
+            .then(|| compare::facts_of_results(results, step, job))
+            .flatten();
+        Some(EntryJob {
+            name: name.clone().unwrap_or_else(|| observation.name.clone()),
+            iops: Figure::Iops.value_in(&observation),
+            bytes_per_sec: observation.total.bytes_per_sec,
+            mean_ns: Figure::Mean.value_in(&observation),
+            p50_ns: Figure::Quantile(0.5).value_in(&observation),
+            p99_ns: Figure::Quantile(0.99).value_in(&observation),
+            facts: facts.unwrap_or_default(),
         })
-        .collect()
+    })
+    .collect()
 }
 
-/// The same plan has the same digest: half a SHA-256 of its JSON form, without what the user wrote
-/// to ask for it.
-pub(super) fn digest_of_plan(plan: &Plan) -> String {
+/// Digest of a plan without its origin: half a SHA-256 of its JSON form.
+pub(super) fn plan_digest(plan: &Plan) -> String {
     let plan = Plan {
         origin: Origin::default(),
         ..plan.clone()
@@ -354,8 +352,8 @@ pub(super) fn digest_of_plan(plan: &Plan) -> String {
     digest(&serde_json::to_vec(&plan).expect("a plan is plain data"))
 }
 
-/// The digest of a plan without names, times, seed, and what is only kept of it or shown.
-pub(super) fn digest_of_test(plan: &Plan) -> String {
+/// Digest of a plan without names, times, seeds, and settings that only affect logs and display.
+pub(super) fn test_digest(plan: &Plan) -> String {
     let mut plan = Plan {
         name: String::new(),
         groups: Vec::new(),
@@ -373,18 +371,18 @@ pub(super) fn digest_of_test(plan: &Plan) -> String {
     }
     plan.origin = Origin::default();
     let mut value = serde_json::to_value(&plan).expect("a plan is plain data");
-    without_seeds(&mut value);
+    remove_seeds(&mut value);
     digest(value.to_string().as_bytes())
 }
 
-/// Every worker has a seed of its own, made of that of the plan.
-fn without_seeds(value: &mut Value) {
+/// Removes the seeds of the plan and of all workers.
+fn remove_seeds(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.remove("seed");
-            fields.values_mut().for_each(without_seeds);
+            fields.values_mut().for_each(remove_seeds);
         }
-        Value::Array(values) => values.iter_mut().for_each(without_seeds),
+        Value::Array(values) => values.iter_mut().for_each(remove_seeds),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -394,7 +392,7 @@ fn digest(bytes: &[u8]) -> String {
     whole[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The entries that a filter lets through, the latest first.
+/// Reads the entries that match a filter, the latest first.
 pub(super) fn read(connection: &Connection, filter: &Filter) -> rusqlite::Result<Vec<Entry>> {
     let condition = filter.condition();
     let limit = filter.limit.map_or(-1, |limit| limit as i64);
@@ -404,7 +402,7 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> rusqlite::Result
         condition.sql
     ))?;
     let values: Vec<&dyn ToSql> = condition.values.iter().map(AsRef::as_ref).collect();
-    let found = select.query_map(params_from_iter(values), entry)?;
+    let found = select.query_map(params_from_iter(values), entry_from_row)?;
     let mut found = found.collect::<rusqlite::Result<Vec<Entry>>>()?;
     let mut targets = connection.prepare("SELECT path FROM target WHERE entry = ?1 ORDER BY rowid")?;
     let mut devices = connection.prepare("SELECT name, model, size FROM device WHERE entry = ?1 ORDER BY rowid")?;
@@ -416,13 +414,15 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> rusqlite::Result
         entry.targets = targets
             .query_map([id], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        entry.devices = devices.query_map([id], device)?.collect::<rusqlite::Result<_>>()?;
-        entry.jobs = jobs.query_map([id], job)?.collect::<rusqlite::Result<_>>()?;
+        entry.devices = devices
+            .query_map([id], device_from_row)?
+            .collect::<rusqlite::Result<_>>()?;
+        entry.jobs = jobs.query_map([id], job_from_row)?.collect::<rusqlite::Result<_>>()?;
     }
     Ok(found)
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let number = |index: usize| row.get::<_, i64>(index).map(i64::cast_unsigned);
     let kind: String = row.get(1)?;
     let unknown =
@@ -448,7 +448,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     })
 }
 
-fn device(row: &Row<'_>) -> rusqlite::Result<EntryDevice> {
+fn device_from_row(row: &Row<'_>) -> rusqlite::Result<EntryDevice> {
     Ok(EntryDevice {
         name: row.get(0)?,
         model: row.get(1)?,
@@ -456,7 +456,7 @@ fn device(row: &Row<'_>) -> rusqlite::Result<EntryDevice> {
     })
 }
 
-fn job(row: &Row<'_>) -> rusqlite::Result<EntryJob> {
+fn job_from_row(row: &Row<'_>) -> rusqlite::Result<EntryJob> {
     let facts: String = row.get(6)?;
     let facts = serde_json::from_str(&facts);
     Ok(EntryJob {

@@ -1,4 +1,4 @@
-//! What can be wrong with a history.
+//! Errors of the history.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::ArchiveError;
 /// Why a history could not be read or added to.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// There is no such file yet.
+    /// The file does not exist.
     #[error("there is no history in {path}")]
     Missing {
         /// The file.
@@ -25,36 +25,36 @@ pub enum HistoryError {
         /// The file.
         path: PathBuf,
     },
-    /// Another program has not let go of it in time.
+    /// Another program held its lock for too long.
     #[error("the history {path} is in use by another program")]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be opened, as a rule because this user may not.
+    /// It cannot be opened, usually for lack of permission.
     #[error("the history {path} cannot be opened")]
-    Unopened {
+    CannotOpen {
         /// The file.
         path: PathBuf,
     },
-    /// It may only be read.
+    /// It is read-only.
     #[error("the history {path} cannot be written to")]
     ReadOnly {
         /// The file.
         path: PathBuf,
     },
-    /// There is no room for more.
+    /// The file system is full.
     #[error("there is no space left for the history {path}")]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// It is no database, or one that is not whole.
+    /// It is not a database, or a corrupt one.
     #[error("the history {path} is damaged: {why}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// In SQLite's words.
+        /// SQLite's message.
         why: String,
     },
     /// It is a database of another program.
@@ -65,11 +65,11 @@ pub enum HistoryError {
     },
     /// It is a device, a pipe or a directory.
     #[error("{path} is not a regular file")]
-    NoFile {
+    NotRegularFile {
         /// What it is named.
         path: PathBuf,
     },
-    /// A newer version of this program has made it.
+    /// A newer version of this program wrote it.
     #[error(
         "the history {path} has form {found}, and this version of fathom knows forms up to {}",
         HISTORY_VERSION
@@ -77,28 +77,28 @@ pub enum HistoryError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its form.
+        /// Its format version.
         found: i64,
     },
-    /// The system refused.
+    /// An operation on a file failed.
     #[error("cannot {verb} {path}: {source}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         verb: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// SQLite refused for another reason.
+    /// Another SQLite error.
     #[error("the history {path} cannot be used: {why}")]
     Database {
         /// The file.
         path: PathBuf,
-        /// In SQLite's words.
+        /// SQLite's message.
         why: String,
     },
-    /// What an entry holds cannot be read.
+    /// The result in an entry cannot be read.
     #[error(transparent)]
     Document(#[from] ArchiveError),
 }
@@ -109,12 +109,12 @@ impl HistoryError {
         let why = error.to_string();
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => HistoryError::Locked { path },
-            Some(ErrorCode::CannotOpen) => HistoryError::Unopened { path },
+            Some(ErrorCode::CannotOpen) => HistoryError::CannotOpen { path },
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => HistoryError::ReadOnly { path },
             Some(ErrorCode::DiskFull) => HistoryError::Full { path },
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => HistoryError::Damaged { path, why },
             _ => match error {
-                // A column that does not hold what was put there.
+                // A column has another type than it was written with.
                 rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) => {
                     HistoryError::Damaged { path, why }
                 }

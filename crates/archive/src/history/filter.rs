@@ -1,49 +1,48 @@
-//! Which entries are meant.
+//! Selection of entries.
 
 use rusqlite::ToSql;
 
 use super::entry::EntryKind;
 
-/// What a list is narrowed to; everything that is set has to hold. Words are looked for anywhere in
-/// a text, whatever their case.
+/// Conditions that an entry must meet, all of them. Texts match anywhere and in any case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Its number.
     pub id: Option<u64>,
-    /// The path of a target holds this.
+    /// Part of the path of a target.
     pub target: Option<String>,
-    /// The name or the model of a device below a target holds this.
+    /// Part of the name or the model of a device below a target.
     pub device: Option<String>,
-    /// The name of the host is this.
+    /// The whole name of the host.
     pub host: Option<String>,
-    /// The label, or the name of the test, holds this.
+    /// Part of the label or of the name of the test.
     pub label: Option<String>,
-    /// It was made by this command.
+    /// The command that made it.
     pub kind: Option<EntryKind>,
-    /// It came to this verdict.
+    /// The verdict it came to.
     pub verdict: Option<String>,
-    /// It is a run of this test: [`super::Entry::test`].
+    /// Digest of the test: [`super::Entry::test`].
     pub test: Option<String>,
-    /// It began then or later.
+    /// Started at this time or later.
     pub since_unix_ns: Option<u64>,
-    /// It began before.
+    /// Started before this time.
     pub until_unix_ns: Option<u64>,
-    /// Its number is below this one: the next page of a list.
+    /// Number below this one, for the next page of a list.
     pub before: Option<u64>,
-    /// This many entries at most.
+    /// Upper limit of the number of entries.
     pub limit: Option<usize>,
 }
 
-/// What is to stay.
+/// The entries that pruning retains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum Retention {
     /// This many of the latest entries.
     Latest(usize),
-    /// What began then or later.
+    /// Entries that started at this time or later.
     Since(u64),
 }
 
-/// A condition in SQL, and what stands for its question marks.
+/// A condition in SQL, and the values of its placeholders.
 pub(super) struct Condition {
     pub(super) sql: String,
     pub(super) values: Vec<Box<dyn ToSql>>,

@@ -1,12 +1,11 @@
-//! The history: what was measured on this machine by this user, in one SQLite file.
+//! The history: all results of this user on this machine, in one SQLite file.
 //!
-//! Each entry holds what a list shows, what a trend needs, and the complete result, byte for byte
-//! as it would have been saved, so that every report can be made from the history alone. Nothing is
-//! judged or printed here: what went wrong is a [`HistoryError`] with the facts, and it is never a
-//! reason for a run to fail.
+//! Each entry holds the figures for lists and trends, and the complete result, byte for byte as
+//! `--save` writes it, so that every report can be made from the history alone. Nothing is judged
+//! or printed here. A [`HistoryError`] must never fail a run.
 //!
-//! The file has a rollback journal and not a write-ahead log, because home directories lie on
-//! network file systems. Writers wait for each other for five seconds.
+//! The file uses a rollback journal, not a write-ahead log, because home directories may be on
+//! network file systems. Writers wait up to five seconds for each other.
 
 mod document;
 mod entry;
@@ -24,10 +23,10 @@ use crate::Saved;
 
 pub use entry::{Entry, EntryDevice, EntryJob, EntryKind, HistoryList, Recording, Subject};
 pub use error::HistoryError;
-pub use filter::{Filter, Keep};
+pub use filter::{Filter, Retention};
 pub use schema::HISTORY_VERSION;
 
-/// How long is waited for another program that writes.
+/// How long to wait while another program writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open history.
@@ -38,9 +37,8 @@ pub struct History {
 }
 
 impl History {
-    /// Opens the history of a file, which is made, with its folder, if it does not exist, and
-    /// raised to the present form if it has an older one. A file that may only be read can be
-    /// opened; adding to it fails then.
+    /// Opens a history file. Creates it and its folder if necessary, and migrates an older format.
+    /// A read-only file can be opened; adding to it then fails.
     ///
     /// # Errors
     /// [`HistoryError`], with what is wrong with the file.
@@ -56,7 +54,7 @@ impl History {
         History::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens the history of a file that exists.
+    /// Opens an existing history file.
     ///
     /// # Errors
     /// [`HistoryError::Missing`] if it does not; otherwise as [`History::open`].
@@ -70,35 +68,35 @@ impl History {
     }
 
     fn connect(path: &Path, flags: OpenFlags) -> Result<History, HistoryError> {
-        // SQLite takes an empty device for an empty file, and would write to it.
+        // SQLite would treat an empty device as an empty file and write to it.
         if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-            return Err(HistoryError::NoFile { path: path.to_owned() });
+            return Err(HistoryError::NotRegularFile { path: path.to_owned() });
         }
         let failed = |error| HistoryError::from_sqlite(error, path);
         let mut connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-        schema::raise(&mut connection, path)?;
+        schema::migrate(&mut connection, path)?;
         Ok(History {
             connection,
             path: path.to_owned(),
         })
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds a result, and returns its number. It is there as a whole or not at all.
+    /// Adds a result in one transaction and returns its number.
     ///
     /// # Errors
-    /// [`HistoryError`], if it could not be kept.
+    /// [`HistoryError`], if it cannot be stored.
     pub fn add(&mut self, recording: &Recording<'_>) -> Result<u64, HistoryError> {
         let path = self.path.clone();
         let failed = |error| HistoryError::from_sqlite(error, &path);
-        let bytes = document::packed(recording.subject, &path)?;
+        let bytes = document::compress(recording.subject, &path)?;
         let entry = Entry::from_recording(recording);
         let transaction = self
             .connection
@@ -115,7 +113,7 @@ impl History {
         Ok(id.unsigned_abs())
     }
 
-    /// The entries that a filter lets through, the latest first.
+    /// The entries that match a filter, the latest first.
     ///
     /// # Errors
     /// [`HistoryError`], if they cannot be read.
@@ -168,10 +166,10 @@ impl History {
             id,
             path: self.path.clone(),
         };
-        document::saved_form(&found.ok_or_else(missing)?, &self.path)
+        document::to_saved_form(&found.ok_or_else(missing)?, &self.path)
     }
 
-    /// What an entry holds.
+    /// The result of an entry.
     ///
     /// # Errors
     /// [`HistoryError`], if there is none of this number or it cannot be read.
@@ -179,7 +177,7 @@ impl History {
         document::read(&self.document(id)?, &self.path)
     }
 
-    /// Gives an entry a label in the place of the one it had; an empty one takes it away.
+    /// Sets the label of an entry; an empty one removes it.
     ///
     /// # Errors
     /// [`HistoryError`], if there is none of this number or it cannot be changed.
@@ -192,10 +190,10 @@ impl History {
                 params![id.cast_signed(), label],
             )
             .map_err(|error| self.failed(error))?;
-        self.found(id, changed)
+        self.check_changed(id, changed)
     }
 
-    /// Takes an entry away. Its number is not given to another.
+    /// Removes an entry. Its number is never reused.
     ///
     /// # Errors
     /// [`HistoryError`], if there is none of this number or it cannot be removed.
@@ -203,30 +201,29 @@ impl History {
         let removed = self
             .connection
             .execute("DELETE FROM entry WHERE id = ?1", [id.cast_signed()]);
-        self.found(id, removed.map_err(|error| self.failed(error))?)
+        self.check_changed(id, removed.map_err(|error| self.failed(error))?)
     }
 
-    /// The entries that are not to be kept, the latest first. Nothing is changed.
+    /// The entries that pruning would remove, the latest first.
     ///
     /// # Errors
     /// [`HistoryError`], if they cannot be read.
-    pub fn beyond(&self, keep: Keep) -> Result<Vec<Entry>, HistoryError> {
+    pub fn entries_to_prune(&self, keep: Retention) -> Result<Vec<Entry>, HistoryError> {
         let filter = match keep {
-            Keep::Latest(_) => Filter::default(),
-            Keep::Since(moment) => Filter {
+            Retention::Latest(_) => Filter::default(),
+            Retention::Since(moment) => Filter {
                 until_unix_ns: Some(moment),
                 ..Filter::default()
             },
         };
         let entries = self.list(&filter)?.into_iter();
         Ok(match keep {
-            Keep::Latest(number) => entries.skip(number).collect(),
-            Keep::Since(_) => entries.collect(),
+            Retention::Latest(number) => entries.skip(number).collect(),
+            Retention::Since(_) => entries.collect(),
         })
     }
 
-    /// Takes away these entries, all of them or none, and gives their space back to the file
-    /// system.
+    /// Removes these entries in one transaction and returns their space to the file system.
     ///
     /// # Errors
     /// [`HistoryError`], if they cannot be removed.
@@ -246,7 +243,7 @@ impl History {
         transaction.commit().map_err(failed)
     }
 
-    fn found(&self, id: u64, rows: usize) -> Result<(), HistoryError> {
+    fn check_changed(&self, id: u64, rows: usize) -> Result<(), HistoryError> {
         match rows {
             0 => Err(HistoryError::NoEntry {
                 id,

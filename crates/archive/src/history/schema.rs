@@ -1,27 +1,26 @@
-//! The tables, and how those of earlier versions become the present ones.
+//! The tables, and their migration from earlier versions.
 //!
-//! `PRAGMA user_version` says which form a file has. A file is raised step by step in one
-//! transaction, so that it has one form or the other whatever happens meanwhile.
+//! `PRAGMA user_version` holds the format version. All migration steps run in one transaction, so a
+//! file is never left in between.
 
 use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::entry::{digest_of_plan, digest_of_test};
+use super::entry::{plan_digest, test_digest};
 use super::error::HistoryError;
 use crate::{Saved, load_any_bytes};
 
-/// The form of the files that this version writes.
-pub const HISTORY_VERSION: i64 = STEPS.len() as i64;
+/// The format version that this program writes.
+pub const HISTORY_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// `fthm`: a file with this mark is ours.
-const APPLICATION: i64 = 0x6674_686d;
+/// `fthm`: the application ID of our files.
+const APPLICATION_ID: i64 = 0x6674_686d;
 
-/// What raises a file from the form of its place in the list to the next one; an empty file has
-/// form 0.
-const STEPS: [fn(&Transaction<'_>) -> rusqlite::Result<()>; 2] = [tables, tests];
+/// Step `n` migrates a file from format `n` to `n + 1`; an empty file has format 0.
+const MIGRATIONS: [fn(&Transaction<'_>) -> rusqlite::Result<()>; 2] = [create_tables, add_test_digest];
 
-fn tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+fn create_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch(
         "CREATE TABLE entry (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -70,16 +69,16 @@ fn tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )
 }
 
-/// Which runs are of one test. It is found out for those that are there; an entry whose result this
-/// version does not read has none.
-fn tests(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+/// Adds the digest of the test, and computes it for the existing entries whose result this version
+/// can read.
+fn add_test_digest(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch("ALTER TABLE entry ADD COLUMN test TEXT; CREATE INDEX entry_test ON entry (test);")?;
     let mut select = transaction.prepare("SELECT entry, bytes FROM document")?;
     let mut rows = select.query([])?;
     while let Some(row) = rows.next()? {
         let (entry, bytes): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
         if let Ok(Saved::Run(results)) = load_any_bytes(&bytes, Path::new("history")) {
-            let (plan, test) = (digest_of_plan(&results.plan), digest_of_test(&results.plan));
+            let (plan, test) = (plan_digest(&results.plan), test_digest(&results.plan));
             transaction.execute(
                 "UPDATE entry SET plan = ?2, test = ?3 WHERE id = ?1",
                 params![entry, plan, test],
@@ -89,10 +88,10 @@ fn tests(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Gives a file the present form.
-pub(super) fn raise(connection: &mut Connection, path: &Path) -> Result<(), HistoryError> {
+/// Migrates a file to the current format.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), HistoryError> {
     let failed = |error| HistoryError::from_sqlite(error, path);
-    let (found, is_ours) = read_form(connection).map_err(failed)?;
+    let (found, is_ours) = read_format(connection).map_err(failed)?;
     if found > HISTORY_VERSION {
         return Err(HistoryError::Newer {
             path: path.to_owned(),
@@ -106,19 +105,18 @@ pub(super) fn raise(connection: &mut Connection, path: &Path) -> Result<(), Hist
         return Ok(());
     }
     if found == 0 {
-        // So that what is pruned goes back to the file system. It can be said of an empty file
-        // only.
+        // Lets pruning return space to the file system. SQLite accepts it only for an empty file.
         connection.pragma_update(None, "auto_vacuum", "FULL").map_err(failed)?;
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = transaction.map_err(failed)?;
-    // Another program may have done it since.
-    let found = version(&transaction).map_err(failed)?;
-    for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+    // Another program may have migrated the file since.
+    let found = read_version(&transaction).map_err(failed)?;
+    for step in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
         step(&transaction).map_err(failed)?;
     }
     transaction
-        .pragma_update(None, "application_id", APPLICATION)
+        .pragma_update(None, "application_id", APPLICATION_ID)
         .map_err(failed)?;
     transaction
         .pragma_update(None, "user_version", HISTORY_VERSION)
@@ -126,16 +124,16 @@ pub(super) fn raise(connection: &mut Connection, path: &Path) -> Result<(), Hist
     transaction.commit().map_err(failed)
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+fn read_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Its form, and whether it is ours; an empty file may become so. All of one moment: another
-/// program may be making it.
-fn read_form(connection: &mut Connection) -> rusqlite::Result<(i64, bool)> {
-    let moment = connection.transaction()?;
-    let found = version(&moment)?;
-    let mark: i64 = moment.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let things: i64 = moment.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
-    Ok((found, mark == APPLICATION || things == 0))
+/// The format version, and whether the file is ours or empty. One transaction reads both, because
+/// another program may be creating the file.
+fn read_format(connection: &mut Connection) -> rusqlite::Result<(i64, bool)> {
+    let transaction = connection.transaction()?;
+    let found = read_version(&transaction)?;
+    let application_id: i64 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let object_count: i64 = transaction.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
+    Ok((found, application_id == APPLICATION_ID || object_count == 0))
 }

@@ -1,4 +1,4 @@
-//! Who may ask: methods, the name that the server was called by, and the token.
+//! Authorizes requests by their method, host name and token.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -16,21 +16,22 @@ use sha2::{Digest, Sha256};
 
 use super::Trouble;
 
-/// Shorter ones can be tried out.
-const MIN_TOKEN: usize = 16;
-const MAX_TOKEN: usize = 128;
-const PARAMETER: &str = "token";
+/// Shorter tokens could be guessed.
+const MIN_TOKEN_LENGTH: usize = 16;
+const MAX_TOKEN_LENGTH: usize = 128;
+const TOKEN_PARAMETER: &str = "token";
 
-/// A word that only those know who may ask.
+/// The secret that authorizes a request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// A token of at least 16 letters, digits, `-`, `_`, `.`: what stands in an address and a
-    /// cookie as it is.
+    /// Parses a token of at least 16 letters, digits, `-`, `_`, `.`: these need no escaping in a
+    /// URL or a cookie.
     pub fn parse(word: &str) -> Option<Token> {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        ((MIN_TOKEN..=MAX_TOKEN).contains(&word.len()) && word.chars().all(plain)).then(|| Token(word.into()))
+        let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        ((MIN_TOKEN_LENGTH..=MAX_TOKEN_LENGTH).contains(&word.len()) && word.chars().all(is_allowed))
+            .then(|| Token(word.into()))
     }
 
     /// The word.
@@ -38,21 +39,21 @@ impl Token {
         &self.0
     }
 
-    /// In the same time whatever is wrong: digests are compared, and all of each.
-    fn is(&self, word: &str) -> bool {
+    /// Compares digests in constant time.
+    fn matches(&self, word: &str) -> bool {
         let (ours, theirs) = (Sha256::digest(&self.0), Sha256::digest(word));
         ours.iter().zip(theirs).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
     }
 }
 
-/// It is a secret.
+/// Hides the secret.
 impl fmt::Debug for Token {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str("Token(…)")
     }
 }
 
-/// Who is let in.
+/// Authorizes the requests to a server.
 #[derive(Clone, Debug)]
 pub struct AuthGuard {
     address: SocketAddr,
@@ -60,7 +61,7 @@ pub struct AuthGuard {
 }
 
 impl AuthGuard {
-    /// The door of a server at an address. Without a token everybody who reaches it is let in.
+    /// The guard of a server at an address. Without a token all requests are authorized.
     pub fn new(address: SocketAddr, token: Option<Token>) -> AuthGuard {
         AuthGuard { address, token }
     }
@@ -71,23 +72,24 @@ impl AuthGuard {
         self.token.is_some()
     }
 
-    /// Other ports of the machine have cookies in common with this one.
-    fn cookie(&self) -> String {
+    /// Name of the cookie. It contains the port, because servers on other ports share the cookies.
+    fn cookie_name(&self) -> String {
         format!("fathom_{}", self.address.port())
     }
 
-    /// Pages of other sites can lead a name of theirs to this address and ask in the user's
-    /// browser. A number or `localhost` cannot be led anywhere; other names are taken where a token
-    /// is asked for, which that browser does not send to them.
-    fn knows(&self, host: &str) -> bool {
+    /// Whether a `Host` header is safe from DNS rebinding, by which a foreign site points its own
+    /// name at this address to read our pages in the user's browser. IP addresses and `localhost`
+    /// are safe. Other names are allowed only with a token, whose cookie the browser does not send
+    /// to that name.
+    fn accepts_host(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,
         };
         let bare = name.trim_start_matches('[').trim_end_matches(']');
-        let local = |number: IpAddr| number.is_loopback() || !self.address.ip().is_loopback();
+        let is_local = |number: IpAddr| number.is_loopback() || !self.address.ip().is_loopback();
         match bare.parse::<IpAddr>() {
-            Ok(number) => local(number),
+            Ok(number) => is_local(number),
             Err(_) => {
                 name.eq_ignore_ascii_case("localhost")
                     || (self.token.is_some() && !self.address.ip().is_loopback() && !name.is_empty())
@@ -95,26 +97,26 @@ impl AuthGuard {
         }
     }
 
-    /// The token was sent along.
-    fn opens(&self, token: &Token, headers: &HeaderMap) -> bool {
+    /// The request contains the token.
+    fn is_authorized(&self, token: &Token, headers: &HeaderMap) -> bool {
         let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
         let bearer = headers.get(AUTHORIZATION).map(text);
         let bearer = bearer.as_deref().and_then(|value| value.strip_prefix("Bearer "));
-        if bearer.is_some_and(|word| token.is(word.trim())) {
+        if bearer.is_some_and(|word| token.matches(word.trim())) {
             return true;
         }
-        let name = self.cookie();
+        let name = self.cookie_name();
         let cookies: Vec<String> = headers.get_all(COOKIE).iter().map(text).collect();
         let mut pairs = cookies.iter().flat_map(|line| line.split(';'));
         pairs.any(|pair| {
             let pair = pair.trim().split_once('=');
-            pair.is_some_and(|(key, word)| key == name && token.is(word))
+            pair.is_some_and(|(key, word)| key == name && token.matches(word))
         })
     }
 
-    /// An answer for those who stay outside, or who have shown the token and may come again without
-    /// it in the address.
-    fn stop(&self, request: &Request) -> Option<Response<Body>> {
+    /// The response to an unauthorized request, or the redirect that removes the token from the
+    /// address.
+    fn reject_or_redirect(&self, request: &Request) -> Option<Response<Body>> {
         let changes = *request.method() == Method::POST && self.permits_changes();
         if !matches!(*request.method(), Method::GET | Method::HEAD) && !changes {
             let what = "these pages can only be read";
@@ -126,7 +128,7 @@ impl AuthGuard {
             return Some(answer);
         }
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        if !host.is_some_and(|host| self.knows(host)) {
+        if !host.is_some_and(|host| self.accepts_host(host)) {
             let what = "this server does not go by that name";
             let help = format!("use its address by number: http://{}/", self.address);
             return Some(Trouble::new(StatusCode::MISDIRECTED_REQUEST, what, &help).answer());
@@ -137,10 +139,10 @@ impl AuthGuard {
             let help = "open the list here and ask again";
             return Some(Trouble::new(StatusCode::FORBIDDEN, what, help).answer());
         }
-        if let Some(answer) = self.introduced(token, request.uri()) {
+        if let Some(answer) = self.redirect_with_cookie(token, request.uri()) {
             return Some(answer);
         }
-        if self.opens(token, request.headers()) {
+        if self.is_authorized(token, request.headers()) {
             return None;
         }
         let what = "this server asks for its token";
@@ -152,30 +154,30 @@ impl AuthGuard {
         Some(answer)
     }
 
-    /// The right token in the address becomes a cookie, so that it does not stay there.
-    fn introduced(&self, token: &Token, uri: &Uri) -> Option<Response<Body>> {
+    /// Moves the token from the address to a cookie, so that it does not stay visible there.
+    fn redirect_with_cookie(&self, token: &Token, uri: &Uri) -> Option<Response<Body>> {
         let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
-        let (_, word) = pairs.iter().find(|(key, _)| key == PARAMETER)?;
-        if !token.is(word) {
+        let (_, word) = pairs.iter().find(|(key, _)| key == TOKEN_PARAMETER)?;
+        if !token.matches(word) {
             return None;
         }
         let rest: Vec<&str> = uri
             .query()
             .unwrap_or_default()
             .split('&')
-            .filter(|part| part.split('=').next() != Some(PARAMETER))
+            .filter(|part| part.split('=').next() != Some(TOKEN_PARAMETER))
             .collect();
         // Two slashes would name another host.
         let path = format!("/{}", uri.path().trim_start_matches('/'));
-        let place = match rest.is_empty() {
+        let location = match rest.is_empty() {
             true => path,
             false => format!("{path}?{}", rest.join("&")),
         };
-        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie(), token.0);
+        let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), token.0);
         let mut answer = Response::new(Body::empty());
         *answer.status_mut() = StatusCode::SEE_OTHER;
         let headers = answer.headers_mut();
-        headers.insert(LOCATION, HeaderValue::try_from(place).ok()?);
+        headers.insert(LOCATION, HeaderValue::try_from(location).ok()?);
         headers.insert(SET_COOKIE, HeaderValue::try_from(cookie).ok()?);
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         Some(answer)
@@ -193,9 +195,9 @@ fn is_same_origin(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Stands before every page.
-pub(super) async fn pass(State(door): State<Arc<AuthGuard>>, request: Request, next: Next) -> Response<Body> {
-    let mut answer = match door.stop(&request) {
+/// Middleware that authorizes every request.
+pub(super) async fn pass(State(guard): State<Arc<AuthGuard>>, request: Request, next: Next) -> Response<Body> {
+    let mut answer = match guard.reject_or_redirect(&request) {
         Some(answer) => answer,
         None => next.run(request).await,
     };
@@ -211,15 +213,16 @@ pub(super) async fn pass(State(door): State<Arc<AuthGuard>>, request: Request, n
 mod tests {
     use super::*;
 
-    fn door(address: &str, token: bool) -> AuthGuard {
+    fn guard(address: &str, token: bool) -> AuthGuard {
         let token = token.then(|| Token::parse("0123456789abcdef").expect("it is long enough"));
         AuthGuard::new(address.parse().expect("an address"), token)
     }
 
     #[test]
     fn names_that_could_be_led_here_are_not_known() {
-        let check = |door: &AuthGuard, host: &str, expected: bool| assert_eq!(door.knows(host), expected, "{host}");
-        let local = door("127.0.0.1:7744", false);
+        let check =
+            |guard: &AuthGuard, host: &str, expected: bool| assert_eq!(guard.accepts_host(host), expected, "{host}");
+        let local = guard("127.0.0.1:7744", false);
         for host in ["127.0.0.1:7744", "localhost:7744", "LOCALHOST", "[::1]:80", "127.0.0.1"] {
             check(&local, host, true);
         }
@@ -228,11 +231,11 @@ mod tests {
         ] {
             check(&local, host, false);
         }
-        let open = door("0.0.0.0:7744", false);
+        let open = guard("0.0.0.0:7744", false);
         check(&open, "192.168.0.1:7744", true);
         check(&open, "evil.example:7744", false);
-        check(&door("0.0.0.0:7744", true), "lab.example:7744", true);
-        check(&door("127.0.0.1:7744", true), "evil.example:7744", false);
+        check(&guard("0.0.0.0:7744", true), "lab.example:7744", true);
+        check(&guard("127.0.0.1:7744", true), "evil.example:7744", false);
     }
 
     #[test]
@@ -243,8 +246,8 @@ mod tests {
             assert_eq!(Token::parse(word), None, "{word}");
         }
         let token = Token::parse("0123456789abcdef").expect("it is long enough");
-        assert!(token.is("0123456789abcdef"));
-        assert!(!token.is("0123456789abcdeg") && !token.is("") && !token.is("0123456789abcdef0"));
+        assert!(token.matches("0123456789abcdef"));
+        assert!(!token.matches("0123456789abcdeg") && !token.matches("") && !token.matches("0123456789abcdef0"));
         assert!(!format!("{token:?}").contains("0123"));
     }
 }

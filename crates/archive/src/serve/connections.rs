@@ -1,8 +1,7 @@
-//! Connections of a server: how many there are at a time, and how long each may take.
+//! Limits the number and the duration of the connections of a server.
 //!
-//! A scan of ports, or a client that stalls, must cost neither the test its file descriptors nor
-//! other clients their answers. So there is a limit; where it is reached, the connection closes
-//! that has been without a request for longest.
+//! A port scan or a stalled client must neither use up the file descriptors of the test nor block
+//! other clients. At the limit, the connection that has been idle for longest is closed.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,11 +20,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
-/// From the first byte of a request, or the beginning of the connection, to the end of the headers.
+/// From the first byte of a request, or the start of the connection, to the end of the headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two requests; also while a client takes nothing of an answer.
+/// Between two requests, and while a client reads nothing of a response.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// While all connections have requests, it is checked this often whether one has ended.
+/// How often to check for a free connection while all have requests.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after an error of the listener, such as too many open files.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
@@ -37,7 +36,7 @@ pub(super) struct LimitedListener {
 }
 
 impl LimitedListener {
-    /// At most `max` connections; one more waits, accepted and unread.
+    /// Allows `max` connections; one more is accepted but not read.
     pub(super) fn new(listener: TcpListener, max: usize) -> LimitedListener {
         LimitedListener {
             listener,
@@ -74,7 +73,7 @@ impl Listener for LimitedListener {
 struct Connections {
     max: usize,
     list: Mutex<Vec<Arc<Connection>>>,
-    /// One of them has closed.
+    /// Notified when a connection closes.
     closed: Notify,
 }
 
@@ -91,8 +90,8 @@ impl Connections {
                 if list.len() < self.max {
                     return;
                 }
-                let waiting = list.iter().filter_map(|one| Some((one.state().waiting_since()?, one)));
-                if let Some((_, longest)) = waiting.min_by_key(|(since, _)| *since) {
+                let idle = list.iter().filter_map(|one| Some((one.state().idle_since()?, one)));
+                if let Some((_, longest)) = idle.min_by_key(|(since, _)| *since) {
                     longest.close();
                 }
             }
@@ -101,7 +100,7 @@ impl Connections {
     }
 }
 
-/// What is known of a connection.
+/// A connection of the server.
 #[derive(Debug)]
 pub(super) struct Connection {
     state: Mutex<State>,
@@ -109,14 +108,14 @@ pub(super) struct Connection {
 
 #[derive(Debug)]
 struct State {
-    /// The last progress: its beginning, the first byte of a request, a piece of an answer, the end
-    /// of an answer.
+    /// Time of the last progress: start of the connection, first byte of a request, part or end of
+    /// a response.
     since: Instant,
     /// The headers of a request are due.
     awaits_headers: bool,
-    /// Requests that are being answered.
+    /// Number of requests in progress.
     requests: u32,
-    /// The client takes nothing of what is written.
+    /// The client does not read the response.
     stalled: bool,
     closing: bool,
     /// Wakes the task that reads it.
@@ -135,7 +134,7 @@ impl State {
         }
     }
 
-    /// When it closes, unless something moves before.
+    /// When to close the connection if there is no progress.
     fn deadline(&self) -> Option<Instant> {
         match (self.stalled, self.requests, self.awaits_headers) {
             (true, _, _) => Some(self.since + IDLE_TIMEOUT),
@@ -145,8 +144,8 @@ impl State {
         }
     }
 
-    /// Since when it has had no request; `None` if it has one.
-    fn waiting_since(&self) -> Option<Instant> {
+    /// Since when the connection is idle; `None` if it has a request.
+    fn idle_since(&self) -> Option<Instant> {
         (self.requests == 0 && !self.stalled && !self.closing).then_some(self.since)
     }
 
@@ -157,7 +156,7 @@ impl State {
         }
     }
 
-    /// The outcome of a write: whether the client took something.
+    /// Records a write; `is_taken` if the client accepted data.
     fn on_write(&mut self, is_taken: bool) {
         if is_taken || !self.stalled {
             self.since = Instant::now();
@@ -168,7 +167,7 @@ impl State {
 
 impl Connection {
     fn state(&self) -> MutexGuard<'_, State> {
-        // What is within is whole after every change.
+        // The state is consistent after every change, even if a thread panicked.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -181,7 +180,7 @@ impl Connection {
     }
 }
 
-/// The connection that a request came over.
+/// The connection of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Tracked(Arc<Connection>);
 
@@ -192,7 +191,7 @@ impl Connected<IncomingStream<'_, LimitedListener>> for Tracked {
 }
 
 impl Tracked {
-    /// From now until this is dropped the connection has a request.
+    /// Marks the connection as busy until the guard is dropped.
     pub(super) fn begin_request(&self) -> ActiveRequest {
         let mut state = self.0.state();
         state.requests += 1;
@@ -201,7 +200,7 @@ impl Tracked {
     }
 }
 
-/// A request that is being answered.
+/// Guard of a request in progress.
 #[derive(Debug)]
 pub(super) struct ActiveRequest(Arc<Connection>);
 
@@ -213,13 +212,13 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// Wraps every service.
+/// Middleware that marks the connection as busy during a request.
 pub(super) async fn track(ConnectInfo(tracked): ConnectInfo<Tracked>, request: Request, next: Next) -> Response {
     let _active = tracked.begin_request();
     next.run(request).await
 }
 
-/// A connection that ends where it takes too long.
+/// A stream that fails when its connection is too slow.
 pub(super) struct LimitedStream {
     stream: TcpStream,
     connection: Arc<Connection>,
@@ -243,7 +242,7 @@ impl LimitedStream {
         }
     }
 
-    /// Fails once the connection is over; wakes the task of this context when it will be.
+    /// Fails once the connection must close; otherwise wakes the task at its deadline.
     fn check_time(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         let mut state = self.connection.state();
         state.waker = Some(context.waker().clone());
@@ -263,8 +262,8 @@ impl LimitedStream {
         }
     }
 
-    /// Notes the outcome of a write, and fails where the client has taken nothing for too long.
-    fn note_write<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
+    /// Records the outcome of a write; fails if the client accepted nothing for too long.
+    fn record_write<T>(&mut self, outcome: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
         self.connection.state().on_write(outcome.is_ready());
         match outcome {
             Poll::Pending => match self.check_time(context) {
@@ -292,7 +291,7 @@ impl AsyncRead for LimitedStream {
         if bytes.filled().len() > before {
             self.connection.state().on_read();
         }
-        // Bytes that come one by one do not lengthen the time.
+        // Bytes that arrive one by one do not extend the deadline.
         self.check_time(context)?;
         outcome
     }
@@ -301,7 +300,7 @@ impl AsyncRead for LimitedStream {
 impl AsyncWrite for LimitedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.note_write(outcome, context)
+        self.record_write(outcome, context)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -318,7 +317,7 @@ impl AsyncWrite for LimitedStream {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.note_write(outcome, context)
+        self.record_write(outcome, context)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -347,12 +346,12 @@ mod tests {
         }));
         let request = connection.begin_request();
         check(&connection.0.state(), None);
-        assert_eq!(connection.0.state().waiting_since(), None);
+        assert_eq!(connection.0.state().idle_since(), None);
         drop(request);
         // Between two requests, and once another one has begun.
         let mut state = connection.0.state();
         check(&state, Some(30));
-        assert_eq!(state.waiting_since(), Some(state.since));
+        assert_eq!(state.idle_since(), Some(state.since));
         state.on_read();
         check(&state, Some(5));
         // A client that takes nothing, and then something.

@@ -1,8 +1,8 @@
-//! Pages over HTTP: the history ([`browse()`]), and a run in progress ([`Watched`]). The only place
-//! with an asynchronous runtime, on one thread.
+//! A web server for the history ([`browse()`]) and for a run in progress ([`Watched`]). Only this
+//! module uses an asynchronous runtime, on one thread.
 //!
-//! Who may ask is decided in one place, before anything else ([`AuthGuard`]). The pages of results
-//! come from the starter of the server ([`Pages`]).
+//! [`AuthGuard`] authorizes every request before anything else. The caller supplies the pages of
+//! results ([`Pages`]).
 
 mod auth;
 mod browse;
@@ -30,25 +30,25 @@ pub use watched::Watched;
 
 use connections::{LimitedListener, Tracked};
 
-/// Connections that a server has at the same time, at most.
+/// Upper limit of the connections of a server.
 pub const MAX_CONNECTIONS: usize = 64;
-/// How long answers that are on their way have after the end.
+/// Time for responses in progress when the server stops.
 const GRACE: Duration = Duration::from_secs(1);
-/// Pages that are made at the same time.
-const MADE_AT_ONCE: usize = 4;
+/// Upper limit of the pages that are rendered at the same time.
+const MAX_RENDERING: usize = 4;
 
-/// What a page of an error says.
+/// The content of an error page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trouble {
-    /// The status of the answer; an error of the server where it is 0.
+    /// HTTP status; 0 stands for 500.
     pub status: u16,
     /// What is wrong, in a sentence.
     pub what: String,
-    /// Why, one reason a line.
+    /// The reasons, each a line.
     pub why: Vec<String>,
     /// What to do.
     pub help: Option<String>,
-    /// Where to go instead: address and words.
+    /// A link to continue: address and text.
     pub link: Option<Box<(String, String)>>,
 }
 
@@ -84,7 +84,7 @@ impl Trouble {
     }
 }
 
-/// A page, which says itself what it may load.
+/// An HTML page. Its own meta element restricts what it may load.
 fn page(text: String) -> Response<Body> {
     let mut answer = of_type("text/html; charset=utf-8", text.into());
     let alone = HeaderValue::from_static("frame-ancestors 'none'");
@@ -92,7 +92,7 @@ fn page(text: String) -> Response<Body> {
     answer
 }
 
-/// Anything else. Nothing of it stays with the browser, unless that is changed.
+/// A response of any media type, which the browser must not cache.
 fn of_type(media: &'static str, body: Body) -> Response<Body> {
     let mut answer = Response::new(body);
     let headers = answer.headers_mut();
@@ -106,7 +106,7 @@ fn of_type(media: &'static str, body: Body) -> Response<Body> {
 fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(MADE_AT_ONCE)
+        .max_blocking_threads(MAX_RENDERING)
         .build()
 }
 
@@ -125,14 +125,14 @@ async fn answer_until(
         let server = axum::serve(listener, router.into_make_service_with_connect_info::<Tracked>());
         server
             .with_graceful_shutdown(async {
-                // It is dropped, and nothing is ever sent.
+                // Dropping the sender ends the wait; nothing is ever sent.
                 let _ = ended.await;
             })
             .await
     });
     over.await;
     drop(end);
-    // A client that does not take its answer is left behind.
+    // Do not wait for a client that does not read its response.
     let _ = tokio::time::timeout(GRACE, server).await;
     Ok(())
 }

@@ -146,8 +146,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             ));
         }
         Some((a, b)) => [
-            Some(fleet::of_list(&session.process, a)?),
-            Some(fleet::of_list(&session.process, b)?),
+            Some(fleet::connect_hosts(&session.process, a)?),
+            Some(fleet::connect_hosts(&session.process, b)?),
         ],
         None => [None, None],
     };
@@ -157,7 +157,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
     let report = Report::from_study(&study, margin).expect("a comparison was made here");
     let report = if args.mirror {
-        report.on_a_mirror(&study)
+        report.with_mirror_expectation(&study)
     } else {
         report
     };
@@ -182,7 +182,11 @@ pub(super) fn show(
         Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
     })?;
     outputs.prove(&[])?;
-    let report = if mirror { report.on_a_mirror(study) } else { report };
+    let report = if mirror {
+        report.with_mirror_expectation(study)
+    } else {
+        report
+    };
     finish(outputs, &report, study)
 }
 
@@ -238,7 +242,7 @@ fn take_turns(
             hosts[side] = session.exchange(before);
         }
         match outcome {
-            Ok(results) => runs.push(ab::run_of(*turn, results)),
+            Ok(results) => runs.push(ab::study_run(*turn, results)),
             Err(faults) if runs.is_empty() => return Err(faults),
             Err(_) if session.process.is_interrupted() => break,
             Err(faults) => left_out.push(LeftOut {
@@ -289,7 +293,7 @@ fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faul
         file if file.ends_with(".toml") => run::document_of(Some(&file.to_owned()))?,
         flags if flags.starts_with('-') => {
             let fault = |why: &str| Faults::usage(Fault::new(why).at(flags));
-            let words = words_of(flags).ok_or_else(|| fault("a quote is not closed"))?;
+            let words = format_settings(flags).ok_or_else(|| fault("a quote is not closed"))?;
             let own = run::parse(&words).map_err(|error| Faults::usage(command_line::fault_of(&error).at(flags)))?;
             // What is beside both comes first, so that each of the two can say otherwise.
             let mut document = run::document_of(own.file.as_ref())?;
@@ -323,7 +327,7 @@ fn finished(session: &Session, mut document: Document) -> Result<Document, Fault
     sweep::one_job(&document, "a comparison in turns runs")?;
     let job = &mut document.jobs[0];
     if job.operations.is_none() && job.bytes.is_none() && job.passes.is_none() {
-        job.time = Some(job.time.unwrap_or(ab::TIME));
+        job.time = Some(job.time.unwrap_or(ab::RUN_TIME));
         job.warm_up = Some(job.warm_up.unwrap_or(ab::WARM_UP));
     }
     Ok(document)
@@ -331,7 +335,7 @@ fn finished(session: &Session, mut document: Document) -> Result<Document, Fault
 
 /// Splits a line as a shell does, without its variables: quotes hold words together, a backslash
 /// takes the next character as it is. `None` where a quote is not closed.
-fn words_of(line: &str) -> Option<Vec<String>> {
+fn format_settings(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut begun) = (Vec::new(), String::new(), false);
     let mut quote: Option<char> = None;
     let mut characters = line.chars();
@@ -387,7 +391,11 @@ fn text(report: &Report, study: &model::study::Study) -> String {
         text += &wrapped(sentence);
     }
     for left in &study.left_out {
-        text += &wrapped(&format!("{}: {}.", study::sweep::words_of(&left.settings), left.why));
+        text += &wrapped(&format!(
+            "{}: {}.",
+            study::sweep::format_settings(&left.settings),
+            left.why
+        ));
     }
     if report.interrupted {
         text += "\nInterrupted: this is what was measured until then.\n";
@@ -420,11 +428,11 @@ mod tests {
 
     #[test]
     fn lines_are_split_as_shells_do() {
-        let check = |line: &str, expected: &[&str]| assert_eq!(words_of(line).unwrap(), expected, "{line}");
+        let check = |line: &str, expected: &[&str]| assert_eq!(format_settings(line).unwrap(), expected, "{line}");
         check("--depth 4  --target '/a b'", &["--depth", "4", "--target", "/a b"]);
         check(r#"a\ b "c'd" e"f"g '' "#, &["a b", "c'd", "efg", ""]);
         check(r#""a\"b" 'a\b'"#, &["a\"b", "a\\b"]);
-        assert_eq!(words_of("'open"), None);
-        assert_eq!(words_of("end\\"), None);
+        assert_eq!(format_settings("'open"), None);
+        assert_eq!(format_settings("end\\"), None);
     }
 }

@@ -55,7 +55,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let token = fleet::token()?;
     if let Some(address) = &args.how.connect {
         let interrupt = session.process.interrupt_flag();
-        let duplex = fleet::arrive(address, &token, interrupt, false).map_err(|error| {
+        let duplex = fleet::connect_to_coordinator(address, &token, interrupt, false).map_err(|error| {
             if let Some(faults) = fleet::interrupted(interrupt) {
                 return faults;
             }
@@ -69,7 +69,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             };
             Faults::one(fault, Exit::Refused)
         })?;
-        return Ok(fleet::serve_duplex(&session.process, duplex, fleet::number()));
+        return Ok(fleet::serve_duplex(&session.process, duplex, fleet::assigned_rank()));
     }
     let text = args.how.listen.as_ref().expect("one of them is given");
     let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;

@@ -12,7 +12,7 @@ use jiff::Zoned;
 use model::plan::RateUnit;
 use model::{Bytes, Nanos};
 use report::numbers::{count, rate};
-use study::capture::{DirectionLoad, Seen, Watch};
+use study::capture::{CapturedLoad, DirectionLoad, LoadRecorder};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -83,11 +83,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let device = device(what)?;
     let started = Zoned::now();
-    let (seen, source) = watch(session, &device, time, args.counters, *quiet)?;
-    if seen.operations() == 0 {
+    let (load, source) = watch(session, &device, time, args.counters, *quiet)?;
+    if load.operations() == 0 {
         let fault = Fault::new(format!(
             "{device} was asked for nothing in {}: there is no load to write",
-            seen.watched
+            load.duration
         ));
         let exit = if session.process.is_interrupted() {
             interrupted()
@@ -97,7 +97,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         let help = "capture while the application runs, or for longer (--time 5m); what the page cache serves does not reach the device";
         return Err(Faults::one(fault.at(&**what).help(help), exit));
     }
-    let text = comments(&device, &seen, &source, &started) + "\n" + &job(&device, &seen)?;
+    let text = comments(&device, &load, &source, &started) + "\n" + &job(&device, &load)?;
     match out {
         None => screen::put(&text).map(drop)?,
         Some(path) => {
@@ -166,7 +166,13 @@ fn device(what: &str) -> Result<String, Faults> {
     }
 }
 
-fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bool) -> Result<(Seen, Source), Faults> {
+fn watch(
+    session: &Session,
+    device: &str,
+    time: Nanos,
+    counters: bool,
+    quiet: bool,
+) -> Result<(CapturedLoad, Source), Faults> {
     let system = System::live();
     let trace = match counters {
         true => Err("--counters asks for it".to_owned()),
@@ -195,7 +201,7 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     let passed = || Nanos(start.elapsed().as_nanos() as u64);
     let used = || DeviceTimes::read().since(&then, device);
     let left = || length.saturating_sub(start.elapsed());
-    let seen = match trace {
+    let load = match trace {
         Err(why) => {
             while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(POLL_INTERVAL.min(left()));
@@ -203,76 +209,79 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
             }
             return Ok((
                 used()
-                    .map(|used| Seen::of_counters(&used, passed()))
+                    .map(|used| CapturedLoad::from_counters(&used, passed()))
                     .unwrap_or_default(),
                 Source::Counters(why),
             ));
         }
         Ok(mut trace) => {
-            let mut watch = Watch::default();
+            let mut recorder = LoadRecorder::default();
             let failed = |error: std::io::Error| {
                 let fault = Fault::new(format!("cannot read the trace events of {device}: {error}"));
                 Faults::one(fault.help("--counters does without them"), Exit::Internal)
             };
             while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(POLL_INTERVAL.min(left()));
-                trace.read(&mut |event| watch.take(event)).map_err(failed)?;
-                tell(watch.operations());
+                trace.read(&mut |event| recorder.record(event)).map_err(failed)?;
+                tell(recorder.operations());
             }
             let watched = passed();
             trace.stop().map_err(failed)?;
-            trace.read(&mut |event| watch.take(event)).map_err(failed)?;
+            trace.read(&mut |event| recorder.record(event)).map_err(failed)?;
             let merged = trace.sees_merged_requests();
-            (watch.finish(watched), Source::Events { merged })
+            (recorder.finish(watched), Source::Events { merged })
         }
     };
     // A driver without trace events still has counters.
-    let counted = used().map(|used| Seen::of_counters(&used, seen.0.watched));
+    let counted = used().map(|used| CapturedLoad::from_counters(&used, load.0.duration));
     let counted = counted.filter(|counted| counted.operations() > 0);
     Ok(match counted {
-        Some(counted) if seen.0.operations() == 0 => {
+        Some(counted) if load.0.operations() == 0 => {
             (counted, Source::Counters("the driver of this device has none".into()))
         }
-        counted if seen.0.lost > 0 => (seen.0.corrected(counted.as_ref()), seen.1),
-        _ => seen,
+        counted if load.0.lost > 0 => (load.0.with_counter_totals(counted.as_ref()), load.1),
+        _ => load,
     })
 }
 
-/// What was seen, for the reader of the file.
-fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> String {
+/// The comment block of the job file: the captured figures.
+fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned) -> String {
     let machine = host(&System::live()).name;
     let mut lines = vec![
         format!(
             "What {device} of {machine} was asked for in {} from {}, seen by `fathom capture`.",
-            seen.watched,
+            load.duration,
             started.strftime("%Y-%m-%d %H:%M:%S %Z")
         ),
         String::new(),
     ];
-    lines.extend([("reads", &seen.reads), ("writes", &seen.writes)].map(|(name, way)| way_words(name, way, seen)));
-    lines.push(format!("rate       {} operations per second", rate(seen.iops())));
-    if let Some(mean) = seen.in_flight {
-        let more = seen.in_flight_p99.zip(seen.in_flight_most);
+    lines.extend(
+        [("reads", &load.reads), ("writes", &load.writes)]
+            .map(|(name, direction)| describe_direction(name, direction, load)),
+    );
+    lines.push(format!("rate       {} operations per second", rate(load.iops())));
+    if let Some(mean) = load.in_flight {
+        let more = load.in_flight_p99.zip(load.in_flight_max);
         let more = more.map_or(String::new(), |(p99, most)| {
             format!(", up to {p99} at 99 % of them, {most} at most")
         });
         lines.push(format!(
             "in flight  {mean:.1} on average while there was anything{more}; that was {:.0} % of the time",
-            100.0 * seen.busy
+            100.0 * load.busy
         ));
     }
-    if let Some((first, last)) = seen.span {
+    if let Some((first, last)) = load.span {
         lines.push(format!(
             "places     from {} to {} of the device",
             Bytes(first),
             Bytes(last)
         ));
     }
-    if seen.flushes + seen.discards > 0 {
+    if load.flushes + load.discards > 0 {
         lines.push(format!(
             "beside     {} flushes, {} discards",
-            count(seen.flushes),
-            count(seen.discards)
+            count(load.flushes),
+            count(load.discards)
         ));
     }
     lines.push(String::new());
@@ -284,11 +293,11 @@ fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> Stri
             format!("known and taken for random ({why})."),
         ],
     });
-    if seen.lost > 0 {
+    if load.lost > 0 {
         lines.push(format!(
             "{} events came too fast and were not seen: {}.",
-            count(seen.lost),
-            match seen.in_flight {
+            count(load.lost),
+            match load.in_flight {
                 Some(_) => "rate and depth are from the kernel's counters, the rest from the other events",
                 None => "the rate is a lower bound, and the depth is not known",
             }
@@ -303,53 +312,53 @@ fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> Stri
         .collect()
 }
 
-fn way_words(name: &str, way: &DirectionLoad, seen: &Seen) -> String {
-    let share = 100.0 * way.operations as f64 / seen.operations().max(1) as f64;
-    let mut text = format!("{name:<10} {share:.1} %, {} of them", count(way.operations));
-    if way.operations == 0 {
+fn describe_direction(name: &str, direction: &DirectionLoad, load: &CapturedLoad) -> String {
+    let share = 100.0 * direction.operations as f64 / load.operations().max(1) as f64;
+    let mut text = format!("{name:<10} {share:.1} %, {} of them", count(direction.operations));
+    if direction.operations == 0 {
         return text;
     }
-    let sizes: Vec<String> = way
-        .usual_sizes()
+    let sizes: Vec<String> = direction
+        .common_sizes()
         .iter()
         .map(|(size, share)| format!("{size} {:.1} %", f64::from(*share) / 10.0))
         .collect();
     text += &format!(
         ", {} on average ({})",
-        Bytes(way.mean_size().round() as u64),
+        Bytes(direction.mean_size().round() as u64),
         sizes.join(", ")
     );
-    if way.unusual() > 0.0005 {
-        text += &format!(", {:.1} % of rarer sizes left out", 100.0 * way.unusual());
+    if direction.rare_share() > 0.0005 {
+        text += &format!(", {:.1} % of rarer sizes left out", 100.0 * direction.rare_share());
     }
-    if let Some(sequential) = way.sequential_share() {
+    if let Some(sequential) = direction.sequential_share() {
         text += &format!("; {:.1} % sequential", 100.0 * sequential);
     }
     text
 }
 
 /// The job as a job file.
-fn job(device: &str, seen: &Seen) -> Result<String, Faults> {
+fn job(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
     let mut job = JobSpec {
         name: Some(device.to_owned()),
         targets: vec![".".into()],
-        depth: Some(seen.depth()),
-        rate: Some(((seen.iops().round() as u64).max(1), RateUnit::Operations)),
+        depth: Some(load.depth()),
+        rate: Some(((load.iops().round() as u64).max(1), RateUnit::Operations)),
         time: Some(RUN),
         ..JobSpec::default()
     };
-    if let Some(each) = seen
+    if let Some(each) = load
         .writes
         .operations
-        .checked_div(seen.flushes)
+        .checked_div(load.flushes)
         .filter(|each| *each < RARE_FLUSH)
     {
         job.flush_every = each.max(1) as u32;
     }
-    let reads = part(&seen.reads)?;
-    let writes = part(&seen.writes)?;
+    let reads = part(&load.reads)?;
+    let writes = part(&load.writes)?;
     let alike = reads.access == writes.access && reads.sizes == writes.sizes;
-    match (seen.reads.operations, seen.writes.operations) {
+    match (load.reads.operations, load.writes.operations) {
         (_, 0) => job.part = reads,
         (0, _) => {
             job.part = writes;
@@ -357,17 +366,17 @@ fn job(device: &str, seen: &Seen) -> Result<String, Faults> {
         }
         _ if alike => {
             job.part = reads;
-            job.part.read_percent = (10.0 * seen.read_percent()).round() / 10.0;
+            job.part.read_percent = (10.0 * load.read_percent()).round() / 10.0;
         }
         _ => {
             let share = |percent: f64| ((10.0 * percent).round() as u32).max(1);
             job.parts = vec![
                 PartSpec {
-                    share: share(seen.read_percent()),
+                    share: share(load.read_percent()),
                     ..reads
                 },
                 PartSpec {
-                    share: share(100.0 - seen.read_percent()),
+                    share: share(100.0 - load.read_percent()),
                     read_percent: 0.0,
                     ..writes
                 },
@@ -389,14 +398,14 @@ fn job(device: &str, seen: &Seen) -> Result<String, Faults> {
 }
 
 /// One direction as a part of a job.
-fn part(way: &DirectionLoad) -> Result<PartSpec, Faults> {
-    let access = match way.sequential_share() {
+fn part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
+    let access = match direction.sequential_share() {
         None => "random".to_owned(),
         Some(share) if share < PURE => "random".into(),
         Some(share) if share > 1.0 - PURE => "sequential".into(),
         Some(share) => format!("mixed:{:.0}", 100.0 * (1.0 - share)),
     };
-    let sizes = way.usual_sizes();
+    let sizes = direction.common_sizes();
     let block = match &sizes[..] {
         [] => "4KiB".to_owned(),
         [(only, _)] => only.0.to_string(),
@@ -434,17 +443,17 @@ mod tests {
 
     #[test]
     fn what_was_seen_becomes_a_job_that_is_read_again() {
-        let seen = Seen {
-            watched: Nanos::secs(10),
+        let load = CapturedLoad {
+            duration: Nanos::secs(10),
             reads: way(&[(4096, 4200), (65_536, 2800)], Some(2800)),
             writes: way(&[(8192, 3000)], Some(2990)),
             flushes: 300,
             in_flight: Some(3.4),
             in_flight_p99: Some(6),
-            in_flight_most: Some(9),
-            ..Seen::default()
+            in_flight_max: Some(9),
+            ..CapturedLoad::default()
         };
-        let text = job("vda", &seen).unwrap();
+        let text = job("vda", &load).unwrap();
         let document = native::read_job_file("captured.toml", &text).unwrap();
         let job = &document.jobs[0];
         assert_eq!(
@@ -460,7 +469,7 @@ mod tests {
         );
         assert!(text.contains("mixed:60") && text.contains("4k/60,64k/40"), "{text}");
         assert!(text.contains("sequential") && text.contains("8k"), "{text}");
-        let said = comments("vda", &seen, &Source::Events { merged: true }, &Zoned::now());
+        let said = comments("vda", &load, &Source::Events { merged: true }, &Zoned::now());
         assert!(said.lines().all(|line| line.starts_with('#')), "{said}");
         assert!(
             said.contains("70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential"),
@@ -474,18 +483,18 @@ mod tests {
 
     #[test]
     fn reads_and_writes_that_are_alike_are_one() {
-        let seen = Seen {
-            watched: Nanos::secs(10),
+        let load = CapturedLoad {
+            duration: Nanos::secs(10),
             reads: way(&[(4096, 700)], None),
             writes: way(&[(4096, 301)], None),
-            ..Seen::default()
+            ..CapturedLoad::default()
         };
-        let text = job("vda", &seen).unwrap();
+        let text = job("vda", &load).unwrap();
         let document = native::read_job_file("captured.toml", &text).unwrap();
         assert!(document.jobs[0].parts.is_empty());
         assert_eq!(document.jobs[0].part.read_percent, 69.9);
         assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (None, 0));
-        let weak = comments("vda", &seen, &Source::Counters("why".into()), &Zoned::now());
+        let weak = comments("vda", &load, &Source::Counters("why".into()), &Zoned::now());
         assert!(
             weak.contains("which is weaker") && weak.contains("taken for random (why)"),
             "{weak}"

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::verdict::Outcome;
-use archive::history::{Entry, EntryKind, Filter, History, HistoryError, HistoryList, Keep};
+use archive::history::{Entry, EntryKind, Filter, History, HistoryError, HistoryList, Retention};
 use clap::ValueHint;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
@@ -293,21 +293,21 @@ fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
 
 fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
     let keep = match (args.which.keep, &args.which.older_than) {
-        (Some(number), _) => Keep::Latest(number),
+        (Some(number), _) => Retention::Latest(number),
         (None, Some(text)) => {
             let age = age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
             let age = age.ok_or_else(|| {
                 let fault = Fault::new(format!("`{text}` is not an age")).at(format!("--older-than {text}"));
                 Faults::usage(fault.help("for example 90d, 12w, 36h"))
             })?;
-            Keep::Since(u64::try_from(age.as_nanosecond()).unwrap_or(0))
+            Retention::Since(u64::try_from(age.as_nanosecond()).unwrap_or(0))
         }
         (None, None) => unreachable!("clap asks for one of them"),
     };
     let Some(mut history) = opened()? else {
         return screen::put("nothing is kept yet, so there is nothing to remove\n");
     };
-    let out = history.beyond(keep)?;
+    let out = history.entries_to_prune(keep)?;
     if out.is_empty() {
         return screen::put("there is nothing to remove\n");
     }

@@ -226,7 +226,7 @@ fn figures(resolved: &Resolved) -> String {
         workload.block, workload.read_percent, workload.duration_secs, workload.warm_up_secs
     );
     if let Some(reach) = &resolved.reach {
-        text += &screen::wrapped(&verify::reach(reach));
+        text += &screen::wrapped(&verify::format_reach(reach));
     }
     text += "\nPromises\n";
     for clause in &resolved.clauses {

@@ -13,7 +13,8 @@ use model::{Bytes, Nanos};
 use report::numbers::{duration, rate, throughput, time};
 use report::words;
 use study::precondition::{
-    Asked, Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, Next, PASSES, Procedure, ROUND, ROUNDS, Report, WINDOW, matrix,
+    Cell, DEPTH, FILL_BLOCK, FILL_DEPTH, FILL_PASSES, MAX_ROUNDS, NextRun, Procedure, ProcedureSettings, ROUND_TIME,
+    Report, WINDOW_ROUNDS, matrix_cells,
 };
 
 use super::run;
@@ -84,7 +85,7 @@ pub struct Args {
     round: Option<String>,
     /// Rounds at most; at least 5, which are judged together [default: 25]
     #[arg(long, value_name = "N", help_heading = HEADING)]
-    #[arg(value_parser = value_parser!(u32).range(i64::from(WINDOW)..=10_000))]
+    #[arg(value_parser = value_parser!(u32).range(i64::from(WINDOW_ROUNDS)..=10_000))]
     rounds: Option<u32>,
     /// Each round is 7 mixes of reads and writes in 8 sizes; 4 KiB random writes decide
     #[arg(long, conflicts_with_all = OF_CELLS, help_heading = HEADING)]
@@ -104,7 +105,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, study_outputs::ALL)?;
     let mut document = document(session, args)?;
     if !session.leads() {
-        fleet::name_for_one(&mut document)?;
+        fleet::expand_names_for_one_host(&mut document)?;
     }
     let permissions = permissions::from_args(&args.safety);
     let base = native::lower(&document)?;
@@ -198,7 +199,7 @@ fn run_rounds(
             Faults::one(Fault::new(format!("{}: {why}", description(next))), bad).print(screen::colour_on_stderr());
             break;
         }
-        if let Err(why) = procedure.take(next, &results) {
+        if let Err(why) = procedure.record(next, &results) {
             let fault = Fault::new(format!("{}: {why}", description(next)));
             return Err(Faults::one(
                 fault.help("give the rounds more time: --round 60s"),
@@ -214,18 +215,18 @@ fn run_rounds(
 }
 
 /// Its rate is the one that the rounds are judged by.
-fn decides(next: Next) -> bool {
+fn decides(next: NextRun) -> bool {
     match next {
-        Next::Fill => false,
-        Next::Round { cell, .. } => cell.is_none_or(|(_, cell)| cell == Cell::TRACKED),
+        NextRun::Fill => false,
+        NextRun::Round { cell, .. } => cell.is_none_or(|(_, cell)| cell == Cell::TRACKED),
     }
 }
 
-fn description(next: Next) -> String {
+fn description(next: NextRun) -> String {
     match next {
-        Next::Fill => "filling".into(),
-        Next::Round { number, cell: None } => format!("round {number}"),
-        Next::Round {
+        NextRun::Fill => "filling".into(),
+        NextRun::Round { number, cell: None } => format!("round {number}"),
+        NextRun::Round {
             number,
             cell: Some((_, cell)),
         } => format!("round {number}, {}", cell.name()),
@@ -284,7 +285,7 @@ fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
         .map(|facts| facts.direct_alignment)
         .max()
         .unwrap_or_default();
-    let (kept, out): (Vec<Cell>, Vec<Cell>) = matrix().into_iter().partition(|cell| cell.block >= least);
+    let (kept, out): (Vec<Cell>, Vec<Cell>) = matrix_cells().into_iter().partition(|cell| cell.block >= least);
     let said = match out.first() {
         None => Vec::new(),
         Some(_) => vec![format!(
@@ -295,9 +296,9 @@ fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     (kept, said)
 }
 
-fn asked(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faults> {
+fn asked(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
     let round = match &args.round {
-        None => ROUND,
+        None => ROUND_TIME,
         Some(text) => match text.parse::<Nanos>() {
             Ok(Nanos(0)) => return Err(wrong_round(text, "a round takes some time")),
             Ok(time) => time,
@@ -312,10 +313,10 @@ fn asked(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faults> {
             .map_or(String::new(), words::operations),
         false => format!("{} cells of mixes and sizes", cells.len()),
     };
-    Ok(Asked {
-        passes: args.fill_passes.unwrap_or(PASSES),
+    Ok(ProcedureSettings {
+        passes: args.fill_passes.unwrap_or(FILL_PASSES),
         round,
-        rounds: args.rounds.unwrap_or(ROUNDS),
+        rounds: args.rounds.unwrap_or(MAX_ROUNDS),
         cells,
         load,
     })
@@ -332,17 +333,17 @@ fn wrong_round(text: &str, why: &str) -> Faults {
 /// Makes the plans.
 struct Plans {
     document: Document,
-    asked: Asked,
+    asked: ProcedureSettings,
 }
 
 impl Plans {
-    fn plan(&self, next: Next) -> Result<Plan, Faults> {
+    fn plan(&self, next: NextRun) -> Result<Plan, Faults> {
         let mut document = self.document.clone();
         let job = &mut document.jobs[0];
         let name = description(next);
         match next {
-            Next::Fill => *job = self.fill(job),
-            Next::Round { number, cell } => {
+            NextRun::Fill => *job = self.fill(job),
+            NextRun::Round { number, cell } => {
                 // Each round goes to positions of its own, or the same ones would be written again
                 // and again.
                 document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(number)));
@@ -388,14 +389,14 @@ impl Plans {
         job
     }
 
-    fn first(&self) -> Next {
+    fn first(&self) -> NextRun {
         Procedure::new(self.asked.clone())
             .next_run()
             .expect("a procedure has a round")
     }
 
-    fn first_round(&self) -> Next {
-        let rounds = Asked {
+    fn first_round(&self) -> NextRun {
+        let rounds = ProcedureSettings {
             passes: 0,
             ..self.asked.clone()
         };
@@ -413,7 +414,7 @@ struct PreconditionRunner<'a> {
 }
 
 impl PreconditionRunner<'_> {
-    fn execute(&mut self, next: Next) -> Result<Results, Faults> {
+    fn execute(&mut self, next: NextRun) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.say(&self.introduction(next, &plan));
@@ -426,15 +427,15 @@ impl PreconditionRunner<'_> {
         Ok(results?)
     }
 
-    fn introduction(&self, next: Next, plan: &Plan) -> String {
+    fn introduction(&self, next: NextRun, plan: &Plan) -> String {
         let asked = &self.plans.asked;
         let what = words::operations(&plan.steps[0].jobs[0]);
         match next {
-            Next::Fill => format!("filling, {} times: {what}", asked.passes),
-            Next::Round { number, cell: None } => {
+            NextRun::Fill => format!("filling, {} times: {what}", asked.passes),
+            NextRun::Round { number, cell: None } => {
                 format!("[{number}/{}] {} of {what}", asked.rounds, duration(asked.round))
             }
-            Next::Round {
+            NextRun::Round {
                 number,
                 cell: Some((position, cell)),
             } => {
@@ -444,10 +445,10 @@ impl PreconditionRunner<'_> {
         }
     }
 
-    fn tell(&mut self, next: Next, procedure: &Procedure) {
+    fn tell(&mut self, next: NextRun, procedure: &Procedure) {
         match (next, procedure.fill(), procedure.rounds().last()) {
-            (Next::Fill, Some(fill), _) => self.screen.say(&format!("  {} in {}", fill.bytes, fill.took_ns)),
-            (Next::Round { number, .. }, _, Some(round)) if round.number == number => {
+            (NextRun::Fill, Some(fill), _) => self.screen.say(&format!("  {} in {}", fill.bytes, fill.took_ns)),
+            (NextRun::Round { number, .. }, _, Some(round)) if round.number == number => {
                 let judged = round.window.map_or(String::new(), |window| {
                     let figures = window.figures;
                     format!(
@@ -496,7 +497,7 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
 
 /// The report of the rounds.
 fn text(report: &Report) -> String {
-    let mut text = format!("{}: {}\n", report.target, report.asked.load);
+    let mut text = format!("{}: {}\n", report.target, report.settings.load);
     text += &format!("{} written in all\n", report.written);
     text += &format!(
         "\n{:>7}{:>13}{:>11}{:>11}{:>14}{:>12}{:>12}{:>12}  {}\n",
@@ -537,11 +538,11 @@ fn text(report: &Report) -> String {
 
 /// The table of the last round's cells: sizes down, mixes across.
 fn cells_of(report: &Report) -> String {
-    let Some(round) = report.rounds.last().filter(|_| !report.asked.cells.is_empty()) else {
+    let Some(round) = report.rounds.last().filter(|_| !report.settings.cells.is_empty()) else {
         return String::new();
     };
-    let mut sizes: Vec<Bytes> = report.asked.cells.iter().map(|cell| cell.block).collect();
-    let mut mixes: Vec<u32> = report.asked.cells.iter().map(|cell| cell.read_percent).collect();
+    let mut sizes: Vec<Bytes> = report.settings.cells.iter().map(|cell| cell.block).collect();
+    let mut mixes: Vec<u32> = report.settings.cells.iter().map(|cell| cell.read_percent).collect();
     sizes.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
     mixes.sort_unstable_by_key(|read| std::cmp::Reverse(*read));
     sizes.dedup();

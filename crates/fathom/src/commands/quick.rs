@@ -66,21 +66,21 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .transpose()
         .map_err(|complaint| Faults::from(vec![complaint]))?
         .flatten();
-    if size.is_some_and(|size| size < quick::LARGEST_BLOCK) {
+    if size.is_some_and(|size| size < quick::SEQUENTIAL_BLOCK) {
         let what = format!(
             "--size must be at least {}, the largest block that quick uses",
-            quick::LARGEST_BLOCK
+            quick::SEQUENTIAL_BLOCK
         );
         return Err(vec![dialects::Diagnostic::new(what)].into());
     }
     let path = args.path.clone();
     let (profile, measured) = match args.cdm {
-        true => (Profile::Crystal, crystal::MEASURED),
-        false => (Profile::Screening, quick::MEASURED),
+        true => (Profile::Crystal, crystal::ROUND_TIME),
+        false => (Profile::Screening, quick::MEASURED_TIME),
     };
     let is_made = profile == Profile::Crystal && Path::new(&path).is_dir();
     let whole = Screening {
-        size: size.or(is_made.then_some(crystal::SIZE)),
+        size: size.or(is_made.then_some(crystal::FILE_SIZE)),
         path,
         profile,
         writes: true,
@@ -154,7 +154,7 @@ fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
 /// CrystalDiskMark's rows, and why some are missing.
 fn crystal_text(results: &Results, refusals: &[Refusal]) -> String {
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
-    let size = facts.map_or(crystal::SIZE, |facts| facts.size.min(crystal::SIZE));
+    let size = facts.map_or(crystal::FILE_SIZE, |facts| facts.size.min(crystal::FILE_SIZE));
     let mut text = super::quick_cdm::text(results, &size.to_string());
     for refusal in refusals {
         text += "\n";

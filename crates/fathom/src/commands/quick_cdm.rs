@@ -37,7 +37,7 @@ pub fn text(results: &Results, size: &str) -> String {
             );
         }
     }
-    let (rounds, seconds) = (crystal::ROUNDS, crystal::MEASURED.as_secs());
+    let (rounds, seconds) = (crystal::ROUNDS, crystal::ROUND_TIME.as_secs());
     text + &format!(
         "\nProfile: Default\n   Test: {size} (x{rounds})\n   Time: Measure {seconds} sec / Interval 0 sec\n\n{CAVEAT}\n"
     )

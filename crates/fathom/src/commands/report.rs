@@ -195,7 +195,7 @@ fn of_run(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
     limits::refuse_unused(&asked.layers, &limits::jobs_of(&results.plan))?;
     if !asked.layers.is_empty() || !results.plan.limits.is_empty() {
-        let known = study::diagnosis::Known {
+        let known = study::diagnosis::KnownLimits {
             layers: asked.layers.clone(),
             bursts: asked.credits.clone(),
             ..Default::default()

@@ -85,7 +85,7 @@ pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut document = document(session, args)?;
     if !session.leads() {
-        fleet::name_for_one(&mut document)?;
+        fleet::expand_names_for_one_host(&mut document)?;
     }
     let judged_by = judged::clauses(&document)?;
     let mut plan = native::lower(&document)?;
@@ -102,7 +102,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
         &limits::jobs_of(&plan),
     )?;
-    let confirmed = args.confirm.then(|| confirm::extend(&plan));
+    let confirmed = args.confirm.then(|| confirm::add_repetitions(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
     }

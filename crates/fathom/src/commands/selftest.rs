@@ -85,7 +85,7 @@ fn table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environme
     text += "  engine     depth         IOPS   CPU per operation   median latency\n";
     for row in ceilings {
         text += &format!("  {:<9} {:>6}", row.engine.name(), row.depth);
-        match (&row.why_not, row.iops, row.cpu_per_operation, row.median) {
+        match (&row.failure, row.iops, row.cpu_per_operation, row.median) {
             (None, Some(iops), Some(cpu), Some(median)) => {
                 text += &format!("{:>13}{:>20}{:>17}\n", rate(iops), cpu.to_string(), median.to_string());
             }
@@ -123,7 +123,7 @@ fn as_json(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environ
                 "iops": row.iops,
                 "cpu_ns_per_operation": row.cpu_per_operation,
                 "latency_ns_median": row.median,
-                "why_not": row.why_not,
+                "why_not": row.failure,
             })
         })
         .collect();

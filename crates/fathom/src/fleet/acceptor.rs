@@ -12,15 +12,15 @@ use run::hosts::{Duplex, HandshakeError, Role};
 
 use super::link::{self, Link, Listener};
 
-/// Handshakes at the same time. One more cancels the oldest: an honest one takes milliseconds, a
-/// silent one its whole time.
+/// Upper limit of concurrent handshakes. One more cancels the oldest: an honest one takes
+/// milliseconds, a silent one its whole timeout.
 const MAX_HANDSHAKES: usize = 64;
-/// Threads of handshakes, cancelled ones included: a thread notices only after a while.
+/// Upper limit of handshake threads, including those that have not yet noticed their cancellation.
 const MAX_THREADS: usize = 2 * MAX_HANDSHAKES;
 /// How often the listener is polled for new connections.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Where a connection came from, and what came of its handshake.
+/// The origin of a connection, and the result of its handshake.
 pub type Outcome = (String, Result<Duplex, HandshakeError>);
 
 /// Accepts connections at a listener until all seats are taken.
@@ -28,7 +28,7 @@ pub type Outcome = (String, Result<Duplex, HandshakeError>);
 pub struct Acceptor {
     shared: Arc<Shared>,
     pending: VecDeque<Pending>,
-    /// Accepted; its handshake begins once one of the others has ended.
+    /// An accepted connection that waits for a free handshake thread.
     next: Option<(Box<dyn Link>, String)>,
     outcome_tx: Sender<Outcome>,
     outcome_rx: Receiver<Outcome>,
@@ -65,8 +65,8 @@ impl Acceptor {
         }
     }
 
-    /// Accepts what waits at the listener, which must not block, and returns the next outcome;
-    /// `None` if there is none within [`POLL_INTERVAL`].
+    /// Accepts waiting connections of a non-blocking listener and returns the next outcome; `None`
+    /// if there is none within [`POLL_INTERVAL`].
     ///
     /// # Errors
     /// Those of the listener.
@@ -75,14 +75,14 @@ impl Acceptor {
         Ok(self.outcome_rx.recv_timeout(POLL_INTERVAL).ok())
     }
 
-    /// Begins a handshake, if a connection waits and there is room for it. True if it has.
+    /// Starts a handshake if a connection waits and a thread is free. True if it did.
     fn begin_next(&mut self, listener: &Listener) -> io::Result<bool> {
         let next = match self.next.take() {
             Some(next) => next,
             None => match listener.accept() {
                 Ok(next) => next,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                // It left before it was accepted.
+                // The client left before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => return Ok(true),
                 Err(error) => return Err(error),
             },
@@ -108,7 +108,7 @@ impl Acceptor {
             self.outcome_tx.clone(),
         );
         let shake = move || {
-            let outcome = shared.shake(&mut link, &flag);
+            let outcome = shared.handshake(&mut link, &flag);
             // There is no receiver once all seats are taken.
             let _ = outcome_tx.send((from, outcome));
         };
@@ -127,7 +127,7 @@ impl Drop for Acceptor {
 }
 
 impl Shared {
-    fn shake(&self, link: &mut Box<dyn Link>, cancelled: &AtomicBool) -> Result<Duplex, HandshakeError> {
+    fn handshake(&self, link: &mut Box<dyn Link>, cancelled: &AtomicBool) -> Result<Duplex, HandshakeError> {
         let mut claimed = false;
         let claim = || {
             let one_less = |seats: usize| seats.checked_sub(1);

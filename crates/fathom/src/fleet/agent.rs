@@ -1,4 +1,4 @@
-//! This process as the agent of a coordinator that connects to it, or that it connects to.
+//! Runs this process as an agent, whichever side opens the connection.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use run::hosts::{Duplex, LocalHost, Role, StreamComm};
 
 use super::acceptor::Acceptor;
 use super::link::Listener;
-use super::{place, served};
+use super::{local_host, run_as_agent};
 use crate::exit::Exit;
 use crate::process::Process;
 
 /// Pause after an error of the listener, such as too many open files.
 const ERROR_PAUSE: Duration = Duration::from_millis(20);
 
-/// Serves those that come, one after the other, until it is asked to stop; or the first alone.
+/// Serves one coordinator after the other until a stop request; with `once` only the first.
 pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once: bool) -> Exit {
     listener.set_nonblocking();
     loop {
@@ -29,7 +29,7 @@ pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once:
     }
 }
 
-/// The next coordinator that knows the token; `None` where this process is asked to stop.
+/// The next coordinator with the right token; `None` on a stop request.
 fn await_coordinator(process: &Process, listener: &Listener, token: &str) -> Option<(String, Duplex)> {
     let mut acceptor = Acceptor::new(Role::Agent, token, 1);
     while !process.is_interrupted() {
@@ -43,12 +43,12 @@ fn await_coordinator(process: &Process, listener: &Listener, token: &str) -> Opt
     None
 }
 
-/// Serves over a stream, as the number that was assigned to this process.
+/// Serves a coordinator over a stream. `announced` is the rank assigned to this process.
 pub fn serve_duplex(process: &Process, duplex: Duplex, announced: Option<u32>) -> Exit {
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
     let place = LocalHost {
         announced,
-        ..place(process, None)
+        ..local_host(process, None)
     };
-    served(&comm, &place)
+    run_as_agent(&comm, &place)
 }

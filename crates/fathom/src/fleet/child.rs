@@ -1,4 +1,4 @@
-//! Processes that reach a host, what they say on stderr, and how they ended.
+//! Child processes that connect a host, their stderr, and their exit status.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ExitStatus};
@@ -8,76 +8,75 @@ use std::time::{Duration, Instant};
 use crate::fault::Fault;
 use crate::process::start_thread;
 
-/// How long the end of a process may come after that of its output.
-const AFTER: Duration = Duration::from_secs(1);
-/// Lines of it that are reported, the last ones: what comes first may be the words of a login.
-const LINES: usize = 10;
+/// How long a process may take to exit after its stderr was closed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Number of last lines of stderr to report: the first ones may be a login banner.
+const MAX_LINES: usize = 10;
 
-/// A process that was started to reach a host.
+/// A child process that connects a host.
 #[derive(Debug)]
 pub struct HostProcess {
     host: String,
     child: Child,
-    said: Arc<Mutex<Said>>,
+    stderr_log: Arc<Mutex<StderrLog>>,
 }
 
-/// What a process says.
+/// The stderr of a process.
 #[derive(Debug, Default)]
-struct Said {
+struct StderrLog {
     lines: Vec<String>,
-    /// It is passed on at once.
-    passed_on: bool,
-    over: bool,
+    /// Lines are forwarded at once.
+    is_forwarded: bool,
+    is_closed: bool,
 }
 
 impl HostProcess {
-    /// Keeps what it says, until it is of use.
+    /// Collects its stderr until it is needed.
     pub fn new(host: &str, mut child: Child) -> HostProcess {
-        let said = Arc::new(Mutex::new(Said::default()));
+        let stderr_log = Arc::new(Mutex::new(StderrLog::default()));
         match child.stderr.take() {
-            None => lock(&said).over = true,
+            None => lock(&stderr_log).is_closed = true,
             Some(stderr) => {
-                let lines = Arc::clone(&said);
+                let lines = Arc::clone(&stderr_log);
                 let reading = start_thread("stderr of a host", move || {
                     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
                         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-                        let mut said = lock(&lines);
-                        match said.passed_on {
-                            true => pass_on(&line),
-                            false => said.lines.push(line),
+                        let mut stderr_log = lock(&lines);
+                        match stderr_log.is_forwarded {
+                            true => forward(&line),
+                            false => stderr_log.lines.push(line),
                         }
                     }
-                    lock(&lines).over = true;
+                    lock(&lines).is_closed = true;
                 });
                 if reading.is_err() {
-                    lock(&said).over = true;
+                    lock(&stderr_log).is_closed = true;
                 }
             }
         }
         HostProcess {
             host: host.to_owned(),
             child,
-            said,
+            stderr_log,
         }
     }
 
-    /// It has reached its host: what it says is for the user as it comes.
+    /// Forwards stderr to the user from now on, because the host is connected.
     pub fn into_child(self) -> Child {
-        let mut said = lock(&self.said);
-        said.passed_on = true;
-        said.lines.drain(..).for_each(|line| pass_on(&line));
-        drop(said);
+        let mut stderr_log = lock(&self.stderr_log);
+        stderr_log.is_forwarded = true;
+        stderr_log.lines.drain(..).for_each(|line| forward(&line));
+        drop(stderr_log);
         self.child
     }
 
-    /// Ends it at once.
+    /// Kills it.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Why it did not reach its host; `None` where it is for another, continues, or has said
-    /// nothing of its own accord.
+    /// Why it did not connect its host; `None` if it is for another host or still runs.
     pub fn failure(&mut self, host: &str) -> Option<Fault> {
         if host != self.host || host == super::transport::LOCAL {
             return None;
@@ -85,26 +84,25 @@ impl HostProcess {
         let begun = Instant::now();
         let ended = loop {
             match self.child.try_wait() {
-                Ok(Some(status)) if lock(&self.said).over || begun.elapsed() > AFTER => break status,
-                Ok(None) if begun.elapsed() > AFTER => return None,
+                Ok(Some(status)) if lock(&self.stderr_log).is_closed || begun.elapsed() > EXIT_TIMEOUT => break status,
+                Ok(None) if begun.elapsed() > EXIT_TIMEOUT => return None,
                 Err(_) => return None,
                 _ => std::thread::sleep(Duration::from_millis(5)),
             }
         };
-        let said = lock(&self.said);
-        let lines = said.lines.iter().filter(|line| !line.is_empty());
-        let skipped = lines.clone().count().saturating_sub(LINES);
+        let stderr_log = lock(&self.stderr_log);
+        let lines = stderr_log.lines.iter().filter(|line| !line.is_empty());
+        let skipped = lines.clone().count().saturating_sub(MAX_LINES);
         let fault = Fault::new(format!("what should reach it ended: {ended}")).at(host);
         Some(Fault {
             why: lines.skip(skipped).cloned().collect(),
-            ..fault.help(help(ended))
+            ..fault.help(help_for_exit(ended))
         })
     }
 }
 
-/// 127 is what a shell says of a program that it does not find, 255 what ssh says of its own
-/// errors.
-fn help(ended: ExitStatus) -> &'static str {
+/// A shell exits with 127 if it does not find the program, ssh with 255 on its own errors.
+fn help_for_exit(ended: ExitStatus) -> &'static str {
     match ended.code() {
         Some(127) => {
             "fathom is not found there: install it where the PATH of a login without a terminal leads, or name it in \
@@ -118,10 +116,10 @@ fn help(ended: ExitStatus) -> &'static str {
     }
 }
 
-fn pass_on(line: &str) {
+fn forward(line: &str) {
     crate::screen::note(line);
 }
 
-fn lock(said: &Mutex<Said>) -> std::sync::MutexGuard<'_, Said> {
-    said.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(stderr_log: &Mutex<StderrLog>) -> std::sync::MutexGuard<'_, StderrLog> {
+    stderr_log.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! What each host keeps of a run of several until it has arrived, and `fathom recover` reads.
+//! The journal: results that each host stores until the coordinator has them; `fathom recover`
+//! reads them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +8,14 @@ use run::hosts::{Journal, JournalEntry};
 
 use crate::user_data;
 
-/// The folder of this user, or the one that `FATHOM_JOURNAL` names; none where that is `off`.
+/// The folder of journals: the user's, or the one of `FATHOM_JOURNAL`; none if that is `off`.
 #[derive(Clone, Debug)]
-pub struct Journals(Option<PathBuf>);
+pub struct JournalFolder(Option<PathBuf>);
 
-impl Journals {
-    /// Where the environment says.
-    pub fn usual() -> Journals {
-        Journals(match std::env::var("FATHOM_JOURNAL") {
+impl JournalFolder {
+    /// The folder according to the environment.
+    pub fn from_env() -> JournalFolder {
+        JournalFolder(match std::env::var("FATHOM_JOURNAL") {
             Ok(text) if text == "off" => None,
             Ok(text) if !text.is_empty() => Some(text.into()),
             _ => user_data::folder().map(|folder| folder.join("fleet")),
@@ -26,29 +27,29 @@ impl Journals {
     }
 }
 
-impl Journal for Journals {
-    fn keep(&self, kept: &JournalEntry) {
-        let Some(path) = self.path(&kept.run, kept.rank.number) else {
+impl Journal for JournalFolder {
+    fn write(&self, entry: &JournalEntry) {
+        let Some(path) = self.path(&entry.run, entry.rank.number) else {
             return;
         };
         let folder = path.parent().unwrap_or(Path::new("."));
         let written = fs::create_dir_all(folder)
             .ok()
-            .and_then(|()| serde_json::to_vec(kept).ok())
+            .and_then(|()| serde_json::to_vec(entry).ok())
             .map(|bytes| archive::write_whole(&path, &bytes));
-        // A full disk here is no reason to end a test.
+        // A full disk here must not fail the test.
         drop(written);
     }
 
-    fn forget(&self, run: &str, rank: u32) {
+    fn remove(&self, run: &str, rank: u32) {
         let Some(path) = self.path(run, rank) else { return };
         let _ = fs::remove_file(&path);
-        // It goes with the last of its files.
+        // Removes the folder once it is empty.
         let _ = path.parent().map(fs::remove_dir);
     }
 }
 
-/// Reads what is kept in a folder, or in the folders within it.
+/// Reads all journal entries of a folder and its subfolders.
 ///
 /// # Errors
 /// A sentence about the first file that cannot be read.
@@ -72,11 +73,11 @@ pub fn read(folder: &Path) -> Result<Vec<(PathBuf, JournalEntry)>, String> {
         if !(name.starts_with("rank-") && name.ends_with(".json")) {
             continue;
         }
-        let kept = fs::read(&path)
+        let entry = fs::read(&path)
             .map_err(|error| error.to_string())
             .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
-        let kept = kept.map_err(|why| format!("{} is nothing that a host has kept: {why}", path.display()))?;
-        found.push((path, kept));
+        let entry = entry.map_err(|why| format!("{} is nothing that a host has kept: {why}", path.display()))?;
+        found.push((path, entry));
     }
     Ok(found)
 }

@@ -1,4 +1,4 @@
-//! Connections to other processes: TCP, and sockets in the file system where the system has these.
+//! Connections to other processes: TCP, and Unix sockets where available.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use run::hosts::{Duplex, HANDSHAKE_TIMEOUT, HandshakeError, Role, Session, accep
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two attempts to connect.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
-/// A handshake notices after this time that it is cancelled.
+/// How often a handshake checks whether it is cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The two directions of a connection.
@@ -22,63 +22,63 @@ pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
 /// A connection.
 pub trait Link: Read + Write + Send + std::fmt::Debug {
-    /// How long is waited for what is read; `None` for as long as it takes.
+    /// Makes reads block for at most `timeout`; `None` for no limit.
     ///
     /// # Errors
     /// Those of the system.
-    fn wait(&self, at_most: Option<Duration>) -> io::Result<()>;
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// Its two directions.
+    /// Splits it into its two directions.
     ///
     /// # Errors
     /// Those of the system.
-    fn halves(&self) -> io::Result<Halves>;
+    fn split(&self) -> io::Result<Halves>;
 }
 
 impl Link for TcpStream {
-    fn wait(&self, at_most: Option<Duration>) -> io::Result<()> {
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.set_nonblocking(false)?;
         self.set_nodelay(true)?;
-        self.set_read_timeout(at_most)
+        self.set_read_timeout(timeout)
     }
 
-    fn halves(&self) -> io::Result<Halves> {
+    fn split(&self) -> io::Result<Halves> {
         Ok((Box::new(self.try_clone()?), Box::new(self.try_clone()?)))
     }
 }
 
 #[cfg(unix)]
 impl Link for std::os::unix::net::UnixStream {
-    fn wait(&self, at_most: Option<Duration>) -> io::Result<()> {
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         self.set_nonblocking(false)?;
-        self.set_read_timeout(at_most)
+        self.set_read_timeout(timeout)
     }
 
-    fn halves(&self) -> io::Result<Halves> {
+    fn split(&self) -> io::Result<Halves> {
         Ok((Box::new(self.try_clone()?), Box::new(self.try_clone()?)))
     }
 }
 
 impl Link for Box<dyn Link> {
-    fn wait(&self, at_most: Option<Duration>) -> io::Result<()> {
-        (**self).wait(at_most)
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        (**self).set_timeout(timeout)
     }
 
-    fn halves(&self) -> io::Result<Halves> {
-        (**self).halves()
+    fn split(&self) -> io::Result<Halves> {
+        (**self).split()
     }
 }
 
-/// A connection during its handshake, which must end in time however slowly its bytes come.
-struct Timed<'a, L> {
+/// A connection during its handshake, with one deadline for all reads.
+struct DeadlineLink<'a, L> {
     link: &'a mut L,
     deadline: Instant,
     cancelled: &'a AtomicBool,
 }
 
-impl<'a, L: Link> Timed<'a, L> {
-    fn new(link: &'a mut L, cancelled: &'a AtomicBool) -> Timed<'a, L> {
-        Timed {
+impl<'a, L: Link> DeadlineLink<'a, L> {
+    fn new(link: &'a mut L, cancelled: &'a AtomicBool) -> DeadlineLink<'a, L> {
+        DeadlineLink {
             link,
             deadline: Instant::now() + HANDSHAKE_TIMEOUT,
             cancelled,
@@ -86,7 +86,7 @@ impl<'a, L: Link> Timed<'a, L> {
     }
 }
 
-impl<L: Link> Read for Timed<'_, L> {
+impl<L: Link> Read for DeadlineLink<'_, L> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.cancelled.load(Ordering::Relaxed) {
@@ -97,7 +97,7 @@ impl<L: Link> Read for Timed<'_, L> {
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            self.link.wait(Some(left.min(CANCEL_INTERVAL)))?;
+            self.link.set_timeout(Some(left.min(CANCEL_INTERVAL)))?;
             match self.link.read(bytes) {
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
                 outcome => return outcome,
@@ -106,9 +106,9 @@ impl<L: Link> Read for Timed<'_, L> {
     }
 }
 
-impl<L: Link> Write for Timed<'_, L> {
+impl<L: Link> Write for DeadlineLink<'_, L> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A whole handshake fits the buffer of a connection.
+        // A whole handshake fits into the socket buffer, so writes do not block.
         self.link.write(bytes)
     }
 
@@ -117,8 +117,8 @@ impl<L: Link> Write for Timed<'_, L> {
     }
 }
 
-/// The handshake of a connection that was accepted. `claim_seat` takes a seat for a side that knows
-/// the token.
+/// Performs the handshake of an accepted connection. `claim_seat` reserves a seat for a side that
+/// knows the token.
 ///
 /// # Errors
 /// [`HandshakeError`].
@@ -128,22 +128,22 @@ pub fn accept_handshake(
     cancelled: &AtomicBool,
     claim_seat: impl FnOnce() -> bool,
 ) -> Result<Duplex, HandshakeError> {
-    let session = accept_session(&mut Timed::new(link, cancelled), role, token, claim_seat)?;
+    let session = accept_session(&mut DeadlineLink::new(link, cancelled), role, token, claim_seat)?;
     seal(link, session)
 }
 
 fn seal(link: &impl Link, session: Session) -> Result<Duplex, HandshakeError> {
-    link.wait(None)?;
-    let (reader, writer) = link.halves()?;
+    link.set_timeout(None)?;
+    let (reader, writer) = link.split()?;
     Ok(Duplex::sealed(reader, writer, session))
 }
 
 /// Why there is no connection.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// There is nothing at the address.
+    /// Nothing answers at the address.
     Unreachable(io::Error),
-    /// There is, and it is not for this process.
+    /// The other side does not accept this process.
     Handshake(HandshakeError),
 }
 
@@ -160,16 +160,16 @@ pub struct Connector<'a> {
 }
 
 impl Connector<'_> {
-    /// Connects and shakes hands; again, where the other side was not ready for this process.
+    /// Connects and performs the handshake; retries temporary failures.
     ///
     /// # Errors
-    /// Why the last attempt failed that said something.
+    /// The last handshake error, or why nothing answers.
     pub fn connect<L: Link>(&self, connect: impl Fn() -> io::Result<L>) -> Result<Duplex, ConnectError> {
         let begun = Instant::now();
         let mut answered = None;
         loop {
             let unreachable = match connect() {
-                Ok(mut link) => match self.shake(&mut link) {
+                Ok(mut link) => match self.handshake(&mut link) {
                     Ok(duplex) => return Ok(duplex),
                     Err(error) if error.is_temporary() => {
                         answered = Some(error);
@@ -191,8 +191,8 @@ impl Connector<'_> {
         }
     }
 
-    fn shake(&self, link: &mut impl Link) -> Result<Duplex, HandshakeError> {
-        let session = connect_session(&mut Timed::new(link, self.interrupt), self.role, self.token)?;
+    fn handshake(&self, link: &mut impl Link) -> Result<Duplex, HandshakeError> {
+        let session = connect_session(&mut DeadlineLink::new(link, self.interrupt), self.role, self.token)?;
         seal(link, session)
     }
 }
@@ -200,7 +200,7 @@ impl Connector<'_> {
 /// Connects to the first of these addresses that answers.
 ///
 /// # Errors
-/// Why the last does not.
+/// Why the last one does not answer.
 pub fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut why = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {
@@ -212,21 +212,21 @@ pub fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     Err(why)
 }
 
-/// Where others are waited for.
+/// A listener for incoming connections.
 #[derive(Debug)]
 pub enum Listener {
     /// An address.
     Network(TcpListener),
-    /// A socket in the file system, which goes with this.
+    /// A Unix socket, whose file is removed on drop.
     #[cfg(unix)]
     Socket(std::os::unix::net::UnixListener, PathBuf),
 }
 
 impl Listener {
-    /// The next that has come, and from where.
+    /// Accepts a connection and returns its origin.
     ///
     /// # Errors
-    /// None has, or one of the system's.
+    /// `WouldBlock` if none waits, or another I/O error.
     pub fn accept(&self) -> io::Result<(Box<dyn Link>, String)> {
         match self {
             Listener::Network(listener) => {
@@ -241,7 +241,7 @@ impl Listener {
         }
     }
 
-    /// From now on no call waits in [`Listener::accept`].
+    /// From now on [`Listener::accept`] does not block.
     pub fn set_nonblocking(&self) {
         let _ = match self {
             Listener::Network(listener) => listener.set_nonblocking(true),
@@ -250,8 +250,7 @@ impl Listener {
         };
     }
 
-    /// A probe that tells whether some process listens at this address, this listener or a later
-    /// one.
+    /// Returns a function that checks whether any process listens at this address.
     ///
     /// # Errors
     /// Those of the system.
@@ -285,10 +284,10 @@ impl Drop for Listener {
     }
 }
 
-/// Listens on a socket in the file system that only this user reaches.
+/// Listens on a Unix socket that only this user can access.
 ///
 /// # Errors
-/// There is another file, another process listens there already, or one of the system's errors.
+/// The path is another file, another process listens there, or an I/O error.
 #[cfg(unix)]
 pub fn listen_at(path: &Path) -> io::Result<Listener> {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -308,7 +307,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
         }
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // No other user can enter this folder, so none can connect in between.
+    // Bind in a private folder, so that no other user can connect before the permissions are set.
     let hidden = tempfile::tempdir_in(folder.unwrap_or(Path::new(".")))?;
     let there = hidden.path().join("socket");
     let listener = UnixListener::bind(&there)?;
@@ -317,7 +316,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
     Ok(Listener::Socket(listener, path.to_owned()))
 }
 
-/// Listens on a socket in the file system: not on this system.
+/// This system has no Unix sockets.
 ///
 /// # Errors
 /// Always.
@@ -329,7 +328,7 @@ pub fn listen_at(_: &Path) -> io::Result<Listener> {
     ))
 }
 
-/// Connects to a socket in the file system.
+/// Connects to a Unix socket.
 ///
 /// # Errors
 /// Those of the system.
@@ -338,7 +337,7 @@ pub fn connect_at(path: &Path) -> io::Result<Box<dyn Link>> {
     Ok(Box::new(std::os::unix::net::UnixStream::connect(path)?))
 }
 
-/// Connects to a socket in the file system: not on this system.
+/// This system has no Unix sockets.
 ///
 /// # Errors
 /// Always.

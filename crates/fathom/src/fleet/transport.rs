@@ -1,4 +1,4 @@
-//! How hosts are reached: a process of this program on each, by ssh, over TCP, or on this machine.
+//! Connects agents on other hosts: by ssh, over TCP, or as local processes.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -17,26 +17,26 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
-/// A process of this machine.
+/// Host name of a local process.
 pub const LOCAL: &str = "local";
-/// What reaches a host, unless `FATHOM_SSH` says otherwise. It must not ask anything: there is one
-/// for each host at once.
+/// The default of `FATHOM_SSH`. It must not prompt, because one runs for each host at the same
+/// time.
 const SSH: &str = "ssh -o BatchMode=yes";
-/// How long is waited for those that come by themselves, and how long they try to reach who leads.
+/// How long to wait for agents that connect to us, and how long they try to reach the coordinator.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(300);
-const SHORTEST_TOKEN: usize = 16;
+const MIN_TOKEN_LENGTH: usize = 16;
 
-/// All hosts of a list.
+/// The connected hosts of a list.
 #[derive(Debug)]
-pub struct Reached {
+pub struct ConnectedHosts {
     pub comm: StreamComm,
-    /// What they are called until they say it.
+    /// Their names until they introduce themselves.
     pub names: Vec<String>,
     pub children: Vec<HostProcess>,
 }
 
-/// The hosts of a list with commas between them, or of a file (`@FILE`) with a line for each.
-pub fn named(text: &str) -> Result<Vec<String>, Faults> {
+/// Parses a comma-separated list of hosts, or a file (`@FILE`) with a host per line.
+pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
     let list = match text.strip_prefix('@') {
         None => text.to_owned(),
         Some(file) => {
@@ -69,21 +69,21 @@ pub fn named(text: &str) -> Result<Vec<String>, Faults> {
     Ok(hosts)
 }
 
-/// Reaches these hosts.
-pub fn all(hosts: &[String], interrupt: &AtomicBool) -> Result<Reached, Faults> {
+/// Connects all hosts.
+pub fn connect_all(hosts: &[String], interrupt: &AtomicBool) -> Result<ConnectedHosts, Faults> {
     let (mut streams, mut names, mut children) = (Vec::new(), Vec::new(), Vec::new());
     let mut kinds = Vec::new();
     for host in hosts {
         let (kind, duplexes) = if let Some(rest) = host.strip_prefix("listen://") {
-            ("TCP", awaited(host, rest, interrupt)?)
+            ("TCP", accept_agents(host, rest, interrupt)?)
         } else if let Some(rest) = host.strip_prefix("tcp://") {
-            let connected = connected(host, rest, interrupt);
+            let connected = connect_agent(host, rest, interrupt);
             (
                 "TCP",
                 vec![connected.map_err(|faults| interrupted(interrupt).unwrap_or(faults))?],
             )
         } else {
-            let (child, duplex) = started(host)?;
+            let (child, duplex) = spawn_agent(host)?;
             children.push(child);
             (if host == LOCAL { "pipes" } else { "ssh" }, vec![duplex])
         };
@@ -94,19 +94,19 @@ pub fn all(hosts: &[String], interrupt: &AtomicBool) -> Result<Reached, Faults> 
         }
     }
     let size = streams.len() as u32 + 1;
-    Ok(Reached {
+    Ok(ConnectedHosts {
         comm: StreamComm::new(0, size, streams, &kinds.join(" and ")),
         names,
         children,
     })
 }
 
-/// A worker on a host by ssh, or on this machine.
-fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
-    let variable = |name: &str, usual: &str| std::env::var(name).unwrap_or_else(|_| usual.to_owned());
+/// Starts an agent by ssh, or as a local process.
+fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
+    let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     let mut command = if host == LOCAL {
-        let own =
-            std::env::current_exe().map_err(|error| at(host, format!("this program is not found: {error}"), ""))?;
+        let own = std::env::current_exe()
+            .map_err(|error| host_fault(host, format!("this program is not found: {error}"), ""))?;
         let mut command = Command::new(own);
         command.args(["agent", "--stdio"]);
         command
@@ -118,9 +118,9 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
         command.arg(format!("{} agent --stdio", variable("FATHOM_REMOTE", "fathom")));
         command
     };
-    apart(&mut command);
+    set_own_process_group(&mut command);
     if host != LOCAL {
-        // Why it does not reach the host is reported with the host.
+        // The child's stderr explains why the host is not reached; it is reported with the host.
         command.stderr(Stdio::piped());
     }
     let mut child = command
@@ -132,7 +132,7 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
                 "`{}` cannot be started: {error}",
                 command.get_program().to_string_lossy()
             );
-            at(
+            host_fault(
                 host,
                 what,
                 "FATHOM_SSH is what reaches a host, FATHOM_REMOTE what this program is called there",
@@ -143,23 +143,23 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
             HostProcess::new(host, child),
             Duplex::unsealed(Box::new(reader), Box::new(writer)),
         )),
-        _ => Err(at(host, "there are no pipes to it".into(), "")),
+        _ => Err(host_fault(host, "there are no pipes to it".into(), "")),
     }
 }
 
-/// A key that the terminal sends to this process is not for those beside it: they are asked to
-/// stop, and tell what they measured.
+/// Puts the child in a process group of its own, so that Ctrl-C does not kill it: it is asked to
+/// stop and sends its results.
 #[cfg(unix)]
-pub fn apart(command: &mut Command) {
+pub fn set_own_process_group(command: &mut Command) {
     use std::os::unix::process::CommandExt;
     command.process_group(0);
 }
 
-/// The same where there are no such groups.
+/// Does nothing: this system has no process groups.
 #[cfg(not(unix))]
-pub fn apart(_: &mut Command) {}
+pub fn set_own_process_group(_: &mut Command) {}
 
-fn at(host: &str, what: String, help: &str) -> Faults {
+fn host_fault(host: &str, what: String, help: &str) -> Faults {
     let fault = Fault::new(what).at(host);
     let fault = if help.is_empty() { fault } else { fault.help(help) };
     Faults::one(fault, Exit::Refused)
@@ -171,10 +171,10 @@ fn at(host: &str, what: String, help: &str) -> Faults {
 /// [`Faults`] if there is none, or a short one.
 pub fn token() -> Result<String, Faults> {
     let token = std::env::var("FATHOM_TOKEN").unwrap_or_default();
-    if token.len() < SHORTEST_TOKEN {
+    if token.len() < MIN_TOKEN_LENGTH {
         let what = match token.is_empty() {
             true => "processes that meet over TCP need a token that both sides know".to_owned(),
-            false => format!("the token in FATHOM_TOKEN is shorter than {SHORTEST_TOKEN} letters"),
+            false => format!("the token in FATHOM_TOKEN is shorter than {MIN_TOKEN_LENGTH} letters"),
         };
         let help = "set FATHOM_TOKEN to the same random text on all hosts, for example from `openssl rand -hex 16`";
         return Err(Faults::usage(Fault::new(what).help(help)));
@@ -182,8 +182,8 @@ pub fn token() -> Result<String, Faults> {
     Ok(token)
 }
 
-/// A worker that listens.
-fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, Faults> {
+/// Connects to an agent that listens.
+fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, Faults> {
     let token = token()?;
     let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     let Some(Ok(_)) = port else {
@@ -194,7 +194,7 @@ fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, F
     };
     let addresses = rest.to_socket_addrs().map_err(|error| {
         let what = format!("this name has no address: {error}");
-        at(
+        host_fault(
             host,
             what,
             "check its spelling, or give the address: tcp://192.0.2.1:7745",
@@ -211,7 +211,7 @@ fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, F
     connector.connect(|| connect(&addresses)).map_err(|error| {
         let not_there = "is `fathom agent --listen` running there, and is the port open?";
         match error {
-            ConnectError::Unreachable(error) => at(host, error.to_string(), not_there),
+            ConnectError::Unreachable(error) => host_fault(host, error.to_string(), not_there),
             ConnectError::Handshake(error) => {
                 let help = match error {
                     HandshakeError::WrongToken => SAME_TOKEN,
@@ -220,16 +220,16 @@ fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, F
                     }
                     _ => not_there,
                 };
-                at(host, error.to_string(), help)
+                host_fault(host, error.to_string(), help)
             }
         }
     })
 }
 
-/// What to do where two sides do not know the same token.
+/// Help for different tokens.
 const SAME_TOKEN: &str = "set FATHOM_TOKEN to the same text on both sides";
 
-/// A fault of a handshake, with what to do about its token if that is the cause.
+/// Adds help to the fault of a handshake if the token is wrong.
 pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
     match error {
         HandshakeError::WrongToken => fault.help(SAME_TOKEN),
@@ -237,8 +237,8 @@ pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
     }
 }
 
-/// Workers that come by themselves: `listen://ADDRESS*COUNT`.
-fn awaited(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
+/// Waits for agents that connect to us: `listen://ADDRESS*COUNT`.
+fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
     let token = token()?;
     let wrong = || {
         let fault = Fault::new(format!("`{host}` does not say how many will come")).at("--hosts");
@@ -247,32 +247,32 @@ fn awaited(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>
     let (text, count) = rest.rsplit_once('*').ok_or_else(wrong)?;
     let count: usize = count.parse().ok().filter(|count| *count > 0).ok_or_else(wrong)?;
     let (listener, bound) = address::bind("--hosts", address::parse("--hosts", text)?)?;
-    let awaited = Awaited {
-        named: host,
+    let expected = ExpectedAgents {
+        requested_by: host,
         count,
         help: "start them with `fathom agent --connect`",
     };
-    awaited.at((listener, bound), &token, interrupt)
+    expected.wait_for_all((listener, bound), &token, interrupt)
 }
 
-/// Processes that come by themselves.
-pub struct Awaited<'a> {
-    /// What asked for them.
-    pub named: &'a str,
+/// Agents that are expected to connect to us.
+pub struct ExpectedAgents<'a> {
+    /// The option or variable that expects them.
+    pub requested_by: &'a str,
     pub count: usize,
-    /// What to do where they do not come.
+    /// Help if they do not connect.
     pub help: &'a str,
 }
 
-impl Awaited<'_> {
-    /// Waits until all have come.
-    pub fn at(
+impl ExpectedAgents<'_> {
+    /// Waits until all have connected.
+    pub fn wait_for_all(
         &self,
         (listener, bound): (TcpListener, SocketAddr),
         token: &str,
         interrupt: &AtomicBool,
     ) -> Result<Vec<Duplex>, Faults> {
-        let failed = |error: io::Error| at(self.named, error.to_string(), "");
+        let failed = |error: io::Error| host_fault(self.requested_by, error.to_string(), "");
         let workers = if self.count == 1 {
             "1 worker".into()
         } else {
@@ -294,19 +294,24 @@ impl Awaited<'_> {
             }
             if begun.elapsed() > ARRIVAL_TIMEOUT && streams.len() < self.count {
                 let what = format!("{} of {} agents connected", streams.len(), self.count);
-                return Err(at(self.named, what, self.help));
+                return Err(host_fault(self.requested_by, what, self.help));
             }
         }
         Ok(streams)
     }
 }
 
-/// Connects to the coordinator, which may be started after this process, or get its name later.
+/// Connects to the coordinator, which may start, or appear in DNS, after this process.
 ///
 /// # Errors
-/// Why it cannot be reached, after [`ARRIVAL_TIMEOUT`] or where this process is asked to stop.
-pub fn arrive(address: &str, token: &str, interrupt: &AtomicBool, quiet: bool) -> Result<Duplex, ConnectError> {
-    let _notice = Notice::unless(quiet, format!("waiting for the coordinator at {address}"));
+/// Why it cannot be reached, after [`ARRIVAL_TIMEOUT`] or on a stop request.
+pub fn connect_to_coordinator(
+    address: &str,
+    token: &str,
+    interrupt: &AtomicBool,
+    quiet: bool,
+) -> Result<Duplex, ConnectError> {
+    let _notice = Notice::new(quiet, format!("waiting for the coordinator at {address}"));
     let connector = Connector {
         role: Role::Agent,
         token,

@@ -1,4 +1,4 @@
-//! What is reported while others are waited for, and where that is interrupted.
+//! Progress notice while waiting for other hosts, and its interruption.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,33 +8,33 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::process::start_thread;
 
-/// Who comes within it is not worth a line.
-const SOON: Duration = Duration::from_secs(2);
+/// Hosts that arrive within this time are not reported.
+const NOTICE_DELAY: Duration = Duration::from_secs(2);
 
-/// A line on stderr, unless this is dropped soon.
+/// A line on stderr, unless this value is dropped soon.
 #[derive(Debug)]
 pub struct Notice {
-    _over: Option<Sender<()>>,
+    _cancel: Option<Sender<()>>,
 }
 
 impl Notice {
-    /// Prints it after a while, unless the user wants quiet.
-    pub fn unless(quiet: bool, line: String) -> Notice {
+    /// Prints the line after a delay, unless `quiet`.
+    pub fn new(quiet: bool, line: String) -> Notice {
         if quiet {
-            return Notice { _over: None };
+            return Notice { _cancel: None };
         }
         let (sender, over) = channel();
         // Without a thread there is no notice.
         let _ = start_thread("notice", move || {
-            if over.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
+            if over.recv_timeout(NOTICE_DELAY) == Err(RecvTimeoutError::Timeout) {
                 crate::screen::note(&format!("{line}; Ctrl-C ends it"));
             }
         });
-        Notice { _over: Some(sender) }
+        Notice { _cancel: Some(sender) }
     }
 }
 
-/// What is reported where this process is asked to stop before all are there; `None` if it is not.
+/// The fault of a stop request while waiting for hosts; `None` without one.
 pub fn interrupted(flag: &AtomicBool) -> Option<Faults> {
     let asked = flag.load(Ordering::Relaxed);
     asked.then(|| {

@@ -18,7 +18,7 @@ use model::results::Results;
 use model::study::{Question, Study};
 use report::html::page::{self, Line, Page, Tone};
 use report::html::run::{self, Beside, Change};
-use study::diagnosis::Known;
+use study::diagnosis::KnownLimits;
 
 use crate::judged::Judged;
 
@@ -69,7 +69,7 @@ pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
 /// the results tell.
 fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
     match results.diagnoses.is_empty() {
-        true => study::diagnosis::diagnoses(results, &Known::default(), None),
+        true => study::diagnosis::diagnoses(results, &KnownLimits::default(), None),
         false => results.diagnoses.clone(),
     }
 }

@@ -35,8 +35,8 @@ pub fn page(report: &Report) -> Page {
     Page {
         title: format!("Preconditioning of {}", report.target),
         about: vec![
-            report.asked.load.clone(),
-            format!("{} rounds of {}", report.rounds.len(), report.asked.round),
+            report.settings.load.clone(),
+            format!("{} rounds of {}", report.rounds.len(), report.settings.round),
         ],
         verdict: Verdict {
             word: verdict.0.into(),

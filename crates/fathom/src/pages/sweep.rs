@@ -9,7 +9,7 @@ use report::html::page::{Block, Download, Lead, Page, Section, Table, Verdict};
 use report::html::run::{PlanePoint, called, plane, provenance};
 use report::numbers::{rate, throughput, time};
 use report::{Summary, words};
-use study::sweep::{Curve, Report, Row, words_of};
+use study::sweep::{Curve, Report, Row, format_settings};
 
 /// From this ratio of the last to the first load on, loads are spread by their logarithm.
 const WIDE: f64 = 8.0;
@@ -106,7 +106,7 @@ fn limit_words(report: &Report) -> Verdict {
             let of = if curve.fixed.is_empty() {
                 String::new()
             } else {
-                format!("{}: ", words_of(&curve.fixed))
+                format!("{}: ", format_settings(&curve.fixed))
             };
             let found = curve
                 .knee
@@ -134,7 +134,7 @@ fn lead(curve: &Curve, report: &Report) -> Lead {
         advice: choices(curve, report),
         topic: match curve.fixed.is_empty() {
             true => "What the curve says".into(),
-            false => format!("What the curve says for {}", words_of(&curve.fixed)),
+            false => format!("What the curve says for {}", format_settings(&curve.fixed)),
         },
         sentence: curve.knee.advice.sentence.clone(),
     }
@@ -224,7 +224,7 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
     let of = if curve.fixed.is_empty() {
         String::new()
     } else {
-        format!(", {}", words_of(&curve.fixed))
+        format!(", {}", format_settings(&curve.fixed))
     };
     let mut blocks = vec![
         Block::Chart(Box::new(rates(number, curve, &of))),
@@ -572,7 +572,7 @@ fn table(report: &Report) -> Section {
         let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
         let half = row.iops_half_width;
         let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
-        cells.extend([row.in_flight_words(), rate(row.iops)]);
+        cells.extend([row.format_in_flight(), rate(row.iops)]);
         cells.extend(has_intervals.then_some(interval));
         cells.extend([
             throughput(row.bytes_per_sec / 1e6),
@@ -600,7 +600,7 @@ fn weak(report: &Report) -> Option<Section> {
     let left = report
         .left_out
         .iter()
-        .map(|left| format!("Left out: {}: {}.", words_of(&left.settings), left.why));
+        .map(|left| format!("Left out: {}: {}.", format_settings(&left.settings), left.why));
     let blocks: Vec<Block> = report.notes.iter().cloned().chain(left).map(Block::Text).collect();
     (!blocks.is_empty()).then(|| Section {
         title: "What weakens the figures, and what was left out".into(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::observation::Observation;
-use study::precondition::window_of;
+use study::precondition::judge_window;
 use testbed::{Directory, LoopDevice, LoopOptions, need};
 
 use crate::support::{fathom, fathom_line, names, text};
@@ -47,10 +47,10 @@ fn a_cliff_must_leave_the_window() {
         (rates[2] / 10_000.0 - 1.0).abs() < 0.01 && (rates[4] / 2_500.0 - 1.0).abs() < 0.01,
         "{rates:?}"
     );
-    let steady = |rounds: usize| window_of(&rates[..rounds]).is_some_and(|window| window.steady);
+    let steady = |rounds: usize| judge_window(&rates[..rounds]).is_some_and(|window| window.steady);
     let first = (5..=12).find(|rounds| steady(*rounds));
     assert_eq!(first, Some(9), "{rates:?}");
-    let window = window_of(&rates[..9]).unwrap();
+    let window = judge_window(&rates[..9]).unwrap();
     assert!((window.figures.average / 2_500.0 - 1.0).abs() < 0.01);
 }
 

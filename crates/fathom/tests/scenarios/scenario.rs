@@ -13,7 +13,7 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 use run::RunContext;
 use run::targets::guard::Permissions;
-use study::confirm::{Confirmed, extend};
+use study::confirm::{RepeatedPlan, add_repetitions};
 
 /// One scenario of the file.
 #[derive(Debug)]
@@ -76,13 +76,13 @@ impl Scenario {
     /// Runs the load and judges it.
     pub fn diagnosis(&self, seed: u64) -> Diagnosis {
         let mut plan = self.plan(self.part("load"), seed);
-        let confirmed: Option<Confirmed> = self.flag("confirm").then(|| extend(&plan));
+        let confirmed: Option<RepeatedPlan> = self.flag("confirm").then(|| add_repetitions(&plan));
         if let Some(confirmed) = &confirmed {
             plan = confirmed.plan.clone();
         }
         let results = execute(plan);
         let mut observation = Observation::from_results(&results, 0, 0).unwrap();
-        let second = confirmed.and_then(|confirmed| confirmed.deeper(0));
+        let second = confirmed.and_then(|confirmed| confirmed.repetition_of(0));
         let deeper = second.map(|step| Observation::from_results(&results, step, 0).unwrap());
         let other = self.part("other-load");
         let other = (!other.is_empty()).then(|| {

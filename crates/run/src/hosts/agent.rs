@@ -1,4 +1,4 @@
-//! A process that runs the part of a test that a coordinator sends.
+//! The agent: a process that executes the share of a test that a coordinator sends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,25 +25,25 @@ use crate::pipeline::execute;
 use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
 
-/// The process that leads may be silent for so long while it puts together what has come of all.
-const MERGE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the coordinator may be silent while it merges the results.
+const CONFIRM_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Carries out what comes, until there is nothing more to do.
+/// Executes orders until the coordinator disconnects.
 ///
 /// # Errors
-/// A sentence, if the process that leads is gone or says what cannot be understood.
-pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) -> Result<(), String> {
+/// A sentence, if the coordinator is lost or sends an invalid message.
+pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) -> Result<(), String> {
     let send = |message: &ToCoordinator| comm.send(0, &pack(message));
     send(&ToCoordinator::Hello(Box::new(Introduction {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
-        host: place.host.clone(),
+        host: local.host.clone(),
         cpus: engine::sys::thread::usable_cpus(),
-        widened_from: place.widened_from,
-        announced: place.announced,
+        widened_from: local.widened_from,
+        announced: local.announced,
     })));
     let mut last_heartbeat = Instant::now();
-    // Dropped when there is nothing more to do.
+    // Dropped, and thus removed, when the coordinator disconnects.
     let mut shared_files = None;
     loop {
         if last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL {
@@ -54,95 +54,96 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
             None => {}
             Some(Incoming::Lost { why, .. }) => return Err(report_loss(comm, why)),
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
-                ToAgent::Clock { number } => answer(comm, number, &place.clock),
-                ToAgent::CarryOut(order) => {
-                    if order.holds_files {
+                ToAgent::Clock { number } => send_clock(comm, number, &local.clock),
+                ToAgent::Execute(order) => {
+                    if order.shares_files {
                         shared_files.get_or_insert_with(SharedFiles::default);
                     }
-                    execute_order(comm, place, journal, *order, &mut shared_files)?;
+                    execute_order(comm, local, journal, *order, &mut shared_files)?;
                     last_heartbeat = Instant::now();
                 }
                 ToAgent::Leave => return Ok(()),
-                // What comes late of a run that has ended.
-                ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::GoOn | ToAgent::Arrived | ToAgent::Alive => {}
+                // Late messages of a run that has ended.
+                ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::Continue | ToAgent::Arrived | ToAgent::Alive => {}
             },
         }
     }
 }
 
-/// Tells the coordinator why nothing more is taken from it, in case it is still there. The sentence
-/// for this host.
+/// Tells the coordinator why its messages are no longer read, in case it is still there. Returns
+/// the error for this host.
 fn report_loss(comm: &dyn Comm, why: String) -> String {
-    let lost = format!("the process that leads is gone: {why}");
+    let lost = format!("the coordinator is gone: {why}");
     comm.send(0, &pack(&ToCoordinator::Failed { why }));
     lost
 }
 
-fn answer(comm: &dyn Comm, number: u32, clock: &Clock) {
+fn send_clock(comm: &dyn Comm, number: u32, clock: &Clock) {
     let at_ns = clock.now().0;
     comm.send(0, &pack(&ToCoordinator::Clock { number, at_ns }));
 }
 
-/// What the thread that listens and the one that runs the test share.
+/// State shared by the listener thread and the one that runs the test.
 struct Shared {
     /// Asks the run to stop.
     stop: AtomicBool,
-    /// Asks the run for what it has measured so far.
-    wanted: AtomicBool,
+    /// Requests partial results of the run.
+    snapshot_requested: AtomicBool,
     /// The run has ended.
     over: AtomicBool,
-    /// What was measured has arrived.
-    arrived: AtomicBool,
+    /// The coordinator has received the results.
+    results_confirmed: AtomicBool,
     gate: Gate,
-    /// What goes once all have ended.
-    removals: Mutex<Vec<Cleanup>>,
+    /// Files to remove once all ranks have finished.
+    cleanups: Mutex<Vec<Cleanup>>,
 }
 
 fn execute_order(
     comm: &dyn Comm,
-    place: &LocalHost<'_>,
+    local: &LocalHost<'_>,
     journal: &dyn Journal,
     order: Order,
     shared_files: &mut Option<SharedFiles>,
 ) -> Result<(), String> {
     let shared = Shared {
         stop: AtomicBool::new(false),
-        wanted: AtomicBool::new(false),
+        snapshot_requested: AtomicBool::new(false),
         over: AtomicBool::new(false),
-        arrived: AtomicBool::new(false),
+        results_confirmed: AtomicBool::new(false),
         gate: Gate::default(),
-        removals: Mutex::default(),
+        cleanups: Mutex::default(),
     };
-    let (begin, begins) = channel();
+    let (begin_tx, begin_rx) = channel();
     thread::scope(|scope| {
-        let listening = || listen(comm, place, &shared, begin);
-        let ear = thread::Builder::new()
+        let listening = || listen(comm, local, &shared, begin_tx);
+        let listener = thread::Builder::new()
             .name("listen".into())
             .spawn_scoped(scope, listening);
-        let ear = ear.map_err(no_thread)?;
-        work(comm, place, journal, &order, &shared, &begins, shared_files);
+        let listener = listener.map_err(no_thread)?;
+        run_share(comm, local, journal, &order, &shared, &begin_rx, shared_files);
         shared.over.store(true, Ordering::Release);
-        ear.join()
-            .unwrap_or_else(|_| Err("the thread that listens has failed".into()))
+        listener
+            .join()
+            .unwrap_or_else(|_| Err("the listener thread has failed".into()))
     })?;
-    // What was kept for the case that this never arrives is no longer needed once it has. Others
-    // may take longer with their parts.
-    let mut heard = Instant::now();
-    while heard.elapsed() < MERGE_TIMEOUT {
-        if shared.arrived.load(Ordering::Acquire) {
-            journal.forget(order.run.as_str(), order.rank.number);
+    // Keep the journal until the coordinator confirms that it has the results. Other ranks may take
+    // longer.
+    let mut last_message = Instant::now();
+    while last_message.elapsed() < CONFIRM_TIMEOUT {
+        if shared.results_confirmed.load(Ordering::Acquire) {
+            journal.remove(order.run.as_str(), order.rank.number);
             return Ok(());
         }
         let incoming = comm.receive(POLL_INTERVAL);
         if incoming.is_some() {
-            heard = Instant::now();
+            last_message = Instant::now();
         }
         match incoming {
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
-                ToAgent::Arrived => shared.arrived.store(true, Ordering::Release),
-                ToAgent::Clock { number } => answer(comm, number, &place.clock),
-                ToAgent::Leave => return Err("the process that leads has left before all results had arrived".into()),
-                ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::GoOn | ToAgent::CarryOut(_) | ToAgent::Alive => {}
+                ToAgent::Arrived => shared.results_confirmed.store(true, Ordering::Release),
+                ToAgent::Clock { number } => send_clock(comm, number, &local.clock),
+                ToAgent::Leave => return Err("the coordinator left before it had all results".into()),
+                ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::Continue | ToAgent::Execute(_) | ToAgent::Alive => {}
             },
             Some(Incoming::Lost { why, .. }) => return Err(report_loss(comm, why)),
             None => comm.send(0, &pack(&ToCoordinator::Alive)),
@@ -151,60 +152,65 @@ fn execute_order(
     Err("the coordinator has not confirmed the results".into())
 }
 
-/// Hears what is said during the run, and gives signs of life.
-fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender<StartSignal>) -> Result<(), String> {
+/// Receives messages during the run and sends heartbeats.
+fn listen(
+    comm: &dyn Comm,
+    local: &LocalHost<'_>,
+    shared: &Shared,
+    begin_tx: Sender<StartSignal>,
+) -> Result<(), String> {
     let begun = Instant::now();
-    let (mut last_heartbeat, mut asked, mut heard) = (begun, begun, begun);
+    let (mut last_heartbeat, mut last_snapshot, mut last_message) = (begun, begun, begun);
     while !shared.over.load(Ordering::Acquire) {
-        if place.interrupt.load(Ordering::Relaxed) {
+        if local.interrupt.load(Ordering::Relaxed) {
             shared.stop.store(true, Ordering::Release);
         }
         if last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL {
             comm.send(0, &pack(&ToCoordinator::Alive));
             last_heartbeat = Instant::now();
         }
-        if asked.elapsed() >= partial_results_interval(begun.elapsed()) {
-            shared.wanted.store(true, Ordering::Release);
-            asked = Instant::now();
+        if last_snapshot.elapsed() >= partial_results_interval(begun.elapsed()) {
+            shared.snapshot_requested.store(true, Ordering::Release);
+            last_snapshot = Instant::now();
         }
         let incoming = comm.receive(POLL_INTERVAL);
         if incoming.is_some() {
-            heard = Instant::now();
+            last_message = Instant::now();
         }
         match incoming {
-            None if heard.elapsed() > SILENCE_TIMEOUT => {
+            None if last_message.elapsed() > SILENCE_TIMEOUT => {
                 // Without a coordinator the results have no reader, and the run no end.
                 shared.stop.store(true, Ordering::Release);
                 comm.give_up(0);
                 let silence = SILENCE_TIMEOUT.as_secs();
-                return Err(format!("nothing was heard of the process that leads for {silence} s"));
+                return Err(format!("nothing was heard of the coordinator for {silence} s"));
             }
             None => {}
             Some(Incoming::Lost { why, .. }) => {
                 let lost = report_loss(comm, why);
-                // What is measured from here on is for the journal.
+                // Results from now on go only to the journal.
                 shared.stop.store(true, Ordering::Release);
                 return Err(lost);
             }
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes) {
-                Ok(ToAgent::Clock { number }) => answer(comm, number, &place.clock),
+                Ok(ToAgent::Clock { number }) => send_clock(comm, number, &local.clock),
                 Ok(ToAgent::Begin {
                     step,
                     at_ns,
-                    called_off,
-                }) => drop(begin.send(StartSignal {
+                    cancelled_jobs,
+                }) => drop(begin_tx.send(StartSignal {
                     step,
                     at_ns,
-                    called_off,
+                    cancelled_jobs,
                 })),
-                Ok(ToAgent::GoOn) => shared.gate.open(),
+                Ok(ToAgent::Continue) => shared.gate.open(),
                 Ok(ToAgent::Stop | ToAgent::Leave) => shared.stop.store(true, Ordering::Release),
                 Ok(ToAgent::Arrived) => {
-                    // The next message is for who waits for the next run.
-                    shared.arrived.store(true, Ordering::Release);
+                    // The next message belongs to the main loop.
+                    shared.results_confirmed.store(true, Ordering::Release);
                     return Ok(());
                 }
-                Ok(ToAgent::CarryOut(_) | ToAgent::Alive) => {}
+                Ok(ToAgent::Execute(_) | ToAgent::Alive) => {}
                 Err(why) => {
                     shared.stop.store(true, Ordering::Release);
                     return Err(why);
@@ -215,56 +221,59 @@ fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender
     Ok(())
 }
 
-/// Carries the plan out and tells what happens.
-fn work(
+/// Executes the plan and sends events and results.
+fn run_share(
     comm: &dyn Comm,
-    place: &LocalHost<'_>,
+    local: &LocalHost<'_>,
     journal: &dyn Journal,
     order: &Order,
     shared: &Shared,
-    begins: &Receiver<StartSignal>,
+    begin_rx: &Receiver<StartSignal>,
     shared_files: &mut Option<SharedFiles>,
 ) {
     let send = |message: &ToCoordinator| comm.send(0, &pack(message));
-    let permissions = order.permissions(place.programs);
-    let called_off = Mutex::new(Vec::new());
-    let keeper = Mutex::new(JournalWriter::new(order, &place.clock, journal));
-    let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
+    let permissions = order.permissions(local.programs);
+    let cancelled_jobs = Mutex::new(Vec::new());
+    let journal = Mutex::new(JournalWriter::new(order, &local.clock, journal));
+    let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
     let others = FleetPeers {
         gate: &shared.gate,
         stop: &shared.stop,
-        removals: &shared.removals,
+        cleanups: &shared.cleanups,
         send: &|arrival| send(&ToCoordinator::Arrival(arrival)),
-        starts: &|step, at| {
-            keeper().began(step, at);
+        on_begin: &|step, at| {
+            journal().record_began(step, at);
             send(&ToCoordinator::Began { step, at_ns: at.0 });
         },
     };
-    let context = RunContext::new(place.clock, &shared.stop, &permissions).with_hooks(RunHooks {
-        snapshots: Some(&shared.wanted),
-        cancelled: Some(&called_off),
+    let context = RunContext::new(local.clock, &shared.stop, &permissions).with_hooks(RunHooks {
+        snapshots: Some(&shared.snapshot_requested),
+        cancelled: Some(&cancelled_jobs),
         others: Some(&others),
     });
     let plan = order.share.plan.clone();
-    let done = execute_with_shared_files(shared_files, plan, context, &mut |event| match event {
+    let outcome = execute_with_shared_files(shared_files, plan, context, &mut |event| match event {
         Event::Ready { step, .. } => {
             send(&ToCoordinator::Ready { step });
-            if let Some(begin) = await_begin(begins, step, shared, &place.clock) {
-                keeper().agreed(step, Nanos(begin.at_ns));
-                let not = order.own_jobs(step, &begin.called_off);
-                called_off.lock().unwrap_or_else(PoisonError::into_inner).extend(not);
+            if let Some(begin) = await_begin(begin_rx, step, shared, &local.clock) {
+                journal().record_agreed(step, Nanos(begin.at_ns));
+                let cancelled = order.to_own_jobs(step, &begin.cancelled_jobs);
+                cancelled_jobs
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .extend(cancelled);
             }
         }
         Event::Snapshot { step, results, .. } => {
-            keeper().keep(step, &results);
-            send(&ToCoordinator::SoFar { step, results });
+            journal().write_step(step, &results);
+            send(&ToCoordinator::PartialResults { step, results });
         }
         event => send(&ToCoordinator::Event(Box::new(event))),
     });
-    match done {
+    match outcome {
         Ok(results) => {
-            let at_ns = place.clock.now().0;
-            keeper().keep_all(&results);
+            let at_ns = local.clock.now().0;
+            journal().write_final(&results);
             let results = Box::new(results);
             send(&ToCoordinator::Done { results, at_ns });
         }
@@ -272,8 +281,8 @@ fn work(
     }
 }
 
-/// Carries a part out; files that it makes in directories stay for the runs that follow, if it
-/// shares files.
+/// Executes a share. Files that it creates in directories serve later runs if `shared_files` is
+/// present.
 pub(super) fn execute_with_shared_files(
     shared_files: &mut Option<SharedFiles>,
     mut plan: Plan,
@@ -290,64 +299,63 @@ pub(super) fn execute_with_shared_files(
     })
 }
 
-/// That a step may begin.
+/// Permission to begin a step.
 struct StartSignal {
     step: u32,
     at_ns: u64,
-    called_off: Vec<u32>,
+    cancelled_jobs: Vec<u32>,
 }
 
-/// Waits until a step may begin, and then until it is time. `None` if there is none to wait for.
-fn await_begin(begins: &Receiver<StartSignal>, step: u32, shared: &Shared, clock: &Clock) -> Option<StartSignal> {
+/// Waits for the start signal of a step, and then until its start. `None` if the run must stop.
+fn await_begin(begin_rx: &Receiver<StartSignal>, step: u32, shared: &Shared, clock: &Clock) -> Option<StartSignal> {
     loop {
         if shared.stop.load(Ordering::Acquire) {
             return None;
         }
-        match begins.recv_timeout(POLL_INTERVAL) {
+        match begin_rx.recv_timeout(POLL_INTERVAL) {
             Ok(begin) if begin.step == step => {
                 sleep_until(clock, Nanos(begin.at_ns), &shared.stop);
                 return Some(begin);
             }
-            // Of a step before.
+            // The signal of an earlier step.
             Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
         }
     }
 }
 
-/// Sleeps until shortly before a moment, and spins for the rest, or returns when it is asked to
-/// stop.
+/// Sleeps until shortly before `at` and spins for the rest. Returns early if `stop` is set.
 pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
-    const SPUN: Nanos = Nanos::micros(200);
+    const SPIN_TIME: Nanos = Nanos::micros(200);
     loop {
         let left = at.since(clock.now());
         if left.0 == 0 || stop.load(Ordering::Relaxed) {
             return;
         }
-        if left > SPUN {
-            thread::sleep(Duration::from_nanos((left - SPUN).0).min(POLL_INTERVAL));
+        if left > SPIN_TIME {
+            thread::sleep(Duration::from_nanos((left - SPIN_TIME).0).min(POLL_INTERVAL));
         } else {
             std::hint::spin_loop();
         }
     }
 }
 
-/// Writes down what was measured as it comes, so that it is not lost with the process that leads.
+/// Writes partial results to the journal, so that they survive the loss of the coordinator.
 pub(super) struct JournalWriter<'a> {
     journal: &'a dyn Journal,
-    kept: JournalEntry,
-    /// When each step was to begin, by the clock of this process.
+    entry: JournalEntry,
+    /// Agreed start of each step, by the clock of this process.
     agreed: Vec<Option<Nanos>>,
 }
 
 impl<'a> JournalWriter<'a> {
     pub(super) fn new(order: &Order, clock: &Clock, journal: &'a dyn Journal) -> JournalWriter<'a> {
         let mut results = nothing_measured(order.share.plan.clone(), clock);
-        // It is what there is of a run that was cut short, until more is known.
+        // Until the final results are written, the entry is that of an interrupted run.
         results.interrupted = true;
         JournalWriter {
             journal,
-            kept: JournalEntry {
+            entry: JournalEntry {
                 run: order.run.as_str().to_owned(),
                 rank: order.rank.clone(),
                 common: order.common.clone(),
@@ -361,28 +369,28 @@ impl<'a> JournalWriter<'a> {
         }
     }
 
-    /// A step is to begin at this time of our clock.
-    pub(super) fn agreed(&mut self, step: u32, at: Nanos) {
+    /// Records the agreed start of a step, by our clock.
+    pub(super) fn record_agreed(&mut self, step: u32, at: Nanos) {
         self.agreed.resize(self.agreed.len().max(step as usize + 1), None);
         self.agreed[step as usize] = Some(at);
     }
 
-    /// It has begun.
-    pub(super) fn began(&mut self, step: u32, at: Nanos) {
+    /// Records the actual start of a step.
+    pub(super) fn record_began(&mut self, step: u32, at: Nanos) {
         if let Some(Some(agreed)) = self.agreed.get(step as usize) {
-            self.kept.starts_ns.push(at.0.wrapping_sub(agreed.0) as i64);
+            self.entry.starts_ns.push(at.0.wrapping_sub(agreed.0) as i64);
         }
     }
 
-    pub(super) fn keep(&mut self, step: u32, results: &StepResults) {
-        if let Some(mine) = self.kept.results.steps.get_mut(step as usize) {
+    pub(super) fn write_step(&mut self, step: u32, results: &StepResults) {
+        if let Some(mine) = self.entry.results.steps.get_mut(step as usize) {
             *mine = results.clone().cut_short();
-            self.journal.keep(&self.kept);
+            self.journal.write(&self.entry);
         }
     }
 
-    pub(super) fn keep_all(&mut self, results: &Results) {
-        self.kept.results.clone_from(results);
-        self.journal.keep(&self.kept);
+    pub(super) fn write_final(&mut self, results: &Results) {
+        self.entry.results.clone_from(results);
+        self.journal.write(&self.entry);
     }
 }

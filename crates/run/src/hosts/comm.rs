@@ -1,37 +1,36 @@
-//! What carries messages between the processes of a fleet: an interface with few words, and nothing
-//! else here knows what is behind it.
+//! The interface for messages between the processes of a fleet, whatever the transport.
 
 use std::time::Duration;
 
-/// Something that comes in.
+/// An incoming message or event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// A message, whole.
+    /// A complete message.
     Message {
-        /// Who sent it.
+        /// The sender.
         from: u32,
         /// Its bytes.
         bytes: Vec<u8>,
     },
-    /// Nothing will come from there any more.
+    /// The connection to a process is lost.
     Lost {
-        /// Who.
+        /// The lost process.
         from: u32,
         /// Why, in a sentence.
         why: String,
     },
 }
 
-/// Messages that may wait for one process.
-pub(super) const MAX_WAITING: usize = 4096;
+/// Upper limit of the unsent messages to one process.
+pub(super) const MAX_QUEUED: usize = 4096;
 
-/// Why a process is lost for which more of them wait.
-pub(super) fn too_many_wait() -> String {
-    format!("it takes nothing any more: {MAX_WAITING} messages wait for it")
+/// The reason when a process is lost because too many messages wait for it.
+pub(super) fn too_many_waiting() -> String {
+    format!("it reads nothing any more: {MAX_QUEUED} messages wait for it")
 }
 
-/// Messages between the process that leads (rank 0, or one beside the ranks) and the others.
-/// Messages of one sender to one receiver come whole and in their order.
+/// Sends and receives messages between the coordinator (process 0) and the others. Messages of one
+/// sender to one receiver arrive complete and in order.
 pub trait Comm: Send + Sync {
     /// The number of this process.
     fn rank(&self) -> u32;
@@ -39,30 +38,27 @@ pub trait Comm: Send + Sync {
     /// How many processes take part.
     fn size(&self) -> u32;
 
-    /// What carries the messages, in words.
+    /// Describes the transport.
     fn describe(&self) -> String;
 
-    /// Hands a message over, and does not wait for it to arrive.
+    /// Queues a message without waiting for its arrival.
     fn send(&self, to: u32, message: &[u8]);
 
-    /// What comes next; `None` if nothing does within that time.
-    fn receive(&self, within: Duration) -> Option<Incoming>;
+    /// The next message or event; `None` if none comes in time.
+    fn receive(&self, timeout: Duration) -> Option<Incoming>;
 
-    /// Messages are carried as fast as can be until that is taken back, at the cost of a processor
-    /// where the carrier has to be looked after.
-    fn set_low_latency(&self, _hurry: bool) {}
+    /// Minimizes the latency of messages while enabled, at the cost of a CPU if the transport must
+    /// be polled.
+    fn set_low_latency(&self, _enabled: bool) {}
 
-    /// How long after a request to stop the launcher lets this process live; `None` if it will not
-    /// be ended.
+    /// How long after a stop request the launcher kills this process; `None` if it does not.
     fn grace(&self) -> Option<Duration> {
         None
     }
 
-    /// A process from which nothing is expected any more, nor does it get anything: the end does
-    /// not wait for it.
-    fn give_up(&self, on: u32);
+    /// Marks a process as lost, so that [`Comm::close`] does not wait for it.
+    fn give_up(&self, process: u32);
 
-    /// Nothing more is sent: returns once all that was handed over has gone, or that takes too
-    /// long.
+    /// Sends all queued messages and closes the connections, or gives up after a timeout.
     fn close(&self);
 }

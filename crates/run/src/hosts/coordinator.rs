@@ -1,4 +1,4 @@
-//! The coordinator: the process that leads a fleet.
+//! The coordinator: divides plans among the ranks of a fleet and merges their results.
 
 mod fleet_run;
 
@@ -17,7 +17,7 @@ use model::results::Results;
 use self::fleet_run::FleetRun;
 use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, RunId, ToAgent, ToCoordinator, pack, unpack};
-use super::order::{Renumbered, ordered};
+use super::order::{RenumberedComm, sort_by_number};
 use super::{HostFault, Journal, LocalHost, POLL_INTERVAL};
 use crate::context::RunContext;
 use crate::error::RunError;
@@ -32,7 +32,7 @@ const CLOCK_PROBES: u32 = 40;
 /// Time allowed for all readings of one agent.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is known of another process.
+/// Facts about another process.
 #[derive(Clone, Debug, Default)]
 struct Peer {
     introduction: Option<Introduction>,
@@ -44,12 +44,12 @@ struct Peer {
 
 /// Executes plans on all ranks of a fleet.
 pub struct Coordinator {
-    comm: Renumbered,
+    comm: RenumberedComm,
     /// This process is rank 0 and executes a share itself.
     has_own_rank: bool,
     host: Host,
     widened_from: Option<u32>,
-    /// By number of the process; the first is this one.
+    /// Indexed by process number; the first is this process.
     peers: Vec<Peer>,
     runs: u32,
     continues_on_loss: bool,
@@ -80,7 +80,7 @@ impl Coordinator {
     ) -> Result<Coordinator, Vec<HostFault>> {
         let mut coordinator = Coordinator {
             peers: vec![Peer::default(); comm.size() as usize],
-            comm: Renumbered::new(comm),
+            comm: RenumberedComm::new(comm),
             has_own_rank,
             host: local.host.clone(),
             widened_from: local.widened_from,
@@ -132,7 +132,7 @@ impl Coordinator {
     fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
         let announced = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let announced: Vec<Option<u32>> = self.peers.iter().map(announced).collect();
-        match ordered(&announced) {
+        match sort_by_number(&announced) {
             Ok(None) => Ok(()),
             Ok(Some(order)) => {
                 let peers = order.iter().map(|from| self.peers[*from as usize].clone());
@@ -166,8 +166,8 @@ impl Coordinator {
         self
     }
 
-    /// Keeps files that ranks create in directories for all later runs, until the fleet
-    /// disconnects.
+    /// From now on, later runs reuse the files that ranks create in directories; disconnecting
+    /// removes them.
     pub fn keep_files(&mut self) {
         self.shared_files.get_or_insert_default();
     }
@@ -182,7 +182,7 @@ impl Coordinator {
         self.peers.len() as u32 - self.first_process()
     }
 
-    /// Describes what carries the messages.
+    /// Describes the transport of messages.
     pub fn transport(&self) -> String {
         self.comm.describe()
     }
@@ -215,7 +215,7 @@ impl Coordinator {
         format!("{} (rank {rank})", self.host_name(rank + self.first_process()))
     }
 
-    /// The merged plan: what all ranks execute together.
+    /// The merged plan of all ranks.
     ///
     /// # Errors
     /// A rank for which the plan has no share.
@@ -269,7 +269,7 @@ impl Coordinator {
             return Err(RunError::Hosts(lost));
         }
         let shares = self.shares(&plan)?;
-        self.compare_clocks(&context.clock);
+        self.measure_clock_offsets(&context.clock);
         let run = RunId::new(unix_now() / 1_000_000, std::process::id(), self.runs);
         let order = |number: u32| Order {
             run: run.clone(),
@@ -278,20 +278,20 @@ impl Coordinator {
             share: shares[number as usize].clone(),
             destroy: context.permissions.destroy.clone(),
             overwrite: context.permissions.overwrite.clone(),
-            holds_files: self.shared_files.is_some(),
+            shares_files: self.shared_files.is_some(),
             clock_ahead_ns: self.peers[(number + self.first_process()) as usize].ahead_ns,
             round_trip_ns: self.peers[(number + self.first_process()) as usize].round_trip,
         };
         for rank in u32::from(self.has_own_rank)..self.ranks() {
-            self.send(rank, &ToAgent::CarryOut(Box::new(order(rank))));
+            self.send(rank, &ToAgent::Execute(Box::new(order(rank))));
         }
         let own_order = self.has_own_rank.then(|| order(0));
         let mut shared_files = self.shared_files.take();
         let fleet_run = FleetRun::new(self, &shares, context);
         let own = match &own_order {
-            Some(order) => fleet_run.run_own_part(order, journal, &mut shared_files, watcher),
+            Some(order) => fleet_run.run_own_share(order, journal, &mut shared_files, watcher),
             None => {
-                fleet_run.with_listener(|| fleet_run.run_without_part(watcher))?;
+                fleet_run.with_listener(|| fleet_run.run_without_share(watcher))?;
                 None
             }
         };
@@ -308,7 +308,7 @@ impl Coordinator {
         }
         self.shared_files = shared_files;
         if self.has_own_rank {
-            journal.forget(run.as_str(), 0);
+            journal.remove(run.as_str(), 0);
         }
         let results = results?;
         if context.hooks.snapshots.is_some() {
@@ -327,14 +327,14 @@ impl Coordinator {
         self.comm.send(rank + self.first_process(), &pack(message));
     }
 
-    /// Reads the clock of each agent, and keeps the reading with the shortest round trip.
-    fn compare_clocks(&mut self, clock: &Clock) {
+    /// Measures the clock offset of each agent, by the probe with the shortest round trip.
+    fn measure_clock_offsets(&mut self, clock: &Clock) {
         self.comm.set_low_latency(true);
         for process in 1..self.peers.len() as u32 {
             let begun = Instant::now();
             let mut best: Option<(Nanos, i64)> = None;
             for number in 0..CLOCK_PROBES {
-                let asked = clock.now();
+                let sent = clock.now();
                 self.comm.send(process, &pack(&ToAgent::Clock { number }));
                 while begun.elapsed() < CLOCK_TIMEOUT && self.peers[process as usize].lost.is_none() {
                     let (from, bytes) = match self.comm.receive(Duration::from_millis(5)) {
@@ -345,13 +345,16 @@ impl Coordinator {
                         }
                         None => continue,
                     };
-                    let answered = clock.now();
+                    let received = clock.now();
                     match unpack(&bytes) {
-                        Ok(ToCoordinator::Clock { number: of, at_ns }) if from == process && of == number => {
-                            let there_and_back = answered - asked;
-                            let middle = asked.0 + there_and_back.0 / 2;
-                            if best.is_none_or(|(shortest, _)| there_and_back < shortest) {
-                                best = Some((there_and_back, at_ns.wrapping_sub(middle) as i64));
+                        Ok(ToCoordinator::Clock {
+                            number: answered,
+                            at_ns,
+                        }) if from == process && answered == number => {
+                            let round_trip = received - sent;
+                            let middle = sent.0 + round_trip.0 / 2;
+                            if best.is_none_or(|(shortest, _)| round_trip < shortest) {
+                                best = Some((round_trip, at_ns.wrapping_sub(middle) as i64));
                             }
                             break;
                         }

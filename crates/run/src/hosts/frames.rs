@@ -1,4 +1,4 @@
-//! Frames: messages as bytes on a stream, sealed where the handshake of a connection yielded keys.
+//! Frames: messages on a byte stream, authenticated if the handshake yielded keys.
 //!
 //! A frame is a head of 4 bytes (length of the payload, and whether the message continues in the
 //! next frame) and the payload. With a seal, an HMAC-SHA256 follows head and payload each: under a
@@ -13,22 +13,22 @@ use sha2::Sha256;
 
 /// Longest payload of a frame.
 const MAX_FRAME: usize = 64 << 20;
-/// Longest message, in as many frames as it takes: results of a large test in full.
+/// Longest message, over several frames: the complete results of a large test.
 const MAX_MESSAGE: usize = 1 << 30;
 /// Set in the head of a frame whose message continues in the next one.
 const CONTINUES: u32 = 1 << 31;
-const TAG: usize = 32;
+const TAG_BYTES: usize = 32;
 
-/// One direction's seal.
+/// Authenticates the frames of one direction.
 pub(super) struct Seal {
     key: Hmac<Sha256>,
     /// Number of the next frame.
     frame: u64,
 }
 
-/// What a tag covers.
+/// The part of a frame that a tag authenticates.
 #[derive(Clone, Copy)]
-enum Part {
+enum FramePart {
     Head = 0,
     Payload = 1,
 }
@@ -38,7 +38,7 @@ impl Seal {
         Seal { key, frame: 0 }
     }
 
-    fn mac(&self, part: Part, bytes: &[u8]) -> Hmac<Sha256> {
+    fn mac(&self, part: FramePart, bytes: &[u8]) -> Hmac<Sha256> {
         let mut mac = self.key.clone();
         mac.update(&self.frame.to_le_bytes());
         mac.update(&[part as u8]);
@@ -46,7 +46,7 @@ impl Seal {
         mac
     }
 
-    fn verify(&self, part: Part, bytes: &[u8], tag: &[u8]) -> io::Result<()> {
+    fn verify(&self, part: FramePart, bytes: &[u8], tag: &[u8]) -> io::Result<()> {
         self.mac(part, bytes).verify_slice(tag).map_err(|_| {
             invalid(format!(
                 "frame {} of the connection was changed, repeated, left out or inserted on the way: \
@@ -78,8 +78,8 @@ impl MessageReader {
     /// The next message.
     ///
     /// # Errors
-    /// `UnexpectedEof` at the end, `InvalidData` with a sentence where what came is no message of
-    /// the other side.
+    /// `UnexpectedEof` at the end, `InvalidData` with a sentence if the data is not a valid
+    /// message.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut message = Vec::new();
         while self.read_frame(&mut message)? {}
@@ -90,7 +90,7 @@ impl MessageReader {
     fn read_frame(&mut self, message: &mut Vec<u8>) -> io::Result<bool> {
         let mut head = [0; 4];
         self.source.read_exact(&mut head)?;
-        self.check_tag(Part::Head, &head)?;
+        self.check_tag(FramePart::Head, &head)?;
         let head = u32::from_le_bytes(head);
         let (length, continues) = ((head & !CONTINUES) as usize, head & CONTINUES != 0);
         if length == 0 {
@@ -105,21 +105,21 @@ impl MessageReader {
                 MAX_MESSAGE >> 20
             )));
         }
-        // Memory grows with what has come, not with what was announced.
+        // Allocate for the received bytes, not for the announced length.
         let read = self.source.by_ref().take(length as u64).read_to_end(message)?;
         if read < length {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.check_tag(Part::Payload, &message[begin..])?;
+        self.check_tag(FramePart::Payload, &message[begin..])?;
         if let Some(seal) = &mut self.seal {
             seal.frame += 1;
         }
         Ok(continues)
     }
 
-    fn check_tag(&mut self, part: Part, bytes: &[u8]) -> io::Result<()> {
+    fn check_tag(&mut self, part: FramePart, bytes: &[u8]) -> io::Result<()> {
         let Some(seal) = &self.seal else { return Ok(()) };
-        let mut tag = [0; TAG];
+        let mut tag = [0; TAG_BYTES];
         self.source.read_exact(&mut tag)?;
         seal.verify(part, bytes, &tag)
     }
@@ -142,7 +142,7 @@ impl MessageWriter {
     /// Writes a message.
     ///
     /// # Errors
-    /// Those of the stream, and `InvalidInput` for a message that no reader takes.
+    /// Those of the stream, and `InvalidInput` for a message that is too long.
     pub(super) fn write(&mut self, message: &[u8]) -> io::Result<()> {
         if message.len() > MAX_MESSAGE {
             let why = format!("a message of {} bytes is too long to send", message.len());
@@ -151,8 +151,8 @@ impl MessageWriter {
         let mut frames = message.chunks(MAX_FRAME).peekable();
         while let Some(payload) = frames.next() {
             let continues = if frames.peek().is_some() { CONTINUES } else { 0 };
-            self.write_part(Part::Head, &(payload.len() as u32 | continues).to_le_bytes())?;
-            self.write_part(Part::Payload, payload)?;
+            self.write_part(FramePart::Head, &(payload.len() as u32 | continues).to_le_bytes())?;
+            self.write_part(FramePart::Payload, payload)?;
             if let Some(seal) = &mut self.seal {
                 seal.frame += 1;
             }
@@ -165,11 +165,11 @@ impl MessageWriter {
     /// # Errors
     /// Those of the stream.
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.write_part(Part::Head, &0_u32.to_le_bytes())?;
+        self.write_part(FramePart::Head, &0_u32.to_le_bytes())?;
         self.sink.flush()
     }
 
-    fn write_part(&mut self, part: Part, bytes: &[u8]) -> io::Result<()> {
+    fn write_part(&mut self, part: FramePart, bytes: &[u8]) -> io::Result<()> {
         self.sink.write_all(bytes)?;
         match &self.seal {
             Some(seal) => self.sink.write_all(&seal.mac(part, bytes).finalize().into_bytes()),

@@ -1,8 +1,8 @@
-//! The handshake of a connection: both sides prove that they know the token, and derive the keys of
-//! what follows.
+//! The handshake of a connection: both sides prove that they know the token, and derive the keys
+//! for the frames.
 //!
 //! The side that connects proves itself first, so a stranger who connects learns nothing that
-//! depends on the token. Who listens, and how long a handshake may take, is the caller's business.
+//! depends on the token. The caller chooses who listens, and enforces the timeout.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use thiserror::Error;
 /// How long one handshake may take, from the first byte to the last.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Which part a process has in the fleet.
+/// The role of a process in the fleet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It leads.
+    /// It divides the plan and merges the results.
     Coordinator,
     /// It executes what the coordinator sends.
     Agent,
@@ -26,7 +26,7 @@ pub enum Role {
 /// Why a handshake failed.
 #[derive(Debug, Error)]
 pub enum HandshakeError {
-    /// A proof came, and it was made with another token.
+    /// The proof was made with another token.
     #[error("the two sides do not have the same token")]
     WrongToken,
     /// The greeting is that of another program.
@@ -35,7 +35,7 @@ pub enum HandshakeError {
     /// The greeting is that of another version.
     #[error("another version of fathom answers there; install the same version on all hosts")]
     OtherVersion,
-    /// Nothing came.
+    /// No greeting came.
     #[error("it says nothing: it serves another coordinator, or is not fathom")]
     Silent,
     /// The connection ended before a greeting.
@@ -47,10 +47,10 @@ pub enum HandshakeError {
     /// The handshake took too long.
     #[error("its handshake was not complete within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Slow,
-    /// The agent has a coordinator.
+    /// The agent already has a coordinator.
     #[error("the agent serves another coordinator")]
     Busy,
-    /// The coordinator has its agents.
+    /// The coordinator already has all its agents.
     #[error("it came too late: all processes that the coordinator waited for have come")]
     Full,
     /// The connection failed.
@@ -68,7 +68,7 @@ impl HandshakeError {
         }
     }
 
-    /// What a read failed with once the greeting has come.
+    /// Converts the error of a read after the greeting.
     fn from_read(error: io::Error) -> HandshakeError {
         match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => HandshakeError::Slow,
@@ -86,7 +86,7 @@ pub(super) struct SessionKeys {
     pub(super) receiving: Hmac<Sha256>,
 }
 
-/// What a successful handshake yields. It shows nothing: it is a secret.
+/// The keys of a successful handshake. `Debug` hides them.
 pub struct Session(pub(super) SessionKeys);
 
 impl std::fmt::Debug for Session {
@@ -95,16 +95,16 @@ impl std::fmt::Debug for Session {
     }
 }
 
-const PROOF: usize = 32;
-const NONCE: usize = 32;
+const PROOF_BYTES: usize = 32;
+const NONCE_BYTES: usize = 32;
 /// The program, and the version of the handshake and of the frames after it.
 const GREETING: [u8; 8] = *b"fathom\x00\x02";
-const NAME: usize = GREETING.len() - 1;
+const PROGRAM_NAME_BYTES: usize = GREETING.len() - 1;
 
 /// The accepting side's verdict on the connecting side's proof.
 const WELCOME: u8 = 1;
 const WRONG_TOKEN: u8 = 2;
-const NO_SEAT: u8 = 3;
+const NO_FREE_SEAT: u8 = 3;
 
 /// The handshake of the side that connects.
 ///
@@ -113,7 +113,7 @@ const NO_SEAT: u8 = 3;
 pub fn connect_session(stream: &mut (impl Read + Write), role: Role, token: &str) -> Result<Session, HandshakeError> {
     let own = greet(stream)?;
     read_greeting(stream)?;
-    let others: [u8; NONCE] = read(stream)?;
+    let others: [u8; NONCE_BYTES] = read(stream)?;
     let nonces = Nonces::new(role, own, others);
     stream.write_all(&nonces.proof(token, role).finalize().into_bytes())?;
     stream.flush()?;
@@ -121,11 +121,11 @@ pub fn connect_session(stream: &mut (impl Read + Write), role: Role, token: &str
     match (verdict, role) {
         (WELCOME, _) => {}
         (WRONG_TOKEN, _) => return Err(HandshakeError::WrongToken),
-        (NO_SEAT, Role::Coordinator) => return Err(HandshakeError::Busy),
-        (NO_SEAT, Role::Agent) => return Err(HandshakeError::Full),
+        (NO_FREE_SEAT, Role::Coordinator) => return Err(HandshakeError::Busy),
+        (NO_FREE_SEAT, Role::Agent) => return Err(HandshakeError::Full),
         _ => return Err(HandshakeError::NotFathom),
     }
-    let proof: [u8; PROOF] = read(stream)?;
+    let proof: [u8; PROOF_BYTES] = read(stream)?;
     let expected = nonces.proof(token, role.other());
     expected.verify_slice(&proof).map_err(|_| HandshakeError::WrongToken)?;
     Ok(nonces.session(token, role))
@@ -147,16 +147,16 @@ pub fn accept_session(
         HandshakeError::Silent => HandshakeError::Slow,
         other => other,
     })?;
-    let others: [u8; NONCE] = read(stream)?;
+    let others: [u8; NONCE_BYTES] = read(stream)?;
     let nonces = Nonces::new(role, own, others);
-    let proof: [u8; PROOF] = read(stream)?;
+    let proof: [u8; PROOF_BYTES] = read(stream)?;
     let expected = nonces.proof(token, role.other());
     if expected.verify_slice(&proof).is_err() {
         stream.write_all(&[WRONG_TOKEN])?;
         return Err(HandshakeError::WrongToken);
     }
     if !claim_seat() {
-        stream.write_all(&[NO_SEAT])?;
+        stream.write_all(&[NO_FREE_SEAT])?;
         return Err(match role {
             Role::Coordinator => HandshakeError::Full,
             Role::Agent => HandshakeError::Busy,
@@ -170,8 +170,8 @@ pub fn accept_session(
 }
 
 /// Sends the greeting and a new nonce.
-fn greet(stream: &mut impl Write) -> io::Result<[u8; NONCE]> {
-    let mut nonce = [0; NONCE];
+fn greet(stream: &mut impl Write) -> io::Result<[u8; NONCE_BYTES]> {
+    let mut nonce = [0; NONCE_BYTES];
     getrandom::fill(&mut nonce).map_err(|error| io::Error::other(error.to_string()))?;
     stream.write_all(&GREETING)?;
     stream.write_all(&nonce)?;
@@ -188,7 +188,10 @@ fn read_greeting(stream: &mut impl Read) -> Result<(), HandshakeError> {
             HandshakeError::Interrupted => HandshakeError::HungUp,
             other => other,
         })?;
-    match (greeting == GREETING, greeting[..NAME] == GREETING[..NAME]) {
+    match (
+        greeting == GREETING,
+        greeting[..PROGRAM_NAME_BYTES] == GREETING[..PROGRAM_NAME_BYTES],
+    ) {
         (true, _) => Ok(()),
         (false, true) => Err(HandshakeError::OtherVersion),
         (false, false) => Err(HandshakeError::NotFathom),
@@ -210,14 +213,14 @@ impl Role {
     }
 }
 
-/// The random numbers of one connection: neither side alone chooses what is proved and derived.
+/// The nonces of one connection, one of each side, so that neither side can replay a handshake.
 struct Nonces {
-    coordinator: [u8; NONCE],
-    agent: [u8; NONCE],
+    coordinator: [u8; NONCE_BYTES],
+    agent: [u8; NONCE_BYTES],
 }
 
 impl Nonces {
-    fn new(role: Role, own: [u8; NONCE], others: [u8; NONCE]) -> Nonces {
+    fn new(role: Role, own: [u8; NONCE_BYTES], others: [u8; NONCE_BYTES]) -> Nonces {
         let (coordinator, agent) = match role {
             Role::Coordinator => (own, others),
             Role::Agent => (others, own),
@@ -228,15 +231,14 @@ impl Nonces {
     /// A value that only the token yields (HMAC, RFC 2104, with SHA-256), different for each
     /// purpose.
     fn derive(&self, token: &str, purpose: &str) -> Hmac<Sha256> {
-        let mut mac = keyed(token.as_bytes());
+        let mut mac = new_hmac(token.as_bytes());
         mac.update(&self.coordinator);
         mac.update(&self.agent);
         mac.update(purpose.as_bytes());
         mac
     }
 
-    /// What a side proves itself with. The role is part of it, so that no side's proof can be sent
-    /// back to it.
+    /// The proof of a side. It includes the role, so that it cannot be reflected to its sender.
     fn proof(&self, token: &str, role: Role) -> Hmac<Sha256> {
         self.derive(
             token,
@@ -248,7 +250,7 @@ impl Nonces {
     }
 
     fn session(&self, token: &str, role: Role) -> Session {
-        let key = |purpose| keyed(&self.derive(token, purpose).finalize().into_bytes());
+        let key = |purpose| new_hmac(&self.derive(token, purpose).finalize().into_bytes());
         let (to_agent, to_coordinator) = (key("frames to the agent"), key("frames to the coordinator"));
         let (sending, receiving) = match role {
             Role::Coordinator => (to_agent, to_coordinator),
@@ -258,7 +260,7 @@ impl Nonces {
     }
 }
 
-fn keyed(key: &[u8]) -> Hmac<Sha256> {
+fn new_hmac(key: &[u8]) -> Hmac<Sha256> {
     #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
     Hmac::<Sha256>::new_from_slice(key).expect("any key will do")
 }

@@ -1,32 +1,31 @@
-//! The intervals of several ranks as one, for viewers.
+//! Merges the intervals of several ranks for live views.
 
 use std::collections::BTreeMap;
 
 use model::event::{Interval, Phase};
 
-/// What makes intervals of different ranks the same one.
+/// Step, job, phase, epoch and start: intervals of different ranks with the same key are merged.
 type Key = (u32, u32, Phase, u32, u64);
 
-/// Intervals that wait for those of other ranks.
+/// Merges intervals; incomplete ones wait for those of other ranks.
 #[derive(Debug, Default)]
-pub(super) struct Intervals {
-    waiting: BTreeMap<Key, (Interval, Parts)>,
-    /// How many ranks were left when all that wait were looked at.
-    left: usize,
+pub(super) struct IntervalMerger {
+    waiting: BTreeMap<Key, (Interval, RankSet)>,
+    /// Number of active ranks at the last check of all waiting intervals.
+    active_ranks: usize,
 }
 
-/// Intervals whose other parts do not come are not waited for longer than until that many later
-/// ones are there.
-const LATE_AFTER: usize = 3;
+/// An incomplete interval is published once this many later ones of its job wait.
+const MAX_LATER: usize = 3;
 
-/// The ranks that have reported an interval: a bit for each.
+/// Bit set of the ranks that have reported an interval.
 #[derive(Debug, Default)]
-struct Parts {
+struct RankSet {
     bits: Vec<u64>,
     count: usize,
 }
 
-impl Parts {
+impl RankSet {
     fn insert(&mut self, rank: u32) {
         let word = rank as usize / 64;
         if self.bits.len() <= word {
@@ -36,69 +35,80 @@ impl Parts {
         self.count += 1;
     }
 
-    fn has(&self, rank: u32) -> bool {
+    fn contains(&self, rank: u32) -> bool {
         let word = self.bits.get(rank as usize / 64);
         word.is_some_and(|word| word >> (rank % 64) & 1 == 1)
     }
 
-    /// The count spares most looks at all of them.
-    fn has_all(&self, ranks: &[u32]) -> bool {
-        self.count >= ranks.len() && ranks.iter().all(|rank| self.has(*rank))
+    /// The count makes most negative results cheap.
+    fn contains_all(&self, ranks: &[u32]) -> bool {
+        self.count >= ranks.len() && ranks.iter().all(|rank| self.contains(*rank))
     }
 }
 
-impl Intervals {
-    /// Adds one of a rank, whose targets begin at `shift` in the plan of the whole and whose job
-    /// has the number `job` there. Returns those that are whole now, or will not become so.
-    pub(super) fn add(&mut self, rank: u32, shift: u32, job: u32, mut one: Interval, ranks: &[u32]) -> Vec<Interval> {
-        one.job = job;
-        for target in &mut one.targets {
+impl IntervalMerger {
+    /// Adds an interval of a rank, whose targets begin at `shift` in the plan of the fleet and
+    /// whose job has the number `job` there. Returns the intervals that are complete or overdue.
+    pub(super) fn add(
+        &mut self,
+        rank: u32,
+        shift: u32,
+        job: u32,
+        mut interval: Interval,
+        ranks: &[u32],
+    ) -> Vec<Interval> {
+        interval.job = job;
+        for target in &mut interval.targets {
             target.targets.iter_mut().for_each(|target| *target += shift);
         }
-        let key = (one.step, job, one.phase, one.epoch, one.start_ns.0);
+        let key = (interval.step, job, interval.phase, interval.epoch, interval.start_ns.0);
         let mut out = Vec::new();
         match self.waiting.get_mut(&key) {
             Some((sum, parts)) => {
-                add(sum, one);
+                add_to(sum, interval);
                 parts.insert(rank);
             }
             None => {
-                let mut parts = Parts::default();
+                let mut parts = RankSet::default();
                 parts.insert(rank);
-                self.waiting.insert(key, (one, parts));
-                out.extend(self.late((key.0, key.1)));
+                self.waiting.insert(key, (interval, parts));
+                out.extend(self.take_overdue((key.0, key.1)));
             }
         }
-        if self.waiting.get(&key).is_some_and(|(_, parts)| parts.has_all(ranks)) {
+        if self
+            .waiting
+            .get(&key)
+            .is_some_and(|(_, parts)| parts.contains_all(ranks))
+        {
             out.extend(self.waiting.remove(&key).map(|(interval, _)| interval));
         }
         out
     }
 
-    /// The first of a job, where that many wait that its other parts will not come.
-    fn late(&mut self, (step, job): (u32, u32)) -> Option<Interval> {
+    /// Removes the first interval of a job if it is overdue.
+    fn take_overdue(&mut self, (step, job): (u32, u32)) -> Option<Interval> {
         let first = (step, job, Phase::ALL[0], 0, 0);
         let of_job = self.waiting.range(first..).map(|(key, _)| *key);
         let keys: Vec<Key> = of_job.take_while(|key| (key.0, key.1) == (step, job)).collect();
-        let key = keys.first().filter(|_| keys.len() > LATE_AFTER)?;
+        let key = keys.first().filter(|_| keys.len() > MAX_LATER)?;
         self.waiting.remove(key).map(|(interval, _)| interval)
     }
 
-    /// Those that are whole when only these ranks are left. None becomes so while there are as
-    /// many.
-    pub(super) fn take(&mut self, ranks: &[u32]) -> Vec<Interval> {
-        if ranks.len() == self.left {
+    /// Removes the intervals that are complete with only these ranks active. There are none unless
+    /// the number of ranks has changed.
+    pub(super) fn take_complete(&mut self, ranks: &[u32]) -> Vec<Interval> {
+        if ranks.len() == self.active_ranks {
             return Vec::new();
         }
-        self.left = ranks.len();
-        let whole = self.waiting.iter().filter(|(_, (_, parts))| parts.has_all(ranks));
-        let keys: Vec<Key> = whole.map(|(key, _)| *key).collect();
+        self.active_ranks = ranks.len();
+        let complete = self.waiting.iter().filter(|(_, (_, parts))| parts.contains_all(ranks));
+        let keys: Vec<Key> = complete.map(|(key, _)| *key).collect();
         let removed = keys.iter().filter_map(|key| self.waiting.remove(key));
         removed.map(|(interval, _)| interval).collect()
     }
 }
 
-fn add(sum: &mut Interval, one: Interval) {
+fn add_to(sum: &mut Interval, one: Interval) {
     for (direction, counts) in one.counts.iter() {
         sum.counts[direction].add(*counts);
     }
@@ -160,7 +170,7 @@ mod tests {
     #[test]
     fn an_interval_is_reported_once_all_have_reported_theirs() {
         let ranks: Vec<u32> = (0..1000).collect();
-        let mut waiting = Intervals::default();
+        let mut waiting = IntervalMerger::default();
         for rank in 0..999 {
             assert_eq!(waiting.add(rank, 0, 0, second(0, 1 + u64::from(rank)), &ranks), []);
         }
@@ -172,12 +182,12 @@ mod tests {
 
     #[test]
     fn one_that_is_lost_is_not_waited_for() {
-        let mut waiting = Intervals::default();
-        assert_eq!(waiting.take(&[0, 1, 2]), []);
+        let mut waiting = IntervalMerger::default();
+        assert_eq!(waiting.take_complete(&[0, 1, 2]), []);
         waiting.add(0, 0, 0, second(0, 5), &[0, 1, 2]);
         waiting.add(2, 0, 0, second(0, 7), &[0, 1, 2]);
-        assert_eq!(waiting.take(&[0, 1, 2]), []);
-        assert_eq!(seen(&waiting.take(&[0, 2])), [(0, 12, 12)]);
+        assert_eq!(waiting.take_complete(&[0, 1, 2]), []);
+        assert_eq!(seen(&waiting.take_complete(&[0, 2])), [(0, 12, 12)]);
         // What had reported before it was lost counts, and does not stand for another.
         waiting.add(1, 0, 0, second(1, 3), &[0, 2]);
         assert_eq!(waiting.add(0, 0, 0, second(1, 5), &[0, 2]), []);
@@ -186,7 +196,7 @@ mod tests {
 
     #[test]
     fn one_that_is_silent_holds_the_others_up_for_a_while_only() {
-        let mut waiting = Intervals::default();
+        let mut waiting = IntervalMerger::default();
         for number in 0..3 {
             assert_eq!(waiting.add(0, 0, 0, second(number, 4), &[0, 1]), []);
         }

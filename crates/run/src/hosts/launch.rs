@@ -1,34 +1,33 @@
-//! Whether this process was started as one of several, by whom, and which library of MPI goes with
-//! that launcher.
+//! Detects the launcher that started this process as one of several, and the matching MPI library.
 
 use std::time::Duration;
 
 /// A launcher that has started several processes of one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Who, in words.
+    /// Name of the launcher.
     pub by: &'static str,
-    /// How many processes, where it tells.
+    /// Number of processes, if known.
     pub size: Option<u32>,
-    /// Libraries to try, the likeliest first.
+    /// Libraries to try, the most likely first.
     pub libraries: Vec<String>,
-    /// What to install where none is there.
+    /// What to install if there is none.
     pub install: &'static str,
-    /// How long its processes live after it has asked them to stop; `None` if it never kills them.
+    /// Time from its stop request until it kills the process; `None` if it never does.
     pub grace: Option<Duration>,
-    /// It lets the others live where one dies (User Level Failure Mitigation).
+    /// The other processes survive if one dies (User Level Failure Mitigation).
     pub mitigates: bool,
 }
 
-/// mpirun of Open MPI kills what does not end within a second of being asked to.
+/// mpirun of Open MPI kills processes one second after its stop request.
 const OPEN_MPI_GRACE: Duration = Duration::from_millis(600);
 const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.so.80"];
 const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
 const STANDARD: [&str; 1] = ["libmpi_abi.so.1"];
 
-/// Launchers that no library is known for: the variable by which one tells the number of a process,
-/// the one by which it tells how many there are, and who it is.
-const OTHERS: [(&str, Option<&str>, &str); 5] = [
+/// Launchers without a known library: the variable with the number of the process, the one with the
+/// number of processes, and the name.
+const OTHER_LAUNCHERS: [(&str, Option<&str>, &str); 5] = [
     ("FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), "Flux"),
     ("JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), "jsrun"),
     ("PALS_RANKID", None, "mpiexec of Cray PALS"),
@@ -37,13 +36,13 @@ const OTHERS: [(&str, Option<&str>, &str); 5] = [
 ];
 
 impl Launch {
-    /// It has started this process only.
+    /// It has started only this process.
     pub fn is_alone(&self) -> bool {
         self.size == Some(1)
     }
 
-    /// Which of its processes this is, in words.
-    pub fn words(&self) -> String {
+    /// Describes this process as one of the launcher's.
+    pub fn describe(&self) -> String {
         let by = self.by;
         match self.size {
             Some(size) => format!("this is one of {size} processes that {by} has started"),
@@ -51,18 +50,18 @@ impl Launch {
         }
     }
 
-    /// What to do where no library is there, in words.
-    pub fn install_words(&self) -> String {
+    /// What to do if no library is found.
+    pub fn install_advice(&self) -> String {
         match self.libraries.is_empty() {
             true => self.install.to_owned(),
             false => format!("install the library of {}", self.install),
         }
     }
 
-    /// Why processes that have joined are not those that the launcher has started, about their
-    /// library; `None` if they are. A library that does not understand the launcher starts as well,
-    /// and takes this process for the only one: each would execute the whole test.
-    pub fn amiss(&self, joined: u32) -> Option<String> {
+    /// What is wrong with the library if fewer processes joined than the launcher started; `None`
+    /// if all did. A library of another launcher starts without an error and takes this process for
+    /// the only one: then each process would execute the whole test.
+    pub fn library_mismatch(&self, joined: u32) -> Option<String> {
         let unseen = self.size.unwrap_or(2).saturating_sub(joined);
         (unseen > 0).then(|| {
             let how_many = self.size.map_or("the others".into(), |_| format!("{unseen} of them"));
@@ -71,17 +70,17 @@ impl Launch {
     }
 }
 
-/// The launcher that the environment tells of; `None` if there is none. One that has started a
-/// single process is only of interest for what it did to that. `FATHOM_MPI_LIBRARY` names the
-/// library, and `FATHOM_FLEET=off` makes every process run by itself.
+/// Detects the launcher from the environment; `None` if there is none. A launcher of a single
+/// process matters only because it may have set its CPU affinity. `FATHOM_MPI_LIBRARY` names the
+/// library, and `FATHOM_FLEET=off` makes every process run alone.
 pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     if variable("FATHOM_FLEET").is_some_and(|value| value == "off") {
         return None;
     }
     let is_set = |name: &str| variable(name).is_some();
-    // Launchers may have started each other: one that has started several is the one that counts.
-    let known = known(&variable, |size| size > 1).or_else(|| known(&variable, |size| size == 1));
-    let (by, size, order, install) = known.or_else(|| other(&variable))?;
+    // Launchers can be nested: one that has started several processes has priority.
+    let known = known_launcher(&variable, |size| size > 1).or_else(|| known_launcher(&variable, |size| size == 1));
+    let (by, size, order, install) = known.or_else(|| other_launcher(&variable))?;
     let libraries = match variable("FATHOM_MPI_LIBRARY").filter(|name| !name.is_empty()) {
         Some(name) => vec![name],
         None => order.concat().into_iter().map(str::to_owned).collect(),
@@ -96,11 +95,11 @@ pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
     })
 }
 
-/// Who, how many, libraries in their order, and what to install.
+/// Name, number of processes, libraries in order, and what to install.
 type LauncherFacts = (&'static str, Option<u32>, [&'static [&'static str]; 3], &'static str);
 
-/// A launcher that says how many processes it has started, if that is a fitting number.
-fn known(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32) -> bool) -> Option<LauncherFacts> {
+/// A known launcher whose number of processes satisfies `fits`.
+fn known_launcher(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32) -> bool) -> Option<LauncherFacts> {
     let number = |name: &str| variable(name)?.parse::<u32>().ok().filter(|number| fits(*number));
     Some(if let Some(size) = number("OMPI_COMM_WORLD_SIZE") {
         (
@@ -142,9 +141,9 @@ fn known(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32) -> bool)
     })
 }
 
-/// A launcher of another kind: what it brings is not known, so every library is tried.
-fn other(variable: &impl Fn(&str) -> Option<String>) -> Option<LauncherFacts> {
-    let (_, size, by) = OTHERS.iter().find(|(rank, ..)| variable(rank).is_some())?;
+/// Another launcher: its library is unknown, so all are tried.
+fn other_launcher(variable: &impl Fn(&str) -> Option<String>) -> Option<LauncherFacts> {
+    let (_, size, by) = OTHER_LAUNCHERS.iter().find(|(rank, ..)| variable(rank).is_some())?;
     let size = size.and_then(|name| variable(name)?.parse().ok());
     let install = "the MPI that this launcher is made for (Open MPI, MPICH or one of its family)";
     Some((by, size, [&OPEN_MPI, &MPICH, &STANDARD], install))
@@ -157,7 +156,7 @@ mod tests {
     #[test]
     fn the_library_goes_with_the_launcher() {
         let check = |set: &[(&str, &str)], expected: Option<(u32, &str)>| {
-            let found = launch_of(set);
+            let found = detect_with(set);
             let found = found.map(|launch| (launch.size, launch.libraries.first().cloned().unwrap_or_default()));
             assert_eq!(
                 found,
@@ -186,7 +185,7 @@ mod tests {
     #[test]
     fn a_launcher_of_another_kind_is_seen() {
         let check = |set: &[(&str, &str)], expected: Option<(&str, Option<u32>)>| {
-            let found = launch_of(set).map(|launch| (launch.by, launch.size));
+            let found = detect_with(set).map(|launch| (launch.by, launch.size));
             assert_eq!(found, expected, "{set:?}");
         };
         check(&[("PMIX_RANK", "0")], Some(("a launcher that speaks PMIx", None)));
@@ -213,13 +212,19 @@ mod tests {
 
     #[test]
     fn a_library_of_another_launcher_is_noticed() {
-        let four = launch_of(&[("PMI_SIZE", "4")]).expect("it is known");
-        assert_eq!((four.amiss(4), four.amiss(1).is_some()), (None, true));
-        let some = launch_of(&[("PMIX_RANK", "0")]).expect("it is known");
-        assert_eq!((some.amiss(2), some.amiss(1).is_some()), (None, true));
+        let four = detect_with(&[("PMI_SIZE", "4")]).expect("it is known");
+        assert_eq!(
+            (four.library_mismatch(4), four.library_mismatch(1).is_some()),
+            (None, true)
+        );
+        let some = detect_with(&[("PMIX_RANK", "0")]).expect("it is known");
+        assert_eq!(
+            (some.library_mismatch(2), some.library_mismatch(1).is_some()),
+            (None, true)
+        );
     }
 
-    fn launch_of(set: &[(&str, &str)]) -> Option<Launch> {
+    fn detect_with(set: &[(&str, &str)]) -> Option<Launch> {
         detect_launcher(|name| {
             let found = set.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())

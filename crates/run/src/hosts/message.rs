@@ -1,4 +1,4 @@
-//! What the processes of a fleet tell each other.
+//! Messages between the processes of a fleet.
 
 use model::Nanos;
 use model::environment::Host;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::barrier::Arrival;
 use crate::targets::guard::Permissions;
 
-/// Raised whenever the messages change.
-pub(super) const PROTOCOL: u32 = 4;
+/// Protocol version; raised with each change of the messages.
+pub(super) const PROTOCOL: u32 = 5;
 
-/// Who a process is: the first message of each.
+/// The first message of each process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Introduction {
     /// See [`PROTOCOL`].
@@ -23,52 +23,52 @@ pub(super) struct Introduction {
     pub(super) version: String,
     /// Its host.
     pub(super) host: Host,
-    /// Processors that it may use.
+    /// CPUs that it may use.
     #[serde(default)]
     pub(super) cpus: Vec<u32>,
-    /// Processors that the launcher had left it, where that was widened.
+    /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
     pub(super) widened_from: Option<u32>,
-    /// The number that was assigned to it, where these come in any order.
+    /// The rank assigned to it, if processes connect in any order.
     #[serde(default)]
     pub(super) announced: Option<u32>,
 }
 
-/// To a rank.
+/// Messages to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum ToAgent {
-    /// What time is it? Answered at once.
+    /// Request for the time; answered at once.
     Clock { number: u32 },
-    /// Carry this out.
-    CarryOut(Box<Order>),
-    /// It has waited long enough for others, with its targets.
-    GoOn,
+    /// Execute this order.
+    Execute(Box<Order>),
+    /// Continue preparing targets; see [`Arrival`].
+    Continue,
     /// The step may begin at this time of the rank's own clock.
     Begin {
         step: u32,
         at_ns: u64,
-        /// Jobs of the plan of the whole that must not.
-        called_off: Vec<u32>,
+        /// Jobs that must not begin, by their numbers in the plan of the fleet.
+        cancelled_jobs: Vec<u32>,
     },
-    /// Stop, and tell what was measured.
+    /// Stop, and send the results.
     Stop,
-    /// What was measured arrived; what was kept of it can go.
+    /// The results have arrived; the journal entry can be removed.
     Arrived,
-    /// There is nothing more to do.
+    /// Disconnect.
     Leave,
-    /// A sign of life.
+    /// Heartbeat.
     Alive,
 }
 
-/// The name of a run: digits and `-` only, because an agent makes a folder of that name.
+/// The ID of a run: digits and `-` only, because an agent creates a folder of that name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct RunId(String);
 
 impl RunId {
-    /// Longer than the clock, a process and a count are together.
+    /// More than a timestamp, a process ID and a count need together.
     const MAX_LENGTH: usize = 64;
 
-    /// A name that no other run has: of this moment, this process, and its `count`-th run.
+    /// A unique ID from the time, the process ID, and the number of the run in this process.
     pub(super) fn new(unix_ms: u64, process: u32, count: u32) -> RunId {
         RunId(format!("{unix_ms}-{process}-{count}"))
     }
@@ -93,29 +93,29 @@ impl TryFrom<String> for RunId {
     }
 }
 
-/// What a rank is to do.
+/// A rank's share of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Order {
-    /// Names the run, for what is kept of it.
+    /// Identifies the run in journals.
     pub(super) run: RunId,
     pub(super) rank: Rank,
-    /// The plan of the whole, before it was shared.
+    /// The plan of the fleet, before it was divided.
     pub(super) common: Plan,
     pub(super) share: Share,
     pub(super) destroy: Vec<String>,
     pub(super) overwrite: Vec<String>,
-    /// Files that it makes in directories are for the runs that follow too, and go when the process
-    /// that leads has left.
-    pub(super) holds_files: bool,
-    /// How far its clock is ahead of that of the process that leads.
+    /// Files that it creates in directories serve later runs too; they are removed when the
+    /// coordinator disconnects.
+    pub(super) shares_files: bool,
+    /// How far its clock is ahead of the coordinator's.
     pub(super) clock_ahead_ns: i64,
-    /// Shortest time of a message there and back.
+    /// Shortest round trip of a message.
     pub(super) round_trip_ns: Nanos,
 }
 
 impl Order {
-    /// Which jobs of ours these of the plan of the whole are, with their step.
-    pub(super) fn own_jobs(&self, step: u32, numbers: &[u32]) -> Vec<(usize, usize)> {
+    /// Converts job numbers of the fleet's plan to `(step, job)` of our share.
+    pub(super) fn to_own_jobs(&self, step: u32, numbers: &[u32]) -> Vec<(usize, usize)> {
         let ours = self.share.jobs.get(step as usize).map_or(&[][..], Vec::as_slice);
         let found = numbers
             .iter()
@@ -123,7 +123,7 @@ impl Order {
         found.map(|job| (step as usize, job)).collect()
     }
 
-    /// What the user allows; that programs may run is each host's own to say.
+    /// Permissions granted by the user. Each host decides for itself whether programs may run.
     pub(super) fn permissions(&self, programs: bool) -> Permissions {
         Permissions {
             destroy: self.destroy.clone(),
@@ -133,43 +133,43 @@ impl Order {
     }
 }
 
-/// To the process that leads.
+/// Messages to the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum ToCoordinator {
-    /// The first thing that is said.
+    /// The first message.
     Hello(Box<Introduction>),
-    /// An answer: the time there.
+    /// Response to [`ToAgent::Clock`] with the agent's time.
     Clock { number: u32, at_ns: u64 },
-    /// Something happened there.
+    /// An event on the agent.
     Event(Box<Event>),
-    /// It waits for others, with its targets.
+    /// The agent waits for others while it prepares its targets.
     Arrival(Arrival),
-    /// A step is ready, and waits.
+    /// A step is ready to begin.
     Ready { step: u32 },
-    /// Its first worker really began at this time of the rank's own clock.
+    /// The first worker of a step began at this time of the agent's clock.
     Began { step: u32, at_ns: u64 },
-    /// What was measured so far.
-    SoFar { step: u32, results: Box<StepResults> },
-    /// All is done.
+    /// Results of a step so far.
+    PartialResults { step: u32, results: Box<StepResults> },
+    /// Final results.
     Done { results: Box<Results>, at_ns: u64 },
     /// Nothing could be measured.
     Failed { why: String },
-    /// A sign of life.
+    /// Heartbeat.
     Alive,
 }
 
-/// A message as bytes.
+/// Serializes a message.
 pub(super) fn pack<T: Serialize>(message: &T) -> Vec<u8> {
-    // Plain data with text keys: there is nothing in it that could not be written.
+    // Plain data with text keys always serializes.
     serde_json::to_vec(message).unwrap_or_default()
 }
 
-/// A message of these bytes.
+/// Deserializes a message.
 ///
 /// # Errors
-/// A sentence, if it is none.
+/// A sentence, if the bytes are not a message.
 pub(super) fn unpack<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
-    serde_json::from_slice(bytes).map_err(|error| format!("it sent what cannot be understood: {error}"))
+    serde_json::from_slice(bytes).map_err(|error| format!("it sent an invalid message: {error}"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! One test on several hosts: who does what, a common start, one result, and what is left when a
-//! host is lost.
+//! Runs one test on several hosts: shares the plan, starts all hosts together, merges the results,
+//! and handles lost hosts.
 //!
-//! One process leads: it shares the plan out, measures how far the clocks of the others are from
-//! its own, lets all begin at one agreed moment, and puts the results together. It may execute a
-//! part itself (rank 0 of MPI) or none (a management machine). What carries the messages is behind
-//! [`Comm`]; nothing outside of this folder knows what it is.
+//! One process is the coordinator: it divides the plan, measures the clock offsets of the others,
+//! starts all at an agreed time, and merges the results. It may execute a share itself (rank 0 of
+//! MPI) or none (a management machine). [`Comm`] hides the transport of messages.
 
 mod agent;
 mod barrier;
@@ -63,24 +62,24 @@ pub fn mpi(_: &Launch) -> Result<Box<dyn Comm>, String> {
     Err("MPI is joined on Linux only; use --hosts with `fathom agent --listen`".into())
 }
 
-/// How often is looked whether something came.
+/// How often to check for messages.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Signs of life come this often.
+/// How often a process sends a heartbeat.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
-/// A process of which nothing was heard for so long is lost.
+/// A process that sends nothing for this long is lost.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(6);
-/// What was measured so far is reported and kept this often,
+/// How often partial results are sent and written to the journal at most.
 const PARTIAL_RESULTS_INTERVAL: Duration = Duration::from_secs(2);
-/// but no oftener than once in this part of the time that a run has taken: it grows with that time,
-/// and what is reported in a second must not.
+/// The interval also grows to this fraction of the elapsed time: partial results grow with the run,
+/// and the data sent per second must not.
 const PARTIAL_RESULTS_SHARE: u32 = 200;
 
-/// How long after the last time the next follows, in a run that began so long ago.
-fn partial_results_interval(run: Duration) -> Duration {
-    PARTIAL_RESULTS_INTERVAL.max(run / PARTIAL_RESULTS_SHARE)
+/// The interval between partial results after a run has taken `elapsed`.
+fn partial_results_interval(elapsed: Duration) -> Duration {
+    PARTIAL_RESULTS_INTERVAL.max(elapsed / PARTIAL_RESULTS_SHARE)
 }
 
-/// Where a process of a fleet is and what it may use.
+/// Host and settings of a process of a fleet.
 #[derive(Clone, Debug)]
 pub struct LocalHost<'a> {
     /// Its host.
@@ -89,93 +88,93 @@ pub struct LocalHost<'a> {
     pub clock: Clock,
     /// Becomes true when the user or the system asks this process to stop.
     pub interrupt: &'a AtomicBool,
-    /// Programs that a plan names may be run here.
+    /// Programs named in a plan may be run here.
     pub programs: bool,
-    /// Processors that the launcher had left it, where that was widened.
+    /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
     pub widened_from: Option<u32>,
-    /// The number that was assigned to it, where these come in any order.
+    /// The rank assigned to this process, if processes connect in any order.
     pub announced: Option<u32>,
 }
 
-/// What one rank has measured so far, with all that is needed to put it together with others.
+/// Results of one rank so far, with all facts needed to merge them with those of others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
-    /// Names the run.
+    /// Identifies the run.
     pub run: String,
-    /// Who measured it.
+    /// The rank that measured.
     pub rank: Rank,
-    /// The plan of the whole.
+    /// The plan of the whole fleet.
     pub common: Plan,
-    /// Which jobs of it the rank had, for each step.
+    /// The jobs of that plan that the rank executed, for each step.
     pub jobs: Vec<Vec<u32>>,
-    /// When each step began, after the agreed moment.
+    /// Delay of each step's start after the agreed time.
     #[serde(default)]
     pub starts_ns: Vec<i64>,
-    /// How far its clock is ahead of that of the process that leads.
+    /// How far its clock is ahead of the coordinator's.
     #[serde(default)]
     pub clock_ahead_ns: i64,
-    /// Shortest time of a message there and back.
+    /// Shortest round trip of a message.
     #[serde(default)]
     pub round_trip_ns: Nanos,
-    /// What was measured.
+    /// The results.
     pub results: Results,
 }
 
-/// Where what was measured is kept until it has arrived. Errors are its own: nothing that could go
-/// wrong here is to stand between a test and its results.
+/// Stores results until the coordinator has received them. Errors are ignored, so that a failing
+/// journal never fails a test.
 pub trait Journal: Sync {
-    /// Keeps this in the place of what was kept before of the same rank and run.
-    fn keep(&self, kept: &JournalEntry);
+    /// Writes the entry and replaces an earlier one of the same rank and run.
+    fn write(&self, entry: &JournalEntry);
 
-    /// It is no longer needed.
-    fn forget(&self, run: &str, rank: u32);
+    /// Removes the entry.
+    fn remove(&self, run: &str, rank: u32);
 }
 
-/// Puts together what the ranks of one run have kept, where the process that leads could not.
+/// Merges the journal entries of a run, if its coordinator could not.
 ///
 /// # Errors
-/// A sentence, if there is nothing, or it is of different runs.
-pub fn recover(mut kept: Vec<JournalEntry>) -> Result<Results, String> {
-    kept.sort_by_key(|one| one.rank.number);
-    kept.dedup_by_key(|one| one.rank.number);
-    let Some(first) = kept.first() else {
+/// A sentence, if there are no entries, or they are of different runs.
+pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
+    entries.sort_by_key(|entry| entry.rank.number);
+    entries.dedup_by_key(|entry| entry.rank.number);
+    let Some(first) = entries.first() else {
         return Err("nothing was kept there".into());
     };
-    if let Some(other) = kept.iter().find(|one| one.run != first.run) {
+    if let Some(other) = entries.iter().find(|one| one.run != first.run) {
         return Err(format!("the runs {} and {} are different ones", first.run, other.run));
     }
-    let (common, of) = (first.common.clone(), first.rank.of);
-    let shares: Vec<Share> = kept
+    let (common, rank_count) = (first.common.clone(), first.rank.of);
+    let shares: Vec<Share> = entries
         .iter()
         .map(|one| Share {
             plan: one.results.plan.clone(),
             jobs: one.jobs.clone(),
         })
         .collect();
-    let mut all = Gathering::new(&common, &shares, first.results.clone());
-    let mut ranks: Vec<RankFacts> = (0..of)
+    let mut gathering = Gathering::new(&common, &shares, first.results.clone());
+    let mut ranks: Vec<RankFacts> = (0..rank_count)
         .map(|_| RankFacts {
             lost: Some("nothing that it kept was found".into()),
             ..RankFacts::default()
         })
         .collect();
-    let numbers: Vec<u32> = kept.iter().map(|one| one.rank.number).collect();
-    for (place, one) in kept.into_iter().enumerate() {
-        let number = one.rank.number as usize;
-        let machine = all.add(place as u32, one.results);
+    let numbers: Vec<u32> = entries.iter().map(|one| one.rank.number).collect();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let number = entry.rank.number as usize;
+        let machine = gathering.add(index as u32, entry.results);
         if let Some(facts) = ranks.get_mut(number) {
             *facts = RankFacts {
-                host: one.rank.host,
+                host: entry.rank.host,
                 machine,
-                clock_ahead_ns: one.clock_ahead_ns,
-                round_trip_ns: one.round_trip_ns,
-                starts_ns: one.starts_ns,
+                clock_ahead_ns: entry.clock_ahead_ns,
+                round_trip_ns: entry.round_trip_ns,
+                starts_ns: entry.starts_ns,
                 ..RankFacts::default()
             };
         }
     }
-    let mut results = all.finish();
-    // They were counted as they came; some may be missing.
+    let mut results = gathering.finish();
+    // Ranks were numbered in the order of the entries, but some entries may be missing.
     for job in results.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         let workers = job.workers.iter_mut().map(|worker| &mut worker.rank);
         let series = job.rank_series.iter_mut().map(|series| &mut series.rank);
@@ -191,7 +190,7 @@ pub fn recover(mut kept: Vec<JournalEntry>) -> Result<Results, String> {
     Ok(results)
 }
 
-/// The system starts no more threads.
+/// The reason when the system cannot start a thread.
 fn no_thread(error: std::io::Error) -> String {
     format!("no thread can be started: {error}")
 }
@@ -200,8 +199,7 @@ fn no_thread(error: std::io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// What is reported so far grows with the time that a run has taken: twice as much is reported
-    /// half as often.
+    /// Partial results grow with the run: data of twice the size is sent half as often.
     #[test]
     fn what_is_reported_in_a_second_does_not_grow() {
         assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);

@@ -1,6 +1,5 @@
-//! Messages over MPI. A thread of its own starts the library and is the only one to call it, so
-//! that little is asked of it; it looks after messages by polling, seldom while nothing moves, and
-//! makes no call that waits.
+//! Sends messages over MPI. One thread starts the library and is the only one to call it, so the
+//! library needs no thread support. It polls without blocking calls, and less often while idle.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,21 +10,21 @@ use std::time::{Duration, Instant};
 
 use engine::sys::mpi::{Abi, LoadedMpi, Mpi, Transfer};
 
-use super::comm::{Comm, Incoming, MAX_WAITING, too_many_wait};
+use super::comm::{Comm, Incoming, MAX_QUEUED, too_many_waiting};
 use super::launch::Launch;
 use super::no_thread;
 
-/// The length of a message, and then the message.
+/// A message is sent in two parts: its length, then its bytes.
 const TAG_LENGTH: u16 = 71;
 const TAG_BYTES: u16 = 72;
-/// After something has moved it is looked for more without a pause for so long,
-const AWAKE: Duration = Duration::from_millis(1);
-/// then ever less often, up to this.
-const LONGEST_NAP: Duration = Duration::from_millis(20);
-/// How long the end waits for what was handed over, and for the others.
+/// After activity, poll without a pause for this long,
+const BUSY_POLL_TIME: Duration = Duration::from_millis(1);
+/// then with growing pauses up to this one.
+const MAX_PAUSE: Duration = Duration::from_millis(20);
+/// How long closing waits for queued messages and for the others.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The processes that a launcher of MPI has started together.
+/// The processes that an MPI launcher has started together.
 #[derive(Debug)]
 pub struct MpiComm {
     rank: u32,
@@ -40,21 +39,21 @@ pub struct MpiComm {
 }
 
 impl MpiComm {
-    /// Opens the first library of a launcher that can be opened.
+    /// Opens the first available library of a launcher.
     ///
     /// # Errors
-    /// Why none can, or that it is one of another launcher.
+    /// Why none can be opened, or that it belongs to another launcher.
     pub fn open(launch: &Launch) -> Result<MpiComm, String> {
         let launch = launch.clone();
         let grace = launch.grace;
         let (outgoing, to_send) = channel();
-        let (tell, incoming) = channel();
+        let (incoming_tx, incoming) = channel();
         let (ready, started) = channel();
         let (set_low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (hurried, ended) = (Arc::clone(&set_low_latency), Arc::clone(&over));
+        let (low_latency, ended) = (Arc::clone(&set_low_latency), Arc::clone(&over));
         let run = move || {
             let started = open_first(&launch.libraries).and_then(LoadedMpi::start);
-            let mpi = match started.and_then(|mpi| of_this_launcher(mpi, &launch)) {
+            let mpi = match started.and_then(|mpi| check_launcher(mpi, &launch)) {
                 Ok(mpi) => mpi,
                 Err(why) => return drop(ready.send(Err(why))),
             };
@@ -69,9 +68,9 @@ impl MpiComm {
                 mpi,
                 peers: (0..size).map(|_| Peer::default()).collect(),
                 others: if rank == 0 { 1..size } else { 0..1 },
-                tell,
+                incoming_tx,
             }
-            .run(&to_send, &hurried, &ended);
+            .run(&to_send, &low_latency, &ended);
         };
         let pump = thread::Builder::new()
             .name("mpi".into())
@@ -109,11 +108,11 @@ fn open_first(libraries: &[String]) -> Result<LoadedMpi, String> {
     Err(reasons.join("; "))
 }
 
-fn of_this_launcher(mpi: Mpi, launch: &Launch) -> Result<Mpi, String> {
-    let Some(amiss) = launch.amiss(mpi.size()) else {
+fn check_launcher(mpi: Mpi, launch: &Launch) -> Result<Mpi, String> {
+    let Some(mismatch) = launch.library_mismatch(mpi.size()) else {
         return Ok(mpi);
     };
-    let why = format!("{} {amiss}", mpi.version());
+    let why = format!("{} {mismatch}", mpi.version());
     mpi.finish();
     Err(why)
 }
@@ -136,9 +135,9 @@ impl Comm for MpiComm {
         let _ = outgoing.send(Outgoing::Message(to, message.to_vec()));
     }
 
-    fn receive(&self, within: Duration) -> Option<Incoming> {
+    fn receive(&self, timeout: Duration) -> Option<Incoming> {
         let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
-        incoming.recv_timeout(within).ok()
+        incoming.recv_timeout(timeout).ok()
     }
 
     fn set_low_latency(&self, set_low_latency: bool) {
@@ -149,9 +148,9 @@ impl Comm for MpiComm {
         self.grace
     }
 
-    fn give_up(&self, on: u32) {
+    fn give_up(&self, process: u32) {
         let outgoing = self.outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = outgoing.send(Outgoing::GiveUp(on));
+        let _ = outgoing.send(Outgoing::GiveUp(process));
     }
 
     fn close(&self) {
@@ -166,7 +165,7 @@ impl Comm for MpiComm {
     }
 }
 
-/// What the thread that calls the library is asked for.
+/// Requests to the MPI thread.
 #[derive(Debug)]
 enum Outgoing {
     /// A message to a process.
@@ -175,7 +174,7 @@ enum Outgoing {
     GiveUp(u32),
 }
 
-/// What is under way to and from one process.
+/// Transfers to and from one process.
 #[derive(Debug, Default)]
 struct Peer {
     sending: VecDeque<Transfer>,
@@ -188,55 +187,55 @@ struct Pump {
     mpi: Mpi,
     peers: Vec<Peer>,
     others: std::ops::Range<u32>,
-    tell: Sender<Incoming>,
+    incoming_tx: Sender<Incoming>,
 }
 
 impl Pump {
     fn run(mut self, to_send: &Receiver<Outgoing>, set_low_latency: &AtomicBool, over: &AtomicBool) {
-        let (mut moved, mut nap, mut closing) = (Instant::now(), Duration::from_micros(50), None);
+        let (mut last_progress, mut pause, mut closing) = (Instant::now(), Duration::from_micros(50), None);
         loop {
-            let mut any = false;
+            let mut progressed = false;
             while let Ok(one) = to_send.try_recv() {
-                any = true;
+                progressed = true;
                 match one {
                     Outgoing::Message(to, bytes) => self.send(to, bytes),
-                    Outgoing::GiveUp(on) => {
-                        if let Some(peer) = self.peers.get_mut(on as usize) {
+                    Outgoing::GiveUp(process) => {
+                        if let Some(peer) = self.peers.get_mut(process as usize) {
                             peer.lost = true;
                         }
                     }
                 }
             }
             for number in self.others.clone() {
-                any |= self.move_messages(number);
+                progressed |= self.advance_transfers(number);
             }
             if over.load(Ordering::Acquire) {
                 let since = *closing.get_or_insert_with(Instant::now);
                 let idle = self.peers.iter().all(|peer| peer.lost || peer.sending.is_empty());
-                if idle && !any || since.elapsed() > CLOSE_TIMEOUT {
+                if idle && !progressed || since.elapsed() > CLOSE_TIMEOUT {
                     break;
                 }
             }
-            if any {
-                (moved, nap) = (Instant::now(), Duration::from_micros(50));
-            } else if set_low_latency.load(Ordering::Acquire) || moved.elapsed() < AWAKE {
+            if progressed {
+                (last_progress, pause) = (Instant::now(), Duration::from_micros(50));
+            } else if set_low_latency.load(Ordering::Acquire) || last_progress.elapsed() < BUSY_POLL_TIME {
                 thread::yield_now();
             } else {
-                thread::sleep(nap);
-                nap = (nap * 2).min(LONGEST_NAP);
+                thread::sleep(pause);
+                pause = (pause * 2).min(MAX_PAUSE);
             }
         }
-        // Where a rank is gone, MPI_Finalize may wait for it for ever.
+        // If a rank is lost, MPI_Finalize may wait for it forever.
         if self.peers.iter().all(|peer| !peer.lost) {
             self.mpi.finish();
         }
     }
 
-    fn lose(&mut self, number: u32, why: String) {
+    fn mark_lost(&mut self, number: u32, why: String) {
         let peer = &mut self.peers[number as usize];
         if !peer.lost {
             peer.lost = true;
-            let _ = self.tell.send(Incoming::Lost { from: number, why });
+            let _ = self.incoming_tx.send(Incoming::Lost { from: number, why });
         }
     }
 
@@ -244,28 +243,28 @@ impl Pump {
         if self.peers.get(to as usize).is_none_or(|peer| peer.lost) {
             return;
         }
-        // Each is two.
-        if self.peers[to as usize].sending.len() >= 2 * MAX_WAITING {
-            return self.lose(to, too_many_wait());
+        // Each message has two parts.
+        if self.peers[to as usize].sending.len() >= 2 * MAX_QUEUED {
+            return self.mark_lost(to, too_many_waiting());
         }
         let length = (bytes.len() as u64).to_le_bytes().to_vec();
         for (tag, part) in [(TAG_LENGTH, length), (TAG_BYTES, bytes)] {
             match self.mpi.send(to, tag, part) {
                 Ok(transfer) => self.peers[to as usize].sending.push_back(transfer),
-                Err(why) => return self.lose(to, why),
+                Err(why) => return self.mark_lost(to, why),
             }
         }
     }
 
-    /// Moves what is under way to and from a process. True if something moved.
-    fn move_messages(&mut self, number: u32) -> bool {
+    /// Advances the transfers to and from a process. True if there was progress.
+    fn advance_transfers(&mut self, number: u32) -> bool {
         if self.peers[number as usize].lost {
             return false;
         }
         match self.try_move_messages(number) {
-            Ok(moved) => moved,
+            Ok(last_progress) => last_progress,
             Err(why) => {
-                self.lose(number, why);
+                self.mark_lost(number, why);
                 true
             }
         }
@@ -273,13 +272,13 @@ impl Pump {
 
     fn try_move_messages(&mut self, number: u32) -> Result<bool, String> {
         let (mpi, peer) = (&self.mpi, &mut self.peers[number as usize]);
-        let mut moved = false;
+        let mut last_progress = false;
         while let Some(first) = peer.sending.front_mut() {
             if !mpi.has_ended(first)? {
                 break;
             }
             peer.sending.pop_front();
-            moved = true;
+            last_progress = true;
         }
         if peer.length.is_none() && peer.bytes.is_none() && mpi.is_there(number, TAG_LENGTH)? {
             peer.length = Some(mpi.receive(number, TAG_LENGTH, 8)?);
@@ -288,7 +287,7 @@ impl Pump {
             if mpi.has_ended(&mut transfer)? {
                 let length = transfer.into_bytes().try_into().map(u64::from_le_bytes).unwrap_or(0);
                 peer.bytes = Some(mpi.receive(number, TAG_BYTES, length as usize)?);
-                moved = true;
+                last_progress = true;
             } else {
                 peer.length = Some(transfer);
             }
@@ -296,12 +295,12 @@ impl Pump {
         if let Some(mut transfer) = peer.bytes.take() {
             if mpi.has_ended(&mut transfer)? {
                 let bytes = transfer.into_bytes();
-                let _ = self.tell.send(Incoming::Message { from: number, bytes });
-                moved = true;
+                let _ = self.incoming_tx.send(Incoming::Message { from: number, bytes });
+                last_progress = true;
             } else {
                 peer.bytes = Some(transfer);
             }
         }
-        Ok(moved)
+        Ok(last_progress)
     }
 }

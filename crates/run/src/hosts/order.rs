@@ -1,36 +1,36 @@
-//! Processes in the order of their assigned numbers, in whatever order they have come.
+//! Sorts processes by their assigned numbers, independent of the order in which they connect.
 
 use std::time::Duration;
 
 use super::comm::{Comm, Incoming};
 
-/// Processes that may be given other numbers.
-pub(super) struct Renumbered {
+/// A [`Comm`] whose processes can be renumbered.
+pub(super) struct RenumberedComm {
     comm: Box<dyn Comm>,
-    /// What each number was at first.
-    before: Vec<u32>,
+    /// The original number of each process.
+    originals: Vec<u32>,
 }
 
-impl Renumbered {
-    pub(super) fn new(comm: Box<dyn Comm>) -> Renumbered {
-        let before = (0..comm.size()).collect();
-        Renumbered { comm, before }
+impl RenumberedComm {
+    pub(super) fn new(comm: Box<dyn Comm>) -> RenumberedComm {
+        let originals = (0..comm.size()).collect();
+        RenumberedComm { comm, originals }
     }
 
-    /// From now on each stands where this says that it was at first.
-    pub(super) fn reorder(&mut self, before: Vec<u32>) {
-        self.before = before;
+    /// Renumbers the processes: `originals` has the original number of each.
+    pub(super) fn reorder(&mut self, originals: Vec<u32>) {
+        self.originals = originals;
     }
 
-    fn now(&self, before: u32) -> u32 {
-        let found = self.before.iter().position(|one| *one == before);
-        found.map_or(before, |number| number as u32)
+    fn new_number(&self, original: u32) -> u32 {
+        let found = self.originals.iter().position(|number| *number == original);
+        found.map_or(original, |number| number as u32)
     }
 }
 
-impl Comm for Renumbered {
+impl Comm for RenumberedComm {
     fn rank(&self) -> u32 {
-        self.now(self.comm.rank())
+        self.new_number(self.comm.rank())
     }
 
     fn size(&self) -> u32 {
@@ -43,17 +43,17 @@ impl Comm for Renumbered {
 
     fn send(&self, to: u32, message: &[u8]) {
         self.comm
-            .send(self.before.get(to as usize).copied().unwrap_or(to), message);
+            .send(self.originals.get(to as usize).copied().unwrap_or(to), message);
     }
 
     fn receive(&self, within: Duration) -> Option<Incoming> {
         Some(match self.comm.receive(within)? {
             Incoming::Message { from, bytes } => Incoming::Message {
-                from: self.now(from),
+                from: self.new_number(from),
                 bytes,
             },
             Incoming::Lost { from, why } => Incoming::Lost {
-                from: self.now(from),
+                from: self.new_number(from),
                 why,
             },
         })
@@ -68,7 +68,8 @@ impl Comm for Renumbered {
     }
 
     fn give_up(&self, on: u32) {
-        self.comm.give_up(self.before.get(on as usize).copied().unwrap_or(on));
+        self.comm
+            .give_up(self.originals.get(on as usize).copied().unwrap_or(on));
     }
 
     fn close(&self) {
@@ -76,9 +77,10 @@ impl Comm for Renumbered {
     }
 }
 
-/// The order of processes of which some have reported a number: those take each other's places, the
-/// others keep theirs. `None` if that changes nothing; the number, if two have reported the same.
-pub(super) fn ordered(numbers: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
+/// The order of processes of which some have announced a number: those are sorted among their own
+/// positions, the others keep theirs. `None` if the order is unchanged; an error with the number if
+/// two announce the same.
+pub(super) fn sort_by_number(numbers: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
     let places: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_some()).collect();
     let mut sorted = places.clone();
     sorted.sort_by_key(|place| numbers[*place]);
@@ -100,7 +102,7 @@ mod tests {
     fn processes_stand_where_they_were_sent() {
         let check = |numbers: &[Option<u32>], expected: Result<Option<&[u32]>, u32>| {
             assert_eq!(
-                ordered(numbers),
+                sort_by_number(numbers),
                 expected.map(|order| order.map(<[u32]>::to_vec)),
                 "{numbers:?}"
             );

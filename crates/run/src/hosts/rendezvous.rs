@@ -1,50 +1,50 @@
-//! How a process learns its place among others where no library of MPI says it: by Slurm, by
-//! Kubernetes, by launchers whose library is not there, or by the user.
+//! Determines the number of a process without MPI: from Slurm, Kubernetes, launchers whose library
+//! is missing, or the user.
 
-/// Where processes of one test meet over TCP.
+/// Where the processes of one test connect over TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendezvous {
-    /// The host of the first of them, which leads.
+    /// The host of the first process, the coordinator.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// Which of them this is.
+    /// The number of this process.
     pub number: u32,
-    /// How many there are.
+    /// The number of processes.
     pub size: u32,
 }
 
-/// Variables that hold the number of a process, the innermost launcher's first.
-const NUMBER: [&str; 8] = [
+/// Variables with the number of a process, those of the innermost launcher first.
+const NUMBER_VARIABLES: [&str; 8] = [
     "FATHOM_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID",
     "JOB_COMPLETION_INDEX",
 ];
-/// The same for how many there are.
-const SIZE: [&str; 5] = [
+/// Variables with the number of processes.
+const SIZE_VARIABLES: [&str; 5] = [
     "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "FLUX_JOB_SIZE",
 ];
-/// Hosts of a step or job of Slurm.
-const NODES: [&str; 3] = ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"];
+/// Variables with the hosts of a Slurm step or job.
+const NODE_LIST_VARIABLES: [&str; 3] = ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"];
 
-fn first(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+fn first_number(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
     names.iter().find_map(|name| variable(name)?.trim().parse().ok())
 }
 
-/// The number that was assigned to this process, if it was.
+/// The number assigned to this process, if any.
 pub fn announced_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
-    first(&NUMBER, variable)
+    first_number(&NUMBER_VARIABLES, variable)
 }
 
-/// Where `FATHOM_HEAD` says that all meet: `[HOST]:PORT[*COUNT]`. `None` if it says nothing.
+/// Parses `FATHOM_HEAD`: `[HOST]:PORT[*COUNT]`. `None` if it is not set.
 ///
 /// # Errors
 /// What is missing, and what to do about it.
 pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Rendezvous>, (String, String)> {
-    let off = variable("FATHOM_FLEET").is_some_and(|value| value == "off");
-    let Some(text) = variable("FATHOM_HEAD").filter(|text| !text.is_empty() && !off) else {
+    let is_off = variable("FATHOM_FLEET").is_some_and(|value| value == "off");
+    let Some(text) = variable("FATHOM_HEAD").filter(|text| !text.is_empty() && !is_off) else {
         return Ok(None);
     };
-    let wrong = |what: &str| {
+    let syntax_error = |what: &str| {
         let help =
             "for example FATHOM_HEAD='fathom-0.fathom:7745*4': host of the first process, port, how many processes";
         (format!("`{text}` {what}"), help.to_owned())
@@ -53,31 +53,33 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         None => (text.as_str(), None),
         Some((place, count)) => match count.parse::<u32>() {
             Ok(count) if count > 0 => (place, Some(count)),
-            _ => return Err(wrong("does not say how many there are")),
+            _ => return Err(syntax_error("does not say how many there are")),
         },
     };
     let parts = place.rsplit_once(':');
-    let (host, port) = parts.ok_or_else(|| wrong("is not a host and port"))?;
-    let port = port.parse().map_err(|_| wrong("is not a host and port"))?;
+    let (host, port) = parts.ok_or_else(|| syntax_error("is not a host and port"))?;
+    let port = port.parse().map_err(|_| syntax_error("is not a host and port"))?;
     let number = announced_rank(&variable).ok_or_else(|| {
         let what = "nothing says which of the processes this is";
         let help = "srun, Indexed Jobs of Kubernetes and launchers of MPI do; else set FATHOM_RANK on each, from 0 on";
         (what.to_owned(), help.to_owned())
     })?;
-    let size = count.or_else(|| first(&SIZE, &variable)).ok_or_else(|| {
-        let what = "nothing says how many processes there are";
-        let help = format!("write FATHOM_HEAD='{text}*4' for four");
-        (what.to_owned(), help)
-    })?;
+    let size = count
+        .or_else(|| first_number(&SIZE_VARIABLES, &variable))
+        .ok_or_else(|| {
+            let what = "nothing says how many processes there are";
+            let help = format!("write FATHOM_HEAD='{text}*4' for four");
+            (what.to_owned(), help)
+        })?;
     if number >= size {
         let what = format!("this is process {number}, from 0 on, of {size}");
         return Err((what, format!("let FATHOM_HEAD end in `*{}` or more", number + 1)));
     }
     let host = match host {
-        "" => NODES.iter().find_map(|name| first_node(&variable(name)?)),
+        "" => NODE_LIST_VARIABLES.iter().find_map(|name| first_node(&variable(name)?)),
         named => Some(named.to_owned()),
     };
-    let host = host.ok_or_else(|| wrong("names no host, and there is no list of Slurm that does"))?;
+    let host = host.ok_or_else(|| syntax_error("names no host, and there is no list of Slurm that does"))?;
     Ok(Some(Rendezvous {
         host,
         port,
@@ -86,7 +88,7 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
     }))
 }
 
-/// The first host of a list as Slurm writes it: `node[08-12,17],login`.
+/// The first host of a Slurm node list such as `node[08-12,17],login`.
 fn first_node(list: &str) -> Option<String> {
     let (mut name, mut rest) = (String::new(), list.trim());
     loop {

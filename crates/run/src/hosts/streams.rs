@@ -1,5 +1,5 @@
-//! Messages over pairs of byte streams: the pipes of `ssh HOST fathom agent`, or sealed
-//! connections.
+//! Sends messages over pairs of byte streams: the pipes of `ssh HOST fathom agent`, or
+//! authenticated connections.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::comm::{Comm, Incoming, MAX_WAITING, too_many_wait};
+use super::comm::{Comm, Incoming, MAX_QUEUED, too_many_waiting};
 use super::frames::{MessageReader, MessageWriter, Seal};
 use super::handshake::Session;
 
-/// Why a process is lost whose stream has ended.
+/// The reason when a process is lost because its stream ended.
 pub const PROCESS_ENDED: &str = "its process has ended";
-/// How long [`Comm::close`] waits for what was handed over to go.
+/// How long [`Comm::close`] waits for queued messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Messages to and from one process.
@@ -24,7 +24,7 @@ pub struct Duplex {
 }
 
 impl Duplex {
-    /// Streams that something else protects: the pipes of ssh, or of a process of this machine.
+    /// Streams that need no seal: the pipes of ssh, or of a local process.
     pub fn unsealed(reader: Box<dyn Read + Send>, writer: Box<dyn Write + Send>) -> Duplex {
         Duplex {
             reader: MessageReader::new(reader, None),
@@ -47,31 +47,31 @@ impl std::fmt::Debug for Duplex {
     }
 }
 
-/// Processes at the ends of streams: a star with this one in its middle, or at one of its points.
+/// Processes connected by streams: a star with the coordinator at its centre.
 #[derive(Debug)]
 pub struct StreamComm {
     rank: u32,
     size: u32,
-    words: String,
+    description: String,
     queues: Vec<Option<SyncSender<Vec<u8>>>>,
-    /// What is said of processes that take nothing any more, once.
+    /// Reports processes whose queue is full, each once.
     full: Mutex<(Sender<Incoming>, BTreeSet<u32>)>,
-    /// With the process to which each writes.
+    /// The writer threads, each with its process.
     writers: Mutex<Vec<(u32, JoinHandle<()>)>>,
     incoming: Mutex<Receiver<Incoming>>,
 }
 
 impl StreamComm {
-    /// The middle, as process 0, of streams to the processes 1, 2, … in their order; or the process
-    /// `rank` with one stream to the middle.
-    pub fn new(rank: u32, size: u32, streams: Vec<Duplex>, words: &str) -> StreamComm {
-        let (tell, incoming) = channel();
+    /// With `rank` 0, the coordinator with a stream to each of the processes 1, 2, … in order;
+    /// otherwise a process with one stream to the coordinator.
+    pub fn new(rank: u32, size: u32, streams: Vec<Duplex>, description: &str) -> StreamComm {
+        let (incoming_tx, incoming) = channel();
         let mut queues: Vec<Option<SyncSender<Vec<u8>>>> = (0..size).map(|_| None).collect();
         let mut writers = Vec::new();
         for (number, stream) in streams.into_iter().enumerate() {
             let from = if rank == 0 { number as u32 + 1 } else { 0 };
             let Duplex { mut reader, mut writer } = stream;
-            let to_owner = tell.clone();
+            let to_owner = incoming_tx.clone();
             // It ends with its stream, or with the process.
             let reads = thread::Builder::new().spawn(move || {
                 loop {
@@ -92,8 +92,8 @@ impl StreamComm {
                     }
                 }
             });
-            let (queue, waiting) = sync_channel::<Vec<u8>>(MAX_WAITING);
-            let to_owner = tell.clone();
+            let (queue, waiting) = sync_channel::<Vec<u8>>(MAX_QUEUED);
+            let to_owner = incoming_tx.clone();
             let writes = thread::Builder::new().spawn(move || {
                 for message in waiting {
                     // An empty message is the last one.
@@ -112,7 +112,7 @@ impl StreamComm {
                 Ok(writes) => writers.push((from, writes)),
                 Err(error) => {
                     let why = format!("a thread for its connection cannot be started: {error}");
-                    let _ = tell.send(Incoming::Lost { from, why });
+                    let _ = incoming_tx.send(Incoming::Lost { from, why });
                 }
             }
             if let Some(place) = queues.get_mut(from as usize) {
@@ -122,9 +122,9 @@ impl StreamComm {
         StreamComm {
             rank,
             size,
-            words: words.to_owned(),
+            description: description.to_owned(),
             queues,
-            full: Mutex::new((tell, BTreeSet::new())),
+            full: Mutex::new((incoming_tx, BTreeSet::new())),
             writers: Mutex::new(writers),
             incoming: Mutex::new(incoming),
         }
@@ -141,7 +141,7 @@ impl Comm for StreamComm {
     }
 
     fn describe(&self) -> String {
-        self.words.clone()
+        self.description.clone()
     }
 
     fn send(&self, to: u32, message: &[u8]) {
@@ -151,7 +151,7 @@ impl Comm for StreamComm {
         if let Err(TrySendError::Full(_)) = queue.try_send(message.to_vec()) {
             let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
             if full.1.insert(to) {
-                let why = too_many_wait();
+                let why = too_many_waiting();
                 let _ = full.0.send(Incoming::Lost { from: to, why });
             }
         }
@@ -197,9 +197,9 @@ mod tests {
         let ((_held, writer), (reader, _open)) = (io::pipe().unwrap(), io::pipe().unwrap());
         let stream = Duplex::unsealed(Box::new(reader), Box::new(writer));
         let comm = StreamComm::new(0, 2, vec![stream], "pipes");
-        // Besides those that wait, some are in the pipe, which holds 64 KiB, and one with who
-        // writes.
-        for _ in 0..MAX_WAITING + 80 {
+        // Besides the queued messages, some are in the pipe, which holds 64 KiB, and one is being
+        // written.
+        for _ in 0..MAX_QUEUED + 80 {
             comm.send(1, &[1; 1024]);
         }
         let Some(Incoming::Lost { from: 1, why }) = comm.receive(Duration::from_secs(10)) else {

@@ -1,5 +1,5 @@
-//! What an existing result means, whichever tool measured it: its load, its figures with their
-//! units, how far they can be trusted, and where they stand to limits.
+//! Explains an existing result of any tool: its load, its figures with their units, how far to
+//! trust them, and how close they are to limits.
 
 mod sentences;
 
@@ -18,61 +18,61 @@ use serde::Serialize;
 
 use crate::verify::TestLength;
 
-/// Version of the explanation's form.
+/// Version of the explanation's format.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// Where a result comes from.
+/// The origin of a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Source {
     /// The file, or `standard input`.
     pub file: String,
-    /// Its form, in words.
+    /// Description of its format.
     pub form: String,
-    /// The machine that measured, as the result names it.
+    /// The machine that measured, according to the result.
     pub host: Option<String>,
-    /// When, as the result says it.
+    /// The start time, as text of the result.
     pub started: Option<String>,
-    /// Processors that the result counts.
+    /// Number of CPUs according to the result.
     pub processors: Option<u32>,
-    /// Command lines that it echoes.
+    /// Command lines recorded in the result.
     pub commands: Vec<String>,
-    /// The source of figures written down by hand.
+    /// The source of manually recorded figures.
     pub origin: Option<String>,
 }
 
-/// What it is held against.
+/// The limits and the promise to compare the result with.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct ExplainContext {
     /// Limits between the program and its data.
     pub layers: Vec<Layer>,
-    /// What is promised.
+    /// The promised requirements.
     pub clauses: Vec<Clause>,
-    /// The load that the promise is about; absent: any.
+    /// The load for which the promise holds; absent: any.
     pub workload: Option<Workload>,
-    /// Credits of what the promise is about.
+    /// Burst credits of the promise.
     pub bursts: Vec<Burst>,
-    /// Credits of the limits.
+    /// Burst credits of the limits.
     pub credits: Vec<KnownBurst>,
-    /// The latency that concurrency is sized by where no clause limits it, in nanoseconds.
+    /// The latency for sizing concurrency if no clause limits it, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Why the figures are not admissible for a promise, if they are not.
+    /// Why the figures cannot be judged against a promise, if so.
     pub not_admissible: Option<String>,
 }
 
 /// An explanation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// Version of this form.
+    /// Version of this format.
     pub format_version: u32,
-    /// `explanation`.
+    /// Always `explanation`.
     pub kind: String,
-    /// Where the result comes from.
+    /// The origin of the result.
     pub source: Source,
-    /// What reading it showed.
+    /// Findings of reading it.
     pub remarks: Vec<Finding>,
     /// Each load by itself.
     pub loads: Vec<Explained>,
-    /// Limits that loads share which ran at the same time.
+    /// Limits that are shared by loads of the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_limits: Vec<LimitTable>,
 }
@@ -80,50 +80,55 @@ pub struct Explanation {
 /// One load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
-    /// What the result says of it.
+    /// Its figures.
     pub observation: Observation,
-    /// What that means.
+    /// Their explanation.
     pub sentences: Vec<String>,
-    /// Operations in flight.
+    /// Operations in flight by Little's law.
     pub little: Option<Little>,
     /// Percentiles, with how far each can be trusted.
     pub percentiles: Vec<PercentileRow>,
-    /// Where it stands to each limit, the nearest first.
+    /// Its share of each limit, the nearest first.
     pub limits: Vec<LimitUse>,
-    /// Whether it keeps what is promised, where something is.
+    /// The verdict on the promise, if there is one.
     pub verdict: Option<Verdict>,
-    /// How long the test was, where the promise asks for a time.
+    /// The length of the test, if the promise requires one.
     #[serde(skip)]
     pub length: Option<TestLength>,
-    /// What limited it, as far as its figures tell.
+    /// What limited it, as far as its figures show.
     pub diagnosis: Diagnosis,
-    /// What weakens it.
+    /// Findings that weaken it.
     pub findings: Vec<Finding>,
 }
 
-/// Explains loads of a source. `remarks` is what reading it showed.
-pub fn explain(source: Source, remarks: Vec<Finding>, loads: Vec<Observation>, asked: &Asked) -> Explanation {
+/// Explains loads of a source. `remarks` are the findings of reading it.
+pub fn explain(
+    source: Source,
+    remarks: Vec<Finding>,
+    loads: Vec<Observation>,
+    context: &ExplainContext,
+) -> Explanation {
     Explanation {
         format_version: FORMAT_VERSION,
         kind: "explanation".into(),
         source,
-        shared_limits: limit_tables(&loads, &asked.layers),
+        shared_limits: limit_tables(&loads, &context.layers),
         loads: (0..loads.len())
-            .map(|number| explained(&loads, number, &remarks, asked))
+            .map(|number| explain_load(&loads, number, &remarks, context))
             .collect(),
         remarks,
     }
 }
 
-fn explained(loads: &[Observation], number: usize, remarks: &[Finding], asked: &Asked) -> Explained {
+fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], context: &ExplainContext) -> Explained {
     let observation = loads[number].clone();
     let others: Vec<&Observation> = loads[..number].iter().chain(&loads[number + 1..]).collect();
-    let layers = layers_of(&observation, &others, &asked.layers);
+    let layers = applicable_layers(&observation, &others, &context.layers);
     let limits = limit_uses(&observation, &others, &layers);
-    let promise = !asked.clauses.is_empty();
-    let mut findings = identities::examine(&observation, Purpose { promise });
-    let verdict = promise.then(|| judged(&observation, asked, &findings));
-    // A saved result knows more than its figures: its own finding of the same rule is kept.
+    let has_promise = !context.clauses.is_empty();
+    let mut findings = identities::examine(&observation, Purpose { promise: has_promise });
+    let verdict = has_promise.then(|| judge_promise(&observation, context, &findings));
+    // The result's own finding of the same rule wins: a saved result has more facts.
     let is_known = |finding: &Finding| {
         let mut of_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
         of_rule.any(|remark| remark.at == finding.at)
@@ -133,11 +138,11 @@ fn explained(loads: &[Observation], number: usize, remarks: &[Finding], asked: &
         sentences: sentences::describe(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),
-        diagnosis: diagnosed(&observation, others, &layers, asked),
+        diagnosis: diagnose_load(&observation, others, &layers, context),
         verdict,
         length: observation
             .measured_ns
-            .zip(asked.workload)
+            .zip(context.workload)
             .map(|(measured_ns, workload)| TestLength {
                 measured_ns,
                 full_secs: workload.duration_secs,
@@ -148,18 +153,22 @@ fn explained(loads: &[Observation], number: usize, remarks: &[Finding], asked: &
     }
 }
 
-fn diagnosed(observation: &Observation, others: Vec<&Observation>, layers: &[Layer], asked: &Asked) -> Diagnosis {
-    let context = Context {
-        bursts: asked.credits.clone(),
+fn diagnose_load(
+    observation: &Observation,
+    others: Vec<&Observation>,
+    layers: &[Layer],
+    context: &ExplainContext,
+) -> Diagnosis {
+    let diagnosis_context = Context {
+        bursts: context.credits.clone(),
         others,
         ..Context::default()
     };
-    diagnose(observation, layers, &context)
+    diagnose(observation, layers, &diagnosis_context)
 }
 
-/// The limits that a load can be held against. The sum of several loads is held against those that
-/// all of them share.
-fn layers_of(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
+/// The limits that apply to a load. To the sum of several loads apply those that all of them share.
+fn applicable_layers(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
     let Some(at_once) = load.at_once.filter(|at_once| at_once.is_sum) else {
         return layers.to_vec();
     };
@@ -174,16 +183,16 @@ fn layers_of(load: &Observation, others: &[&Observation], layers: &[Layer]) -> V
     layers.iter().filter(covers_all).cloned().collect()
 }
 
-fn judged(observation: &Observation, asked: &Asked, findings: &[Finding]) -> Verdict {
-    let context = verdict::Context {
-        workload: asked.workload.as_ref(),
+fn judge_promise(observation: &Observation, context: &ExplainContext, findings: &[Finding]) -> Verdict {
+    let verdict_context = verdict::Context {
+        workload: context.workload.as_ref(),
         findings,
-        bursts: &asked.bursts,
-        latency_ns: asked.latency_ns,
+        bursts: &context.bursts,
+        latency_ns: context.latency_ns,
         ..verdict::Context::default()
     };
-    let mut verdict = verdict::judge(&asked.clauses, observation, &context);
-    if let Some(why) = &asked.not_admissible {
+    let mut verdict = verdict::judge(&context.clauses, observation, &verdict_context);
+    if let Some(why) = &context.not_admissible {
         verdict.outcome = Outcome::Inconclusive;
         let what = why.clone();
         verdict.reasons.insert(
@@ -198,7 +207,7 @@ fn judged(observation: &Observation, asked: &Asked, findings: &[Finding]) -> Ver
 }
 
 impl Explanation {
-    /// Every finding, those of reading first.
+    /// All findings, those of reading first.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.remarks
             .iter()

@@ -1,4 +1,4 @@
-//! A load in a few plain sentences that say no more than the source does.
+//! Describes a load in a few sentences that claim no more than the source shows.
 
 use analysis::caps::LayerKind;
 use analysis::identities::{Little, little};
@@ -6,25 +6,25 @@ use analysis::limit_use::{LimitUse, Limited};
 use model::observation::{Flow, Load, Observation};
 use model::{Direction, Nanos};
 
-use crate::numbers::{rounded, throughput, time};
+use crate::numbers::{format_number, format_throughput, format_time};
 
-/// Processors that are less busy than this were not the limit.
-const IDLE: f64 = 0.7;
-/// A rate that was asked for is kept from this share on.
-const HELD: f64 = 0.97;
+/// CPUs that are less busy than this were not the limit.
+const IDLE_BELOW: f64 = 0.7;
+/// A requested rate counts as reached from this share on.
+const REACHED_SHARE: f64 = 0.97;
 
-/// Everything that is said of a load.
+/// All sentences about a load.
 pub(super) fn describe(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
-    let mut list = vec![what_was_done(load)];
-    list.extend(figures(load));
-    list.extend(directions(load));
-    list.extend(little(load).map(|found| in_flight(load, &found)));
-    list.extend(processors(load));
-    list.extend(of_limits(load, limits));
+    let mut list = vec![describe_load(load)];
+    list.extend(describe_figures(load));
+    list.extend(describe_directions(load));
+    list.extend(little(load).map(|found| describe_in_flight(load, &found)));
+    list.extend(describe_cpus(load));
+    list.extend(describe_limits(load, limits));
     list
 }
 
-fn what_was_done(load: &Observation) -> String {
+fn describe_load(load: &Observation) -> String {
     let version = load
         .version
         .as_ref()
@@ -51,22 +51,22 @@ fn what_was_done(load: &Observation) -> String {
     };
     let size = load.stated.bytes_per_operation.filter(|_| load.load.block.is_none());
     let size = size
-        .map(|bytes| format!(" of {} bytes on average", rounded(bytes)))
+        .map(|bytes| format!(" of {} bytes on average", format_number(bytes)))
         .unwrap_or_default();
-    // A list of figures does nothing: what it tells is what was measured.
+    // A list of figures issues nothing; it only records a measurement.
     let subject = match tool.as_str() {
         "figures" => "The figures are of".to_owned(),
         tool => format!("{tool} issued"),
     };
     format!(
         "{subject} {}{size}{targets}{time}{warm_up}{}.",
-        operations(&load.load),
-        places(&load.load)
+        describe_operations(&load.load),
+        describe_slots(&load.load)
     )
 }
 
 /// `64 KiB random operations, 80 % of them reads, the system's cache bypassed`.
-fn operations(load: &Load) -> String {
+fn describe_operations(load: &Load) -> String {
     let block = load.block.map(|block| format!("{block} ")).unwrap_or_default();
     let pattern = match load.random {
         Some(true) => "random ",
@@ -87,7 +87,7 @@ fn operations(load: &Load) -> String {
     format!("{block}{pattern}{kind}{cache}")
 }
 
-fn places(load: &Load) -> String {
+fn describe_slots(load: &Load) -> String {
     let workers = load.workers.map(|workers| {
         if workers == 1 {
             "one worker".to_owned()
@@ -98,7 +98,7 @@ fn places(load: &Load) -> String {
     let depth = load.depth.map(|depth| format!("up to {depth} in flight"));
     let rate = load
         .rate_iops
-        .map(|rate| format!("held to {} per second", rounded(rate)));
+        .map(|rate| format!("held to {} per second", format_number(rate)));
     let parts: Vec<String> = [workers, depth, rate].into_iter().flatten().collect();
     match &*parts {
         [] => String::new(),
@@ -106,14 +106,14 @@ fn places(load: &Load) -> String {
     }
 }
 
-fn figures(load: &Observation) -> Option<String> {
+fn describe_figures(load: &Observation) -> Option<String> {
     let flow = &load.total;
     let iops = flow
         .iops
-        .map(|iops| format!("{} operations per second (IOPS)", rounded(iops)));
-    let bytes = flow.bytes_per_sec.map(throughput);
+        .map(|iops| format!("{} operations per second (IOPS)", format_number(iops)));
+    let bytes = flow.bytes_per_sec.map(format_throughput);
     let rates: Vec<String> = [iops, bytes].into_iter().flatten().collect();
-    let latency = waited(flow);
+    let latency = describe_latency(flow);
     match (rates.is_empty(), latency) {
         (true, None) => None,
         (true, Some(latency)) => Some(format!("An operation took {latency}.")),
@@ -123,17 +123,17 @@ fn figures(load: &Observation) -> Option<String> {
 }
 
 /// `8.91 ms on average (standard deviation 12.1 ms)`.
-fn waited(flow: &Flow) -> Option<String> {
+fn describe_latency(flow: &Flow) -> Option<String> {
     let latency = flow.waited()?;
-    let mean = time(latency.mean_ns?);
+    let mean = format_time(latency.mean_ns?);
     let deviation = latency
         .deviation_ns
-        .map(|deviation| format!(" (standard deviation {})", time(deviation)));
+        .map(|deviation| format!(" (standard deviation {})", format_time(deviation)));
     let service = flow.response.as_ref().and_then(|_| flow.latency.as_ref()?.mean_ns);
     let from = service.map(|service| {
         format!(
             ", counted from when it was due; {} from when it was issued",
-            time(service)
+            format_time(service)
         )
     });
     Some(format!(
@@ -143,8 +143,8 @@ fn waited(flow: &Flow) -> Option<String> {
     ))
 }
 
-/// Reads and writes by themselves, where there are both.
-fn directions(load: &Observation) -> Option<String> {
+/// Reads and writes separately, if there are both.
+fn describe_directions(load: &Observation) -> Option<String> {
     let word = |direction: Direction| match direction {
         Direction::Read => "reads",
         Direction::Write => "writes",
@@ -157,8 +157,8 @@ fn directions(load: &Observation) -> Option<String> {
             let flow = flow.as_ref()?;
             let rate = flow
                 .iops
-                .map(|iops| format!("{} {} per second", rounded(iops), word(direction)));
-            let latency = flow.waited().and_then(|latency| latency.mean_ns).map(time);
+                .map(|iops| format!("{} {} per second", format_number(iops), word(direction)));
+            let latency = flow.waited().and_then(|latency| latency.mean_ns).map(format_time);
             match (rate, latency) {
                 (Some(rate), Some(latency)) => Some(format!("{rate} at {latency}")),
                 (Some(rate), None) => Some(rate),
@@ -170,7 +170,7 @@ fn directions(load: &Observation) -> Option<String> {
     (parts.len() > 1).then(|| format!("Of these, {}.", parts.join(" and ")))
 }
 
-fn in_flight(load: &Observation, found: &Little) -> String {
+fn describe_in_flight(load: &Observation, found: &Little) -> String {
     let law = format!(
         "By Little's law (rate × latency) N = {:.2} operations were in flight on average",
         found.in_flight
@@ -194,13 +194,13 @@ fn in_flight(load: &Observation, found: &Little) -> String {
         let reach = reach.map(|mean| {
             format!(
                 " At this latency a full queue would reach {} operations per second, unless something else, such as a flush, takes time.",
-                rounded(depth as f64 * 1e9 / mean)
+                format_number(depth as f64 * 1e9 / mean)
             )
         });
         let missed = load.load.rate_iops.zip(load.total.iops);
-        let missed = missed.filter(|(asked, found)| *found < HELD * asked);
+        let missed = missed.filter(|(asked, found)| *found < REACHED_SHARE * asked);
         let why = missed.map_or("the rate was held back on purpose".to_owned(), |(asked, _)| {
-            format!("{} per second were asked for and not reached", rounded(asked))
+            format!("{} per second were asked for and not reached", format_number(asked))
         });
         return format!("{law}: {why}.{}", reach.unwrap_or_default());
     }
@@ -215,12 +215,12 @@ fn in_flight(load: &Observation, found: &Little) -> String {
     format!("{law}.")
 }
 
-fn processors(load: &Observation) -> Option<String> {
+fn describe_cpus(load: &Observation) -> Option<String> {
     if let (true, Some(busy)) = (load.cores.is_empty(), load.stated.processors_busy) {
         return Some(format!("All processors together were {:.1} % busy.", 100.0 * busy));
     }
     let busiest = load.cores.iter().map(|core| core.busy()).fold(0.0, f64::max);
-    (!load.cores.is_empty() && busiest < IDLE).then(|| {
+    (!load.cores.is_empty() && busiest < IDLE_BELOW).then(|| {
         format!(
             "No processor was more than {:.1} % busy: they were not the limit.",
             100.0 * busiest
@@ -228,8 +228,8 @@ fn processors(load: &Observation) -> Option<String> {
     })
 }
 
-/// The limit that is met, what lies behind it unused, and how to make sure.
-fn of_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
+/// The limit that was reached, what remains unused behind it, and how to confirm it.
+fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     let (beyond, within): (Vec<&LimitUse>, Vec<&LimitUse>) = limits
         .iter()
         .partition(|standing| standing.share > 1.0 && !standing.met);
@@ -240,43 +240,43 @@ fn of_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
                 "The load exceeds the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
                  is not the limit.",
                 standing.layer,
-                measured(standing),
+                format_measured(standing),
                 100.0 * standing.share,
-                limit(standing)
+                format_limit(standing)
             )
         })
         .collect();
     let Some(first) = within.first() else { return list };
     if let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops)
-        && found >= HELD * asked
+        && found >= REACHED_SHARE * asked
     {
         list.push(format!(
             "The load was held to {} per second and kept that, so it does not show where a limit lies; that of {} is {}.",
-            rounded(asked),
+            format_number(asked),
             first.layer,
-            limit(first)
+            format_limit(first)
         ));
         return list;
     }
     match first.met {
-        true => list.extend(at_limit(first, &within[1..])),
+        true => list.extend(describe_reached_limit(first, &within[1..])),
         false => list.push(format!(
             "The load is at no known limit: the nearest is that of {}, {} of {} ({:.1} %).",
             first.layer,
-            measured(first),
-            limit(first),
+            format_measured(first),
+            format_limit(first),
             100.0 * first.share
         )),
     }
     list
 }
 
-fn at_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
+fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
     let mut list = vec![format!(
         "The load is at the limit of {}: {} of {} is {:.1} %.",
         met.layer,
-        measured(met),
-        limit(met),
+        format_measured(met),
+        format_limit(met),
         100.0 * met.share
     )];
     for other in others.iter().filter(|other| other.of == met.of && !other.met) {
@@ -285,8 +285,8 @@ fn at_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
             list.push(format!(
                 "{} would allow {}: {} of them ({:.0} %) cannot be reached behind it.",
                 other.layer,
-                limit(other),
-                amount(met.of, stranded),
+                format_limit(other),
+                format_amount(met.of, stranded),
                 100.0 * stranded / other.limit.low
             ));
         }
@@ -295,27 +295,31 @@ fn at_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
     list
 }
 
-/// What was measured, with the jobs whose operations count where there are several.
-fn measured(standing: &LimitUse) -> String {
-    let measured = amount(standing.of, standing.measured);
+/// The measured amount, with the names of the jobs if it is a sum.
+fn format_measured(standing: &LimitUse) -> String {
+    let measured = format_amount(standing.of, standing.measured);
     match standing.jobs.is_empty() {
         true => measured,
         false => format!("{measured} ({} together)", standing.jobs.join(" + ")),
     }
 }
 
-fn amount(of: Limited, value: f64) -> String {
+fn format_amount(of: Limited, value: f64) -> String {
     match of {
-        Limited::Iops => format!("{} IOPS", rounded(value)),
-        Limited::BytesPerSec => throughput(value),
+        Limited::Iops => format!("{} IOPS", format_number(value)),
+        Limited::BytesPerSec => format_throughput(value),
     }
 }
 
-fn limit(standing: &LimitUse) -> String {
+fn format_limit(standing: &LimitUse) -> String {
     let (low, high) = (standing.limit.low, standing.limit.high);
     match (high - low) > 0.001 * low {
-        true => format!("{} to {}", amount(standing.of, low), amount(standing.of, high)),
-        false => amount(standing.of, low),
+        true => format!(
+            "{} to {}",
+            format_amount(standing.of, low),
+            format_amount(standing.of, high)
+        ),
+        false => format_amount(standing.of, low),
     }
 }
 
@@ -336,7 +340,7 @@ mod tests {
                 ..Layer::default()
             })
             .collect();
-        of_limits(&load, &limit_uses(&load, &[], &layers)).join(" ")
+        describe_limits(&load, &limit_uses(&load, &[], &layers)).join(" ")
     }
 
     #[test]

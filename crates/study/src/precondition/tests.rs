@@ -4,8 +4,8 @@
 
 use super::*;
 
-fn asked(rounds: u32, cells: Vec<Cell>) -> Asked {
-    Asked {
+fn asked(rounds: u32, cells: Vec<Cell>) -> ProcedureSettings {
+    ProcedureSettings {
         passes: 0,
         round: Nanos::secs(60),
         rounds,
@@ -14,8 +14,8 @@ fn asked(rounds: u32, cells: Vec<Cell>) -> Asked {
     }
 }
 
-fn rate(cell: Option<Cell>, iops: f64) -> Measured {
-    Measured {
+fn rate(cell: Option<Cell>, iops: f64) -> CellResult {
+    CellResult {
         cell,
         iops,
         bytes_per_sec: iops * 4096.0,
@@ -29,10 +29,10 @@ fn rate(cell: Option<Cell>, iops: f64) -> Measured {
 fn over(rounds: u32, series: &[f64]) -> Report {
     let mut procedure = Procedure::new(asked(rounds, Vec::new()));
     for iops in series {
-        let Some(Next::Round { cell: None, .. }) = procedure.next_run() else {
+        let Some(NextRun::Round { cell: None, .. }) = procedure.next_run() else {
             break;
         };
-        procedure.take_measured(rate(None, *iops));
+        procedure.record_cell(rate(None, *iops));
     }
     let interrupted = procedure.next_run().is_some();
     procedure.report("disk", Vec::new(), interrupted)
@@ -101,7 +101,7 @@ fn the_stricter_reading_is_reported_and_does_not_decide() {
 #[test]
 fn it_ends_after_the_maximum_of_rounds_and_reports_it() {
     let halving: Vec<f64> = (0..40).map(|round| 1e6 / 1.2f64.powi(round)).collect();
-    let report = over(ROUNDS, &halving);
+    let report = over(MAX_ROUNDS, &halving);
     assert_eq!(report.rounds.len(), 25);
     assert!(!report.steady && !report.interrupted);
     assert!(report.sentences[0].contains("NOT reached in 25 rounds"));
@@ -109,8 +109,8 @@ fn it_ends_after_the_maximum_of_rounds_and_reports_it() {
 
 #[test]
 fn a_device_that_does_nothing_is_not_steady() {
-    assert_eq!(window_of(&[0.0; 5]), None);
-    assert_eq!(window_of(&[100.0; 4]), None);
+    assert_eq!(judge_window(&[0.0; 5]), None);
+    assert_eq!(judge_window(&[100.0; 4]), None);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn what_was_cut_short_is_not_judged_to_have_failed() {
 
 #[test]
 fn a_round_of_the_matrix_is_whole_with_all_its_cells() {
-    let cells = matrix();
+    let cells = matrix_cells();
     assert_eq!(cells.len(), 56);
     assert_eq!(
         (cells[0].name(), cells[55].name()),
@@ -133,20 +133,20 @@ fn a_round_of_the_matrix_is_whole_with_all_its_cells() {
         let next = procedure.next_run();
         assert_eq!(
             next,
-            Some(Next::Round {
+            Some(NextRun::Round {
                 number: 1,
                 cell: Some((position, *cell))
             })
         );
         // Only the tracked cell counts.
         let iops = if *cell == Cell::TRACKED { 777.0 } else { 5.0 };
-        procedure.take_measured(rate(Some(*cell), iops));
+        procedure.record_cell(rate(Some(*cell), iops));
     }
     assert_eq!(procedure.rounds().len(), 1);
     assert_eq!(procedure.rounds()[0].tracked, 777.0);
     assert_eq!(
         procedure.next_run(),
-        Some(Next::Round {
+        Some(NextRun::Round {
             number: 2,
             cell: Some((0, cells[0]))
         })
@@ -155,11 +155,11 @@ fn a_round_of_the_matrix_is_whole_with_all_its_cells() {
 
 #[test]
 fn filling_comes_first_unless_it_is_left_out() {
-    let fills = Procedure::new(Asked {
+    let fills = Procedure::new(ProcedureSettings {
         passes: 2,
         ..asked(25, Vec::new())
     });
-    assert_eq!(fills.next_run(), Some(Next::Fill));
+    assert_eq!(fills.next_run(), Some(NextRun::Fill));
     let none = Procedure::new(asked(25, Vec::new()));
-    assert_eq!(none.next_run(), Some(Next::Round { number: 1, cell: None }));
+    assert_eq!(none.next_run(), Some(NextRun::Round { number: 1, cell: None }));
 }

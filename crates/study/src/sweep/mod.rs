@@ -1,17 +1,16 @@
-//! Sweeps: the same load again and again with one or two parameters varied, in an order without
-//! pattern, as long as more load still tells something.
+//! Sweeps: runs the same load with one or two parameters varied, in random order, as long as more
+//! load gives new information.
 //!
-//! The sweep decides which point comes next and how long it lasts; the caller makes a plan of the
-//! settings and hands back what came of it. What it all means is worked out from the finished
-//! [`Study`], in [`Report`].
+//! The sweep selects the next point and its length; the caller runs it and returns the results. A
+//! [`Report`] interprets the finished [`Study`].
 
-mod over;
 mod report;
 mod rules;
+mod varied;
 
-pub use over::over;
-pub use report::{Curve, Report, Row, words_of};
-pub(crate) use rules::is_whole;
+pub use report::{Curve, Report, Row, format_settings};
+pub(crate) use rules::is_complete;
+pub use varied::parse_varied;
 
 use analysis::attribution::Attribution;
 use analysis::knee::{self, Limit, LimitedFigure};
@@ -23,38 +22,38 @@ use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results, Tool};
 use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyKind, StudyRun, Varied};
 
-/// Length of the measured window of a point, unless it is given.
-pub const TIME: Nanos = Nanos::secs(20);
-/// I/O before it.
+/// Default length of the measured window of a point.
+pub const POINT_TIME: Nanos = Nanos::secs(20);
+/// Warm-up before it.
 pub const WARM_UP: Nanos = Nanos::secs(5);
-/// Operations that a point has at least, unless its length is given: a hundred beyond p99.
+/// Minimum operations of a point, unless the user sets its length: a hundred beyond p99.
 pub const MIN_OPERATIONS: u64 = 10_000;
-/// No point is made longer than this for their sake.
-pub const MAX_POINT: Nanos = Nanos::secs(300);
-/// What is varied if nothing is named.
+/// No point is extended beyond this length to reach them.
+pub const MAX_POINT_TIME: Nanos = Nanos::secs(300);
+/// The default of `--over`.
 pub const DEFAULT_OVER: &str = "depth=1..512";
-/// Twice the queue slots that bring a smaller share more operations bring nothing.
+/// Doubling the queue slots must raise the rate by this share to count as a gain.
 const GROWTH_MIN: f64 = 0.05;
 
-/// What a sweep is to do.
+/// What to sweep, and how.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
-    /// What is varied.
+pub struct SweepSettings {
+    /// The varied parameters.
     pub varied: Vec<Varied>,
     /// The limit on a latency.
     pub limit: Option<Limit>,
     /// Length of the measured window of each point.
     pub time: Nanos,
-    /// I/O before it.
+    /// Warm-up before it.
     pub warm_up: Nanos,
-    /// Operations that a point must have; absent: the length stands as it is.
-    pub least_operations: Option<u64>,
-    /// Points beside the knee, and the first one again at the end.
+    /// Minimum operations of a point; absent: the length is fixed.
+    pub min_operations: Option<u64>,
+    /// Add points near the knee, and repeat the first one at the end.
     pub refine: bool,
-    /// Points that can tell nothing more are left out.
+    /// Skip points that give no new information.
     pub stop_early: bool,
-    /// Queue slots at most for each offered rate; absent where the user fixed the depth, or no rate
-    /// is offered.
+    /// Upper limit of the queue slots for an offered rate; absent if the user fixed the depth, or
+    /// no rate is offered.
     pub slots_max: Option<u32>,
     /// Seed of the order.
     pub seed: u64,
@@ -62,8 +61,8 @@ pub struct Asked {
 
 /// The next run of a sweep.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Next {
-    /// What to set.
+pub struct NextRun {
+    /// The settings to apply.
     pub settings: Vec<Setting>,
     /// What the run is for.
     pub role: Role,
@@ -71,16 +70,16 @@ pub struct Next {
     pub time: Nanos,
     /// Its number, from 1.
     pub number: usize,
-    /// How many there will be at most, as far as is known now.
-    pub of_about: usize,
-    /// How long those will take, this one included.
-    pub left: Nanos,
-    /// Queue slots over all workers, where the sweep decides them.
+    /// Expected number of runs, an upper limit.
+    pub expected_total: usize,
+    /// Expected time of all remaining runs, this one included.
+    pub time_left: Nanos,
+    /// Queue slots over all workers, if the sweep decides them.
     pub slots: Option<u32>,
-    /// The length was raised so that there are enough operations.
-    longer: bool,
-    /// Operations per second that half the slots reached.
-    narrower_iops: Option<f64>,
+    /// A repetition that is longer, to reach enough operations.
+    is_extended: bool,
+    /// Operations per second with half the slots.
+    iops_with_fewer_slots: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +92,8 @@ enum Stage {
 /// A sweep in progress.
 #[derive(Debug)]
 pub struct Sweep {
-    asked: Asked,
-    pending: Vec<Next>,
+    settings: SweepSettings,
+    pending: Vec<NextRun>,
     stage: Stage,
     runs: Vec<StudyRun>,
     left_out: Vec<LeftOut>,
@@ -102,42 +101,42 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep over every combination of the values, in an order drawn from the seed.
-    pub fn new(asked: Asked) -> Sweep {
-        let draws = DrawsForm::Native { seed: asked.seed }.start();
+    /// A sweep over all combinations of the values, in an order drawn from the seed.
+    pub fn new(settings: SweepSettings) -> Sweep {
+        let draws = DrawsForm::Native { seed: settings.seed }.start();
         let mut sweep = Sweep {
             pending: Vec::new(),
             stage: Stage::Grid,
             runs: Vec::new(),
             left_out: Vec::new(),
             draws,
-            asked,
+            settings,
         };
-        sweep.add(combinations(&sweep.asked.varied), Role::Point);
+        sweep.add(combinations(&sweep.settings.varied), Role::Point);
         sweep
     }
 
-    /// Settings of the run that comes next; `None` at the end.
-    pub fn next_run(&mut self) -> Option<Next> {
+    /// The next run; `None` at the end.
+    pub fn next_run(&mut self) -> Option<NextRun> {
         loop {
             while let Some(next) = (!self.pending.is_empty()).then(|| self.pending.remove(0)) {
-                match self.ruled_out(&next) {
+                match self.skip_reason(&next) {
                     Some(why) => self.left_out.push(LeftOut {
                         settings: next.settings,
                         why,
                     }),
-                    None => return Some(self.timed(next)),
+                    None => return Some(self.complete(next)),
                 }
             }
             match self.stage {
                 Stage::Grid => {
                     self.stage = Stage::Refined;
-                    let beside = if self.asked.refine {
-                        self.beside_knees()
+                    let added = if self.settings.refine {
+                        self.points_near_knees()
                     } else {
                         Vec::new()
                     };
-                    self.add(beside, Role::Point);
+                    self.add(added, Role::Point);
                 }
                 Stage::Refined => {
                     self.stage = Stage::Repeated;
@@ -151,7 +150,7 @@ impl Sweep {
     /// Repeats the first point with its final number of slots.
     fn repeat_first(&mut self) {
         let points = || self.runs.iter().filter(|run| run.role == Role::Point);
-        let Some(first) = points().next().filter(|_| self.asked.refine && points().count() > 2) else {
+        let Some(first) = points().next().filter(|_| self.settings.refine && points().count() > 2) else {
             return;
         };
         let depth = Observation::from_results(&first.results, 0, 0).and_then(|found| found.load.depth);
@@ -164,32 +163,32 @@ impl Sweep {
 
     /// Records the results of a run. After too few operations the next run has the same settings
     /// and is longer; after too few slots it has more of them.
-    pub fn take(&mut self, next: Next, results: Results) {
+    pub fn record(&mut self, next: NextRun, results: Results) {
         let found = Observation::from_results(&results, 0, 0);
-        let whole = !results.interrupted && is_whole(&results);
-        let mut role = match (whole, &found) {
+        let is_complete = !results.interrupted && is_complete(&results);
+        let mut role = match (is_complete, &found) {
             (true, Some(_)) => next.role,
             _ => Role::CutShort,
         };
         if let (Some(found), Role::Point) = (&found, role)
-            && let Some(wider) = self.wider(&next, found)
+            && let Some(with_more_slots) = self.with_more_slots(&next, found)
         {
             role = Role::TooFewSlots;
-            self.pending.insert(0, wider);
+            self.pending.insert(0, with_more_slots);
         }
-        if let (Some(least), Some(found), Role::Point) = (self.asked.least_operations, &found, role) {
+        if let (Some(least), Some(found), Role::Point) = (self.settings.min_operations, &found, role) {
             let operations = found.total.operations.unwrap_or(0);
-            if operations < least && !next.longer && operations > 0 {
+            if operations < least && !next.is_extended && operations > 0 {
                 let needed = next.time.as_secs() * least as f64 / operations as f64;
-                let time = longer(next.time, needed);
+                let time = extended_time(next.time, needed);
                 if time > next.time {
                     role = Role::TooShort;
-                    let again = Next {
+                    let extended = NextRun {
                         time,
-                        longer: true,
+                        is_extended: true,
                         ..next.clone()
                     };
-                    self.pending.insert(0, again);
+                    self.pending.insert(0, extended);
                 }
             }
         }
@@ -200,54 +199,53 @@ impl Sweep {
         });
     }
 
-    /// The same settings with twice the slots, if operations waited for a slot although the device
-    /// kept the limit, and more slots may raise the rate.
-    fn wider(&self, next: &Next, found: &Observation) -> Option<Next> {
+    /// The same run with twice the slots, if operations waited for a slot although the device met
+    /// the limit, and more slots may raise the rate.
+    fn with_more_slots(&self, next: &NextRun, found: &Observation) -> Option<NextRun> {
         let slots = next
             .slots
-            .zip(self.asked.slots_max)
-            .filter(|(slots, most)| slots < most);
-        let (slots, most) = slots.filter(|_| {
+            .zip(self.settings.slots_max)
+            .filter(|(slots, slots_max)| slots < slots_max);
+        let (slots, slots_max) = slots.filter(|_| {
             Attribution::new(found, None).is_some_and(|attribution| attribution.blocked_share() > BLOCKED_SHARE)
         })?;
         let iops = found.total.iops?;
-        let grew = next
-            .narrower_iops
+        let has_gained = next
+            .iops_with_fewer_slots
             .is_none_or(|before| iops >= before * (1.0 + GROWTH_MIN));
         let service = found.total.latency.as_ref()?;
-        let keeps = |limit: &Limit| {
+        let meets_limit = |limit: &Limit| {
             let figure = match limit.figure {
                 LimitedFigure::Mean => service.mean_ns,
                 LimitedFigure::Quantile(share) => service.quantile(share),
             };
             figure.is_some_and(|figure| figure <= limit.most_ns.0 as f64)
         };
-        (grew && self.asked.limit.as_ref().is_none_or(keeps)).then(|| Next {
-            slots: Some(slots.saturating_mul(2).min(most)),
-            narrower_iops: Some(iops),
+        (has_gained && self.settings.limit.as_ref().is_none_or(meets_limit)).then(|| NextRun {
+            slots: Some(slots.saturating_mul(2).min(slots_max)),
+            iops_with_fewer_slots: Some(iops),
             ..next.clone()
         })
     }
 
-    /// Slots for an offered rate: as many as are in flight at the latency that is allowed, with
-    /// head-room.
-    fn slots_of(&self, settings: &[Setting]) -> Option<u32> {
-        let most = self.asked.slots_max?;
+    /// Slots for an offered rate: as many as are in flight at the allowed latency, with headroom.
+    fn slots_for_rate(&self, settings: &[Setting]) -> Option<u32> {
+        let slots_max = self.settings.slots_max?;
         let is_rate = |setting: &&Setting| setting.name == Parameter::Rate.name();
         let rate = settings.iter().find(is_rate)?.number?;
-        let latency = self.asked.limit.map(|limit| limit.most_ns.as_secs());
-        Some(open_loop_slots(rate * latency.unwrap_or(DEFAULT_LATENCY_SECS)).min(most))
+        let latency = self.settings.limit.map(|limit| limit.most_ns.as_secs());
+        Some(open_loop_slots(rate * latency.unwrap_or(DEFAULT_LATENCY_SECS)).min(slots_max))
     }
 
-    /// A run that could not be made.
-    pub fn failed(&mut self, next: Next, why: String) {
+    /// Records that a run failed.
+    pub fn record_failure(&mut self, next: NextRun, why: String) {
         self.left_out.push(LeftOut {
             settings: next.settings,
             why,
         });
     }
 
-    /// Everything that was measured. `None` if nothing was.
+    /// All results; `None` if nothing was measured.
     pub fn finish(self, name: &str, interrupted: bool) -> Option<Study> {
         let tool: Tool = self.runs.first()?.results.tool.clone();
         let unmeasured = self.pending.into_iter().map(|next| LeftOut {
@@ -260,8 +258,8 @@ impl Sweep {
             tool,
             name: name.into(),
             question: Question::Sweep {
-                varied: self.asked.varied,
-                limit: self.asked.limit.map(|limit| limit.to_string()),
+                varied: self.settings.varied,
+                limit: self.settings.limit.map(|limit| limit.to_string()),
             },
             left_out: self.left_out.into_iter().chain(unmeasured).collect(),
             runs: self.runs,
@@ -270,22 +268,21 @@ impl Sweep {
     }
 
     fn add(&mut self, cells: Vec<Vec<Setting>>, role: Role) {
-        let mut added: Vec<Next> = cells
+        let mut added: Vec<NextRun> = cells
             .into_iter()
-            .map(|settings| Next {
-                slots: self.slots_of(&settings),
+            .map(|settings| NextRun {
+                slots: self.slots_for_rate(&settings),
                 settings,
                 role,
-                time: self.asked.time,
+                time: self.settings.time,
                 number: 0,
-                of_about: 0,
-                left: Nanos(0),
-                longer: false,
-                narrower_iops: None,
+                expected_total: 0,
+                time_left: Nanos(0),
+                is_extended: false,
+                iops_with_fewer_slots: None,
             })
             .collect();
-        // Fisher and Yates: any order is as likely, so that nothing that drifts can pass for an
-        // effect of the load.
+        // Fisher-Yates shuffle: in a random order a drift cannot look like an effect of the load.
         for end in (1..added.len()).rev() {
             let other = (self.draws.unit(Purpose::Stream) * (end + 1) as f64) as usize;
             added.swap(end, other.min(end));
@@ -293,39 +290,39 @@ impl Sweep {
         self.pending.extend(added);
     }
 
-    /// Completes what comes next: its length, its number, and what is left to do.
-    fn timed(&self, next: Next) -> Next {
-        let time = match (self.asked.least_operations, self.least_rate(&next.settings)) {
-            (Some(least), Some(iops)) if !next.longer => longer(next.time, least as f64 / iops),
+    /// Fills in the length and the number of the run, and the remaining time.
+    fn complete(&self, next: NextRun) -> NextRun {
+        let time = match (self.settings.min_operations, self.expected_iops(&next.settings)) {
+            (Some(least), Some(iops)) if !next.is_extended => extended_time(next.time, least as f64 / iops),
             _ => next.time,
         };
-        let beside = match (self.refined_axis().is_some(), self.asked.limit) {
+        let near_knees = match (self.refined_axis().is_some(), self.settings.limit) {
             (false, _) => 0,
             (true, None) => 2,
             (true, Some(_)) => 4,
         };
         let to_come = self.pending.len()
-            + match (self.stage, self.asked.refine) {
+            + match (self.stage, self.settings.refine) {
                 (_, false) => 0,
-                (Stage::Grid, true) => beside + 1,
+                (Stage::Grid, true) => near_knees + 1,
                 (Stage::Refined, true) => 1,
                 (Stage::Repeated, true) => 0,
             };
-        let each = |time: Nanos| time + self.asked.warm_up;
+        let each = |time: Nanos| time + self.settings.warm_up;
         let pending: u64 = self.pending.iter().map(|next| each(next.time).0).sum();
-        let unknown = (to_come - self.pending.len()) as u64 * each(self.asked.time).0;
-        Next {
+        let unknown = (to_come - self.pending.len()) as u64 * each(self.settings.time).0;
+        NextRun {
             time,
             number: self.runs.len() + 1,
-            of_about: self.runs.len() + 1 + to_come,
-            left: each(time) + Nanos(pending + unknown),
+            expected_total: self.runs.len() + 1 + to_come,
+            time_left: each(time) + Nanos(pending + unknown),
             ..next
         }
     }
 
-    /// The largest rate of the same curve under no more load: as much is to be expected.
-    fn least_rate(&self, settings: &[Setting]) -> Option<f64> {
-        let load = rules::load_of(&self.asked.varied, settings)?;
+    /// The largest rate of the same curve under the same or less load.
+    fn expected_iops(&self, settings: &[Setting]) -> Option<f64> {
+        let load = rules::load_value(&self.settings.varied, settings)?;
         let below = self
             .curve_of(settings)
             .into_iter()
@@ -336,14 +333,14 @@ impl Sweep {
             .filter(|rate| *rate > 0.0)
     }
 
-    /// Finished points that differ from these settings at most in the load, in its order.
+    /// Finished points that differ from these settings at most in the load, sorted by load.
     fn curve_of(&self, settings: &[Setting]) -> Vec<(f64, Observation)> {
         let mut curve: Vec<(f64, Observation)> = self
             .runs
             .iter()
-            .filter(|run| run.role == Role::Point && rules::same_curve(&self.asked.varied, &run.settings, settings))
+            .filter(|run| run.role == Role::Point && rules::same_curve(&self.settings.varied, &run.settings, settings))
             .filter_map(|run| {
-                let load = rules::load_of(&self.asked.varied, &run.settings)?;
+                let load = rules::load_value(&self.settings.varied, &run.settings)?;
                 Some((load, Observation::from_results(&run.results, 0, 0)?))
             })
             .collect();
@@ -351,54 +348,57 @@ impl Sweep {
         curve
     }
 
-    fn ruled_out(&self, next: &Next) -> Option<String> {
-        if !self.asked.stop_early || next.role != Role::Point || next.longer || next.narrower_iops.is_some() {
+    fn skip_reason(&self, next: &NextRun) -> Option<String> {
+        if !self.settings.stop_early
+            || next.role != Role::Point
+            || next.is_extended
+            || next.iops_with_fewer_slots.is_some()
+        {
             return None;
         }
-        let (index, parameter) = rules::load_axis(&self.asked.varied)?;
+        let (index, parameter) = rules::load_axis(&self.settings.varied)?;
         let load = next.settings.get(index)?.number?;
         let curve = self.curve_of(&next.settings);
         let devices = self.runs.first().map(|run| &run.results);
-        rules::ruled_out(parameter, load, &curve, self.asked.limit.as_ref(), devices)
+        rules::skip_reason(parameter, load, &curve, self.settings.limit.as_ref(), devices)
     }
 
-    /// The load whose curves get points beside their knees: what is in flight.
+    /// The load parameter whose curves get points near their knees: only depth and workers do.
     fn refined_axis(&self) -> Option<(usize, Parameter)> {
-        let axis = rules::load_axis(&self.asked.varied);
+        let axis = rules::load_axis(&self.settings.varied);
         axis.filter(|(_, parameter)| matches!(parameter, Parameter::Depth | Parameter::Workers))
     }
 
-    /// Settings half as large again as the knee of each curve, and as the point below it. What was
-    /// left out stays so.
-    fn beside_knees(&self) -> Vec<Vec<Setting>> {
+    /// Settings 1.5 times the knee of each curve, and 1.5 times the point below it. Skipped points
+    /// stay skipped.
+    fn points_near_knees(&self) -> Vec<Vec<Setting>> {
         let Some((index, parameter)) = self.refined_axis() else {
             return Vec::new();
         };
-        let mut beside = Vec::new();
-        for curve in report::curves(&self.asked.varied, &self.runs, self.asked.limit.as_ref()) {
+        let mut points = Vec::new();
+        for curve in report::curves(&self.settings.varied, &self.runs, self.settings.limit.as_ref()) {
             let Some(per_setting) = curve.in_flight_per_setting() else {
                 continue;
             };
             for in_flight in knee::refinement(&curve.knee) {
                 let number = (in_flight as f64 / per_setting).round();
                 let mut settings = curve.template.clone();
-                settings[index] = over::setting(parameter, number);
+                settings[index] = varied::setting(parameter, number);
                 let is_known =
                     curve.settings.contains(&number) || self.left_out.iter().any(|left| left.settings == settings);
                 if number >= 1.0 && !is_known {
-                    beside.push(settings);
+                    points.push(settings);
                 }
             }
         }
-        beside
+        points
     }
 }
 
-/// A length for that many seconds with a little to spare, not below the one that was asked for and
-/// not above the longest.
-fn longer(asked: Nanos, seconds: f64) -> Nanos {
+/// A length of 5 % more than `seconds`, between the planned length and the longest allowed.
+fn extended_time(planned: Nanos, seconds: f64) -> Nanos {
     let wanted = Nanos((seconds * 1.05).ceil().min(1e6) as u64 * 1_000_000_000);
-    wanted.min(MAX_POINT.max(asked)).max(asked)
+    wanted.min(MAX_POINT_TIME.max(planned)).max(planned)
 }
 
 /// Every combination of the values.

@@ -1,4 +1,4 @@
-//! What a finished sweep says: its table, its curves, and what weakens it.
+//! The report of a finished sweep: its table, its curves, and what weakens it.
 
 use analysis::knee::{self, Axis, Knee, Limit, LimitedFigure, Point};
 use model::finding::Severity;
@@ -9,37 +9,37 @@ use serde::Serialize;
 
 use super::rules;
 
-/// Everything that a sweep says, for tables and programs.
+/// The report of a sweep, for tables and programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
     /// Its name.
     pub name: String,
     /// The parameters that were varied, in the order of the settings.
     pub varied: Vec<Parameter>,
-    /// The limit that the curves are read with.
+    /// The latency limit for reading the curves.
     pub limit: Option<Limit>,
     /// The points, in the order of their settings.
     pub rows: Vec<Row>,
-    /// A curve for each combination of the parameters that are no load; empty where none is.
+    /// A curve for each combination of the other parameters; empty if no parameter is a load.
     pub curves: Vec<Curve>,
-    /// What was planned and not measured, with the reason, in the order of the settings.
+    /// Points that were planned and not measured, with the reason, in the order of the settings.
     pub left_out: Vec<LeftOut>,
     /// What weakens the figures, in sentences.
     pub notes: Vec<String>,
-    /// It was cut short.
+    /// The sweep was cut short.
     pub interrupted: bool,
 }
 
 /// One point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// What was set.
+    /// The settings of the point.
     pub settings: Vec<Setting>,
-    /// Its place in the order of measuring, from 1.
+    /// When it was measured: 1 is the first point.
     pub order: usize,
     /// Operations that may be in flight at once.
     pub in_flight: Option<u64>,
-    /// Operations that were in flight on average, of paced loads: the depth only allows them.
+    /// Mean operations in flight, only for paced loads: there the depth is just an upper limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight_mean: Option<f64>,
     /// Operations per second.
@@ -48,7 +48,7 @@ pub struct Row {
     pub iops_half_width: Option<f64>,
     /// Bytes per second.
     pub bytes_per_sec: f64,
-    /// Mean latency in nanoseconds; of paced loads the response.
+    /// Mean latency in nanoseconds; for paced loads the response time.
     pub mean_ns: f64,
     /// Median.
     pub p50_ns: Option<f64>,
@@ -56,13 +56,13 @@ pub struct Row {
     pub p99_ns: Option<f64>,
     /// 99.9th percentile, likewise.
     pub p999_ns: Option<f64>,
-    /// Rules that warned of the run.
+    /// Rules with a warning about the run.
     pub warnings: Vec<String>,
 }
 
 impl Row {
-    /// What may be in flight, or of paced loads what was.
-    pub fn in_flight_words(&self) -> String {
+    /// The depth; for paced loads the mean operations in flight.
+    pub fn format_in_flight(&self) -> String {
         match (self.in_flight_mean, self.in_flight) {
             (Some(mean), _) => format!("{:.*}", if mean < 10.0 { 2 } else { 1 }, mean),
             (None, Some(depth)) => depth.to_string(),
@@ -74,15 +74,15 @@ impl Row {
 /// The points that differ only in their load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Curve {
-    /// The parameter that makes the load.
+    /// The load parameter.
     pub parameter: Parameter,
-    /// The others, as they were set.
+    /// The settings of the other parameters.
     pub fixed: Vec<Setting>,
-    /// Its values, in the order of the points of the knee.
+    /// Values of the load parameter, parallel to the points of the knee.
     pub settings: Vec<f64>,
-    /// What the curve says.
+    /// The analysis of the curve.
     pub knee: Knee,
-    /// Settings of one of its points, all of them.
+    /// All settings of one of its points.
     #[serde(skip)]
     pub(super) template: Vec<Setting>,
 }
@@ -94,7 +94,7 @@ impl Curve {
         self.settings.get(index).copied()
     }
 
-    /// Operations in flight for each unit of the parameter, where that is the same at all points.
+    /// Operations in flight per unit of the parameter, if that is the same at all points.
     pub(super) fn in_flight_per_setting(&self) -> Option<f64> {
         let mut ratios = self
             .knee
@@ -108,22 +108,26 @@ impl Curve {
 }
 
 impl Report {
-    /// Works out what a study says; `limit` replaces the one that was given with it. `None` for a
-    /// study of another kind.
+    /// Interprets a study; `limit` replaces the one of the study. `None` for a study of another
+    /// kind.
     pub fn from_study(study: &Study, limit: Option<Limit>) -> Option<Report> {
-        let Question::Sweep { varied, limit: given } = &study.question else {
+        let Question::Sweep {
+            varied,
+            limit: planned_limit,
+        } = &study.question
+        else {
             return None;
         };
-        let limit = limit.or_else(|| given.as_ref()?.parse().ok());
+        let limit = limit.or_else(|| planned_limit.as_ref()?.parse().ok());
         let points = || study.runs.iter().enumerate().filter(|(_, run)| run.role == Role::Point);
         let mut rows: Vec<Row> = points().filter_map(|(index, run)| row(index, run)).collect();
-        rows.sort_by(|a, b| order_of(varied, &a.settings, &b.settings));
+        rows.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let mut left_out = study.left_out.clone();
-        left_out.sort_by(|a, b| order_of(varied, &a.settings, &b.settings));
+        left_out.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let curves = curves(varied, &study.runs, limit.as_ref());
-        let mut notes: Vec<String> = drift(&study.runs).into_iter().collect();
-        notes.extend(cut_short(&study.runs));
-        notes.extend(warned(&rows));
+        let mut notes: Vec<String> = find_drift(&study.runs).into_iter().collect();
+        notes.extend(list_cut_short(&study.runs));
+        notes.extend(list_warnings(&rows));
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
         notes.extend(axis.map(|(_, parameter)| {
             format!(
@@ -145,8 +149,8 @@ impl Report {
     }
 }
 
-/// Points of one curve stay together, in the order of load.
-fn order_of(varied: &[Varied], a: &[Setting], b: &[Setting]) -> std::cmp::Ordering {
+/// Sorts by curve, then by load.
+fn compare_settings(varied: &[Varied], a: &[Setting], b: &[Setting]) -> std::cmp::Ordering {
     let axis = rules::load_axis(varied).map(|(index, _)| index);
     let others = (0..varied.len()).filter(|index| Some(*index) != axis);
     let number =
@@ -208,8 +212,8 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
     })
 }
 
-/// The job has a rate, and all of it was reached.
-fn holds_its_rate(run: &StudyRun) -> bool {
+/// The job has a rate and reached it.
+fn reached_rate(run: &StudyRun) -> bool {
     let found = Observation::from_results(&run.results, 0, 0);
     found.is_some_and(|found| {
         found
@@ -226,8 +230,8 @@ pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>
         return Vec::new();
     };
     let points: Vec<&StudyRun> = runs.iter().filter(|run| run.role == Role::Point).collect();
-    // Where every point holds the rate of the job there is no knee over what may be in flight.
-    if parameter != Parameter::Rate && !points.is_empty() && points.iter().all(|run| holds_its_rate(run)) {
+    // If every point reached the rate of the job, the depth changes nothing and has no knee.
+    if parameter != Parameter::Rate && !points.is_empty() && points.iter().all(|run| reached_rate(run)) {
         return Vec::new();
     }
     let mut templates: Vec<&Vec<Setting>> = Vec::new();
@@ -239,7 +243,7 @@ pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>
             templates.push(&run.settings);
         }
     }
-    templates.sort_by(|a, b| order_of(varied, a, b));
+    templates.sort_by(|a, b| compare_settings(varied, a, b));
     let kind = match parameter {
         Parameter::Rate => Axis::Rate,
         Parameter::Targets => Axis::Targets,
@@ -276,7 +280,7 @@ fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Opti
         Axis::InFlight => found.load.depth.map_or(setting, |depth| depth as f64),
         Axis::Targets | Axis::Rate => setting,
     };
-    // Bounds and laws are about the time in the device; a limit is about what a user waits.
+    // Queueing bounds use the time in the device; limits use the time that a user waits.
     let mean_ns = match kind {
         Axis::Rate => found.total.waited()?.mean_ns?,
         Axis::InFlight | Axis::Targets => found.total.latency.as_ref()?.mean_ns?,
@@ -286,13 +290,13 @@ fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Opti
         iops: found.total.iops?,
         iops_half_width: iops_half_width(&found),
         mean_ns,
-        limited_ns: limit.and_then(|limit| rules::limited(limit, &found)),
-        limited_ns_high: limit.and_then(|limit| upper(limit, &found)),
+        limited_ns: limit.and_then(|limit| rules::limited_figure(limit, &found)),
+        limited_ns_high: limit.and_then(|limit| limited_ns_high(limit, &found)),
     })
 }
 
-/// The upper bound of the limited figure; absent where too few operations lie beyond it.
-fn upper(limit: &Limit, found: &Observation) -> Option<f64> {
+/// The upper bound of the limited figure; absent if too few operations lie beyond it.
+fn limited_ns_high(limit: &Limit, found: &Observation) -> Option<f64> {
     let latency = found.total.waited()?;
     match limit.figure {
         LimitedFigure::Mean => Some(latency.mean_ns? + half_width(found, |point| point.mean_ns)?),
@@ -306,10 +310,10 @@ fn upper(limit: &Limit, found: &Observation) -> Option<f64> {
     }
 }
 
-/// A change between the first point and its repetition beyond which something drifted.
-const DRIFT: f64 = 0.05;
+/// A smaller change between the first point and its repetition does not count as drift.
+const MIN_DRIFT: f64 = 0.05;
 
-fn drift(runs: &[StudyRun]) -> Option<String> {
+fn find_drift(runs: &[StudyRun]) -> Option<String> {
     let repeat = runs.iter().find(|run| run.role == Role::Repeat)?;
     let first = runs
         .iter()
@@ -319,13 +323,13 @@ fn drift(runs: &[StudyRun]) -> Option<String> {
         Observation::from_results(&repeat.results, 0, 0)?,
     );
     let (from, to) = (a.total.iops?, b.total.iops?);
-    let doubt = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);
-    ((to - from).abs() > doubt.max(DRIFT * from)).then(|| {
+    let uncertainty = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);
+    ((to - from).abs() > uncertainty.max(MIN_DRIFT * from)).then(|| {
         format!(
             "{} gave {:.0} operations per second at first and {:.0} once more at the end ({:+.1} %): something else changed \
              during the sweep, such as a cache, the state of the medium, burst credits or other load. The points were \
              measured in a random order, so it scatters them rather than bends the curve.",
-            words_of(&repeat.settings),
+            format_settings(&repeat.settings),
             from,
             to,
             (to / from - 1.0) * 100.0
@@ -333,7 +337,7 @@ fn drift(runs: &[StudyRun]) -> Option<String> {
     })
 }
 
-fn cut_short(runs: &[StudyRun]) -> Vec<String> {
+fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
     let cut = runs.iter().filter(|run| run.role == Role::CutShort);
     cut.map(|run| {
         let interrupted = if run.results.interrupted {
@@ -343,14 +347,14 @@ fn cut_short(runs: &[StudyRun]) -> Vec<String> {
         };
         format!(
             "{} {interrupted}; its figures are kept in the saved study, and left out of the table",
-            words_of(&run.settings)
+            format_settings(&run.settings)
         )
     })
     .collect()
 }
 
-/// Which rules warned at which points.
-fn warned(rows: &[Row]) -> Vec<String> {
+/// Lists which rules warned at which points.
+fn list_warnings(rows: &[Row]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
     rules.dedup();
@@ -358,7 +362,7 @@ fn warned(rows: &[Row]) -> Vec<String> {
         let points: Vec<String> = rows
             .iter()
             .filter(|row| row.warnings.contains(rule))
-            .map(|row| words_of(&row.settings))
+            .map(|row| format_settings(&row.settings))
             .collect();
         match points.len() == rows.len() && rows.len() > 1 {
             true => format!("{rule} warns at all {} points", rows.len()),
@@ -368,8 +372,8 @@ fn warned(rows: &[Row]) -> Vec<String> {
     rules.into_iter().map(at).collect()
 }
 
-/// Settings in words: `depth 8, block 4 KiB`.
-pub fn words_of(settings: &[Setting]) -> String {
+/// Settings as text: `depth 8, block 4 KiB`.
+pub fn format_settings(settings: &[Setting]) -> String {
     let each = settings
         .iter()
         .map(|setting| format!("{} {}", setting.name, setting.value));

@@ -1,4 +1,4 @@
-//! Which points of a sweep can tell nothing more.
+//! Which points of a sweep give no new information.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use model::observation::Observation;
 use model::results::Results;
 use model::study::{Parameter, Setting, Varied};
 
-/// A rate that grows by less than this between two points does not grow.
-const MIN_GROWTH: f64 = 1.02;
-/// A latency that grows by more than this meanwhile is spent waiting.
-const WAITING: f64 = 1.5;
-/// Beyond that many times the limit, more load is of no interest.
-const FAR_BEYOND: f64 = 4.0;
-/// Less than this share of an offered rate is not delivered.
-const DELIVERED: f64 = 0.95;
+/// A smaller growth of the rate between two points counts as none.
+const MIN_RATE_GROWTH: f64 = 1.02;
+/// Latency that meanwhile grows by more than this is queueing.
+const WAITING_GROWTH: f64 = 1.5;
+/// Beyond this multiple of the limit, more load is of no interest.
+const LIMIT_FACTOR: f64 = 4.0;
+/// An offered rate counts as delivered from this share on.
+const DELIVERED_SHARE: f64 = 0.95;
 
-/// The first parameter that is a load, with its place.
+/// The first parameter that is a load, with its index.
 pub(super) fn load_axis(varied: &[Varied]) -> Option<(usize, Parameter)> {
     let parameters = varied.iter().map(|varied| varied.parameter);
     parameters.enumerate().find(|(_, parameter)| parameter.is_load())
 }
 
-/// The load among settings.
-pub(super) fn load_of(varied: &[Varied], settings: &[Setting]) -> Option<f64> {
+/// The value of the load parameter.
+pub(super) fn load_value(varied: &[Varied], settings: &[Setting]) -> Option<f64> {
     settings.get(load_axis(varied)?.0)?.number
 }
 
@@ -35,8 +35,8 @@ pub(super) fn same_curve(varied: &[Varied], a: &[Setting], b: &[Setting]) -> boo
     others.fold(true, |same, (_, (a, b))| same && a == b)
 }
 
-/// True if a run measured for as long as it should, and nothing failed.
-pub(crate) fn is_whole(results: &Results) -> bool {
+/// True if a run measured its full time without failures.
+pub(crate) fn is_complete(results: &Results) -> bool {
     let jobs = || results.steps.iter().flat_map(|step| &step.jobs);
     let failed = |job: &model::results::JobResults| {
         matches!(job.ended, None | Some(EndReason::Failed)) || job.workers.iter().any(|worker| worker.failure.is_some())
@@ -44,9 +44,9 @@ pub(crate) fn is_whole(results: &Results) -> bool {
     jobs().next().is_some() && !jobs().any(failed)
 }
 
-/// Why a load need not be measured; `None` if it should be. `curve` has what was measured of the
-/// same curve, in the order of load, and `device` any result with the device's facts.
-pub(super) fn ruled_out(
+/// Why a load need not be measured; `None` if it must be. `curve` has the results of the same
+/// curve, sorted by load, and `device` any result with the device's facts.
+pub(super) fn skip_reason(
     parameter: Parameter,
     load: f64,
     curve: &[(f64, Observation)],
@@ -54,7 +54,7 @@ pub(super) fn ruled_out(
     device: Option<&Results>,
 ) -> Option<String> {
     let name = parameter.name();
-    if let Some(at) = saturated_at(parameter, curve).filter(|at| load > *at) {
+    if let Some(at) = saturation_load(parameter, curve).filter(|at| load > *at) {
         return Some(match parameter {
             Parameter::Rate => format!("already at {name} {at} what is due is not delivered"),
             _ => format!("up to {name} {at} the rate had stopped rising, and only the latency grew"),
@@ -62,7 +62,7 @@ pub(super) fn ruled_out(
     }
     let limit = limit.and_then(|limit| {
         let beyond = |found: &Observation| {
-            limited(limit, found).is_some_and(|value| value > FAR_BEYOND * limit.most_ns.0 as f64)
+            limited_figure(limit, found).is_some_and(|value| value > LIMIT_FACTOR * limit.most_ns.0 as f64)
         };
         let (at, _) = curve.iter().find(|(at, found)| beyond(found) && *at < load)?;
         Some(format!(
@@ -70,14 +70,13 @@ pub(super) fn ruled_out(
             limit.figure
         ))
     });
-    limit.or_else(|| beyond_the_queue(parameter, load, curve, device?))
+    limit.or_else(|| exceeds_device_queue(parameter, load, curve, device?))
 }
 
-/// The load of the second of two successive points that brought no more operations, only more
-/// waiting.
-fn saturated_at(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f64> {
+/// The load at which two successive increases raised only the latency, not the rate.
+fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f64> {
     if parameter == Parameter::Rate {
-        let missed = |(load, found): &(f64, Observation)| found.total.iops.unwrap_or(0.0) < DELIVERED * load;
+        let missed = |(load, found): &(f64, Observation)| found.total.iops.unwrap_or(0.0) < DELIVERED_SHARE * load;
         return curve
             .windows(2)
             .find(|pair| pair.iter().all(missed))
@@ -88,7 +87,7 @@ fn saturated_at(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f6
         Some((found.total.iops?, mean))
     };
     let is_flat = |from: &Observation, to: &Observation| match (figures(from), figures(to)) {
-        (Some((x, r)), Some((more_x, more_r))) => more_x < MIN_GROWTH * x && more_r > WAITING * r,
+        (Some((x, r)), Some((more_x, more_r))) => more_x < MIN_RATE_GROWTH * x && more_r > WAITING_GROWTH * r,
         _ => false,
     };
     let found = curve.windows(3).find(|three| {
@@ -98,8 +97,8 @@ fn saturated_at(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f6
     found.map(|three| three[2].0)
 }
 
-/// The figure that a limit is put on, in nanoseconds.
-pub(super) fn limited(limit: &Limit, found: &Observation) -> Option<f64> {
+/// The latency that the limit is about, in nanoseconds.
+pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> {
     let latency = found.total.waited()?;
     match limit.figure {
         LimitedFigure::Mean => latency.mean_ns,
@@ -107,24 +106,29 @@ pub(super) fn limited(limit: &Limit, found: &Observation) -> Option<f64> {
     }
 }
 
-/// What more than one point beyond the device's own queue tells is about the operating system.
-fn beyond_the_queue(parameter: Parameter, load: f64, curve: &[(f64, Observation)], any: &Results) -> Option<String> {
+/// More than one point beyond the device's own queue would measure only the operating system.
+fn exceeds_device_queue(
+    parameter: Parameter,
+    load: f64,
+    curve: &[(f64, Observation)],
+    any: &Results,
+) -> Option<String> {
     if !matches!(parameter, Parameter::Depth | Parameter::Workers) {
         return None;
     }
-    let holds = queue_of(any)?;
+    let capacity = device_queue(any)?;
     let in_flight = |found: &Observation| found.load.depth.map(|depth| depth as f64);
     let (at, _) = curve
         .iter()
-        .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > holds))?;
+        .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;
     Some(format!(
-        "already at {} {at} there is more in flight than the {holds} requests that the device's queue holds",
+        "already at {} {at} there is more in flight than the {capacity} requests that the device's queue holds",
         parameter.name()
     ))
 }
 
-/// Requests that the queues of the devices under the targets hold together.
-fn queue_of(results: &Results) -> Option<f64> {
+/// Capacity of the queues of all devices under the targets, in requests.
+fn device_queue(results: &Results) -> Option<f64> {
     let mut devices: BTreeMap<&str, f64> = BTreeMap::new();
     for target in &results.hosts.first()?.environment.targets {
         let device = target.devices.first()?;

@@ -12,7 +12,7 @@ use model::{Bytes, PerDirection};
 
 use super::*;
 
-/// What a run of that many seconds at a depth would have found.
+/// The results of a run at a depth.
 fn found(depth: u32, iops: f64, time: Nanos) -> Results {
     let seconds = time.as_secs();
     let operations = (iops * seconds) as u64;
@@ -61,13 +61,13 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
     testing::results(testing::plan("", vec![target], steps), Vec::new(), vec![step])
 }
 
-fn asked(over_what: &[&str]) -> Asked {
-    Asked {
-        varied: over_what.iter().map(|text| over(text).unwrap()).collect(),
+fn settings(over_what: &[&str]) -> SweepSettings {
+    SweepSettings {
+        varied: over_what.iter().map(|text| parse_varied(text).unwrap()).collect(),
         limit: None,
         time: Nanos::secs(20),
         warm_up: Nanos::secs(5),
-        least_operations: Some(MIN_OPERATIONS),
+        min_operations: Some(MIN_OPERATIONS),
         refine: true,
         stop_early: true,
         slots_max: None,
@@ -75,16 +75,16 @@ fn asked(over_what: &[&str]) -> Asked {
     }
 }
 
-/// Carries a sweep out on a device with that many servers, each taking so long. Returns the study
-/// and the order of depths.
-fn swept(asked: Asked, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
-    let (mut sweep, mut order) = (Sweep::new(asked), Vec::new());
+/// Runs a sweep on a device with `servers` servers, each of which takes `service_us` per operation.
+/// Returns the study and the order of depths.
+fn run_sweep(sweep_settings: SweepSettings, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
+    let (mut sweep, mut order) = (Sweep::new(sweep_settings), Vec::new());
     while let Some(next) = sweep.next_run() {
         let depth = next.settings[0].number.unwrap();
         order.push(depth);
         let iops = depth.min(servers) / service_us * 1e6;
         let results = found(depth as u32, iops, next.time);
-        sweep.take(next, results);
+        sweep.record(next, results);
         assert!(order.len() < 100, "it does not end: {order:?}");
     }
     (sweep.finish("sweep", false).unwrap(), order)
@@ -92,7 +92,7 @@ fn swept(asked: Asked, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
 
 #[test]
 fn a_sweep_finds_the_knee_and_encloses_it() {
-    let (study, order) = swept(asked(&["depth=1..512"]), 8.0, 100.0);
+    let (study, order) = run_sweep(settings(&["depth=1..512"]), 8.0, 100.0);
     let report = Report::from_study(&study, None).unwrap();
     let curve = &report.curves[0];
     assert_eq!(
@@ -114,20 +114,20 @@ fn a_sweep_finds_the_knee_and_encloses_it() {
 fn the_order_is_drawn_from_the_seed() {
     let orders: Vec<Vec<f64>> = (1..=4)
         .map(|seed| {
-            let asked = Asked {
+            let sweep_settings = SweepSettings {
                 seed,
                 stop_early: false,
-                ..asked(&["depth=1..512"])
+                ..settings(&["depth=1..512"])
             };
-            swept(asked, 8.0, 100.0).1
+            run_sweep(sweep_settings, 8.0, 100.0).1
         })
         .collect();
     assert_eq!(
         orders[0],
-        swept(
-            Asked {
+        run_sweep(
+            SweepSettings {
                 stop_early: false,
-                ..asked(&["depth=1..512"])
+                ..settings(&["depth=1..512"])
             },
             8.0,
             100.0
@@ -150,10 +150,10 @@ fn the_order_is_drawn_from_the_seed() {
 fn points_that_only_wait_are_left_out_with_the_reason() {
     let mut left_out = 0;
     for seed in 1..=20 {
-        let (study, order) = swept(
-            Asked {
+        let (study, order) = run_sweep(
+            SweepSettings {
                 seed,
-                ..asked(&["depth=1..4096"])
+                ..settings(&["depth=1..4096"])
             },
             2.0,
             100.0,
@@ -178,25 +178,25 @@ fn points_that_only_wait_are_left_out_with_the_reason() {
 
 #[test]
 fn a_latency_far_beyond_the_limit_ends_the_rise() {
-    let limited = Asked {
+    let limited = SweepSettings {
         limit: Some("p99<=300us".parse().unwrap()),
-        ..asked(&["depth=1..1024"])
+        ..settings(&["depth=1..1024"])
     };
-    let (study, _) = swept(limited, 8.0, 100.0);
+    let (study, _) = run_sweep(limited, 8.0, 100.0);
     let report = Report::from_study(&study, None).unwrap();
     let kept = report.curves[0].knee.kept.unwrap();
     // 8 servers at 100 us: 24 in flight take 300 us, a little more in the buckets of the histogram.
     assert!(kept.kept_at == Some(16.0) || kept.kept_at == Some(24.0), "{kept:?}");
     assert_eq!(report.curves[0].knee.advice.kind, AdviceKind::LimitKept);
     // Another limit is another answer from the same study.
-    let wider = Report::from_study(&study, Some("p99<=1s".parse().unwrap())).unwrap();
-    assert_eq!(wider.curves[0].knee.advice.kind, AdviceKind::LimitNotReached);
+    let with_more_slots = Report::from_study(&study, Some("p99<=1s".parse().unwrap())).unwrap();
+    assert_eq!(with_more_slots.curves[0].knee.advice.kind, AdviceKind::LimitNotReached);
 }
 
 #[test]
 fn slow_points_are_made_longer_until_they_have_enough() {
     // 100 operations a second: 20 s have 2,000; 10,000 take 100 s.
-    let (study, _) = swept(asked(&["depth=1,2,4"]), 1.0, 10_000.0);
+    let (study, _) = run_sweep(settings(&["depth=1,2,4"]), 1.0, 10_000.0);
     let short = study.runs.iter().filter(|run| run.role == Role::TooShort).count();
     assert!((1..=3).contains(&short), "{short}");
     let points = study.runs.iter().filter(|run| run.role == Role::Point);
@@ -208,10 +208,10 @@ fn slow_points_are_made_longer_until_they_have_enough() {
             .unwrap();
         assert!(operations >= MIN_OPERATIONS, "{operations}");
     }
-    let (study, _) = swept(
-        Asked {
-            least_operations: None,
-            ..asked(&["depth=1,2,4"])
+    let (study, _) = run_sweep(
+        SweepSettings {
+            min_operations: None,
+            ..settings(&["depth=1,2,4"])
         },
         1.0,
         10_000.0,
@@ -224,7 +224,7 @@ fn slow_points_are_made_longer_until_they_have_enough() {
 
 #[test]
 fn a_matrix_has_a_curve_for_each_row() {
-    let (study, _) = swept(asked(&["depth=1..64", "block=4k,64k"]), 8.0, 100.0);
+    let (study, _) = run_sweep(settings(&["depth=1..64", "block=4k,64k"]), 8.0, 100.0);
     let report = Report::from_study(&study, None).unwrap();
     assert_eq!(report.curves.len(), 2);
     assert_eq!(report.curves[1].fixed[0].value, "64 KiB");
@@ -235,14 +235,14 @@ fn a_matrix_has_a_curve_for_each_row() {
 
 #[test]
 fn what_drifted_is_said() {
-    let mut sweep = Sweep::new(asked(&["depth=1,2,4,8"]));
+    let mut sweep = Sweep::new(settings(&["depth=1,2,4,8"]));
     let mut number = 0.0;
     while let Some(next) = sweep.next_run() {
         // Each run is 5 % slower than the one before.
         number += 1.0;
         let depth = next.settings[0].number.unwrap();
         let results = found(depth as u32, depth * 10_000.0 * 0.95f64.powf(number), next.time);
-        sweep.take(next, results);
+        sweep.record(next, results);
     }
     let report = Report::from_study(&sweep.finish("sweep", false).unwrap(), None).unwrap();
     assert!(report.notes[0].contains("something else changed"), "{:?}", report.notes);
@@ -250,7 +250,7 @@ fn what_drifted_is_said() {
 
 #[test]
 fn an_interrupted_sweep_keeps_what_it_has() {
-    let mut sweep = Sweep::new(asked(&["depth=1..512"]));
+    let mut sweep = Sweep::new(settings(&["depth=1..512"]));
     for cut in [false, false, true] {
         let next = sweep.next_run().unwrap();
         let depth = next.settings[0].number.unwrap();
@@ -258,20 +258,23 @@ fn an_interrupted_sweep_keeps_what_it_has() {
             interrupted: cut,
             ..found(depth as u32, depth * 1000.0, next.time)
         };
-        sweep.take(next, results);
+        sweep.record(next, results);
     }
     let study = sweep.finish("sweep", true).unwrap();
     let report = Report::from_study(&study, None).unwrap();
     assert_eq!((report.rows.len(), report.interrupted), (2, true));
     assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
     assert!(!study.left_out.is_empty());
-    assert_eq!(Sweep::new(asked(&["depth=1"])).finish("sweep", true), None);
+    assert_eq!(Sweep::new(settings(&["depth=1"])).finish("sweep", true), None);
 }
 
 #[test]
 fn the_time_left_counts_what_is_to_come() {
-    let mut sweep = Sweep::new(asked(&["depth=1..8"]));
+    let mut sweep = Sweep::new(settings(&["depth=1..8"]));
     let next = sweep.next_run().unwrap();
     // Four of the grid, two beside the knee, one again: 25 s each.
-    assert_eq!((next.number, next.of_about, next.left), (1, 7, Nanos::secs(175)));
+    assert_eq!(
+        (next.number, next.expected_total, next.time_left),
+        (1, 7, Nanos::secs(175))
+    );
 }

@@ -1,9 +1,8 @@
-//! Is a promise about storage kept? A plan that issues exactly the promised load, and a verdict on
-//! what came of it.
+//! Verifies a promise about storage: plans exactly the promised load and judges the results.
 //!
-//! The load is open: operations are due at the promised rate whatever the storage does, so that a
-//! stall is seen in full, and no faster, because beyond its limit any storage makes operations
-//! wait. The share of reads is kept to within one operation.
+//! The load is an open loop: operations are due at the promised rate whatever the storage does, so
+//! a stall is measured in full. They are never due faster, because beyond its limit any storage
+//! makes operations wait. The share of reads is exact to within one operation.
 
 mod search;
 mod text;
@@ -25,41 +24,41 @@ use model::plan::{
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
-pub use search::{Attempt, PROBE, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
-pub use text::{Paragraph, TestLength, clause, headline, headline_of, reach, text};
+pub use search::{Attempt, PROBE_TIME, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
+pub use text::{Paragraph, TestLength, format_clause, format_reach, format_report, headline, headline_for};
 
 /// Length of the measured window of the short form.
-pub const QUICK: Nanos = Nanos::secs(30);
-/// Length of the full form where no policy states one, in seconds.
+pub const QUICK_TIME: Nanos = Nanos::secs(30);
+/// Length of the full form in seconds, unless a policy states one.
 pub const FULL_TIME_SECS: f64 = 300.0;
-/// I/O before the short form.
+/// Warm-up of the short form.
 pub const QUICK_WARM_UP: Nanos = Nanos::secs(5);
-/// One worker issues at least this many operations per second on any machine of today.
-const RATE_OF_ONE: f64 = 50_000.0;
-/// Operations in flight that one worker looks after without being late.
-const DEPTH_OF_ONE: u32 = 64;
+/// Operations per second that one worker issues at least on any current machine.
+const WORKER_IOPS: f64 = 50_000.0;
+/// Operations in flight that one worker handles without falling behind its schedule.
+const WORKER_DEPTH_MAX: u32 = 64;
 
-/// A promise about storage: what is to be issued and what is to come of it.
+/// A promise about storage: the load and the figures that it must reach.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Promise {
-    /// What it is called.
+    /// Name of the policy, or `requirement`.
     pub name: String,
-    /// The load that it is about.
+    /// The load for which it holds.
     pub workload: Workload,
-    /// Operations per second that are to be issued.
+    /// Operations per second to issue.
     pub rate_iops: f64,
-    /// What is promised.
+    /// The requirements to judge.
     pub clauses: Vec<Clause>,
-    /// The latency in words of the policy, in nanoseconds.
+    /// The latency that the policy mentions in prose, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Credits of the policy, the machine and the disks, the longest lasting first: a verdict names
-    /// the first that may have carried the whole test.
+    /// Burst credits of the policy, the machine and the disks, the longest first: a verdict names
+    /// the first that could have lasted for the whole test.
     pub bursts: Vec<Burst>,
     /// Limits that the policy names.
     pub layers: Vec<Layer>,
 }
 
-/// Why a promise cannot be verified as it stands.
+/// Why a promise cannot be verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unverifiable {
     /// What is missing or wrong.
@@ -69,14 +68,18 @@ pub struct Unverifiable {
 }
 
 impl Promise {
-    /// What a policy promises, with requirements beside it.
+    /// The promise of a policy, with additional `requirements`.
     ///
     /// # Errors
     /// [`Unverifiable`] if there is nothing to judge, or no rate at which to judge it.
-    pub fn of_policy(policy: &Resolved, beside: Vec<Clause>, rate: Option<f64>) -> Result<Promise, Unverifiable> {
+    pub fn from_policy(
+        policy: &Resolved,
+        requirements: Vec<Clause>,
+        rate: Option<f64>,
+    ) -> Result<Promise, Unverifiable> {
         let mut clauses = policy.clauses.clone();
-        clauses.extend(beside);
-        let needed = [policy.workload.rate_iops, rate_of(&clauses, &policy.workload)];
+        clauses.extend(requirements);
+        let needed = [policy.workload.rate_iops, required_rate(&clauses, &policy.workload)];
         let needed = needed.into_iter().flatten().max_by(f64::total_cmp);
         Promise {
             name: policy.id.clone(),
@@ -88,20 +91,20 @@ impl Promise {
             layers: policy.layers.clone(),
         }
         .with_credits(&policy.bursts)
-        .checked()
+        .validated()
     }
 
-    /// Requirements alone, for a load that the caller describes. Without `rate` they name it
-    /// themselves.
+    /// A promise without a policy, for a load that the caller describes. Without `rate` the
+    /// requirements must name one.
     ///
     /// # Errors
     /// [`Unverifiable`] if they name no rate.
-    pub fn of_requirement(
+    pub fn from_requirement(
         clauses: Vec<Clause>,
         mut workload: Workload,
         rate: Option<f64>,
     ) -> Result<Promise, Unverifiable> {
-        let rate = rate.or_else(|| rate_of(&clauses, &workload));
+        let rate = rate.or_else(|| required_rate(&clauses, &workload));
         workload.rate_iops = rate;
         Promise {
             name: "requirement".into(),
@@ -112,17 +115,17 @@ impl Promise {
             bursts: Vec::new(),
             layers: Vec::new(),
         }
-        .checked()
+        .validated()
     }
 
-    /// Adds credits of what lies below.
+    /// Adds burst credits of the machine and the disks.
     pub fn with_credits(mut self, credits: &[Burst]) -> Promise {
         self.bursts.extend(credits);
         self.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
         self
     }
 
-    fn checked(self) -> Result<Promise, Unverifiable> {
+    fn validated(self) -> Result<Promise, Unverifiable> {
         let fault = |what: &str, help: &str| {
             Err(Unverifiable {
                 what: what.to_owned(),
@@ -162,7 +165,7 @@ impl Promise {
         Ok(self)
     }
 
-    /// The load has no operations of the direction that a clause is about.
+    /// The load has no operations of the clause's direction.
     fn lacks_direction(&self, clause: &Clause) -> bool {
         match clause.direction {
             None => false,
@@ -172,13 +175,13 @@ impl Promise {
         }
     }
 
-    /// The mean latency that is promised, in seconds: by a clause, else in words.
+    /// The promised mean latency in seconds: of a clause, else of the policy's prose.
     fn latency_secs(&self) -> Option<f64> {
         let all = |clause: &&Clause| clause.direction.is_none();
-        let of = |metric: fn(&Clause) -> bool| self.clauses.iter().filter(all).find(|clause| metric(clause));
-        let mean = of(|clause| clause.metric == Metric::Mean);
-        // Where hardly an operation takes longer than a percentile, the mean does not either.
-        let clause = mean.or_else(|| of(|clause| matches!(clause.metric, Metric::Quantile { .. })));
+        let find = |metric: fn(&Clause) -> bool| self.clauses.iter().filter(all).find(|clause| metric(clause));
+        let mean = find(|clause| clause.metric == Metric::Mean);
+        // A promised percentile is an upper bound of the mean, too.
+        let clause = mean.or_else(|| find(|clause| matches!(clause.metric, Metric::Quantile { .. })));
         clause
             .map(|clause| clause.target)
             .or(self.latency_ns)
@@ -186,9 +189,8 @@ impl Promise {
     }
 }
 
-/// The rate that clauses ask for: in operations, or in bytes of this block size, of all operations
-/// or of one direction.
-fn rate_of(clauses: &[Clause], workload: &Workload) -> Option<f64> {
+/// The highest rate that the clauses require, in operations per second of both directions.
+fn required_rate(clauses: &[Clause], workload: &Workload) -> Option<f64> {
     let rates = clauses.iter().filter_map(|clause| {
         let target = match clause.metric {
             Metric::Iops => clause.target,
@@ -206,41 +208,41 @@ fn rate_of(clauses: &[Clause], workload: &Workload) -> Option<f64> {
     rates.max_by(f64::total_cmp)
 }
 
-/// A promise and where it is to be verified.
+/// A promise and the targets on which to verify it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verification {
-    /// What is promised.
+    /// The promise to verify.
     pub promise: Promise,
-    /// Directories, files or block devices, or what a simulated device is called. The promise is
-    /// about all of them together.
+    /// Directories, files, block devices, or names of simulated devices. The promise is about all
+    /// of them together.
     pub paths: Vec<String>,
     /// The device of each path, if they are simulated; else empty.
     pub simulated: Vec<SimulatedDevice>,
-    /// Size of the file that is made or used.
+    /// Size of the test file.
     pub file_size: Option<Bytes>,
     /// CPUs that workers may use.
     pub cpus: u32,
-    /// Threads, if not as many as it takes.
+    /// Threads; absent: as many as the rate needs.
     pub workers: Option<u32>,
-    /// Operations in flight, if not as many as it takes.
+    /// Operations in flight; absent: as many as the rate needs.
     pub concurrency: Option<u32>,
     /// Length of the measured window.
     pub measured: Nanos,
-    /// I/O before it.
+    /// Warm-up before it.
     pub warm_up: Nanos,
-    /// The short form was asked for.
+    /// The user requested the short form.
     pub quick: bool,
     /// Seed of all random decisions.
     pub seed: u64,
-    /// What the user wrote.
+    /// The command line.
     pub arguments: Vec<String>,
 }
 
 impl Verification {
-    /// What an attempt issues.
+    /// The load of an attempt.
     pub fn issued(&self, attempt: &Attempt) -> Issued {
         let (measured_ns, warm_up_ns) = match attempt.is_probe {
-            true => (PROBE.min(self.measured), PROBE_WARM_UP.min(self.warm_up)),
+            true => (PROBE_TIME.min(self.measured), PROBE_WARM_UP.min(self.warm_up)),
             false => (self.measured, self.warm_up),
         };
         Issued {
@@ -258,13 +260,13 @@ impl Verification {
         }
     }
 
-    /// Threads that issue the rate and look after what is in flight.
+    /// Threads needed for the rate and for the operations in flight.
     fn worker_count(&self) -> u32 {
         let rate = self.promise.rate_iops;
         let in_flight = rate * self.promise.latency_secs().unwrap_or(DEFAULT_LATENCY_SECS);
-        let enough = (rate / RATE_OF_ONE)
+        let enough = (rate / WORKER_IOPS)
             .ceil()
-            .max((in_flight / f64::from(DEPTH_OF_ONE)).ceil()) as u32;
+            .max((in_flight / f64::from(WORKER_DEPTH_MAX)).ceil()) as u32;
         // One worker drives a simulated device fastest.
         let max = if !self.simulated.is_empty() {
             1
@@ -325,8 +327,8 @@ impl Verification {
             true => part,
             false => Part {
                 access: Access::Sequential(Sequential::default()),
-                // Fresh data for large blocks would take as long as a fast disk needs to store it;
-                // the stamps keep any two sectors different.
+                // Generating fresh data for large blocks would take as long as a fast disk needs to
+                // store it; the stamps keep any two sectors different.
                 content: Content::Stamped,
                 ..part
             },
@@ -337,14 +339,14 @@ impl Verification {
             workers: issued.workers,
             depth: issued.concurrency,
             depth_per: DepthPer::Job,
-            rate: Some(total_rate(issued.rate_iops)),
+            rate: Some(exact_rate(issued.rate_iops)),
             phases: Phases::with_warm_up(issued.warm_up_ns),
             seed: self.seed,
             ..plan::Workload::new(&self.promise.name, targets, Stop::after(issued.measured_ns))
         }
     }
 
-    /// The verdict on what a run of the plan found; `None` if it measured nothing.
+    /// Judges the results of a run of the plan; `None` if it measured nothing.
     pub fn judge(&self, results: &Results, search: &Search) -> Option<Verdict> {
         let observation = Observation::from_results(results, 0, 0)?;
         let job = results.steps.first()?.jobs.first()?;
@@ -358,13 +360,12 @@ impl Verification {
             climb: search.climb(),
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
-        verdict.notes.extend(self.more_targets(&verdict, results));
+        verdict.notes.extend(self.suggest_more_targets(&verdict, results));
         Some(verdict)
     }
 
-    /// What to try where a rate was not reached: all targets that were named are in use from the
-    /// start.
-    fn more_targets(&self, verdict: &Verdict, results: &Results) -> Option<String> {
+    /// Suggests more targets if a rate was missed: the given ones were all in use from the start.
+    fn suggest_more_targets(&self, verdict: &Verdict, results: &Results) -> Option<String> {
         let missed = |judged: &&ClauseVerdict| {
             is_rate(&judged.clause) && judged.value.is_some_and(|value| value < judged.clause.target)
         };
@@ -393,7 +394,7 @@ fn is_rate(clause: &Clause) -> bool {
 }
 
 /// A rate as an exact fraction: whole operations per second, or thousandths of them.
-fn total_rate(iops: f64) -> Rate {
+fn exact_rate(iops: f64) -> Rate {
     let whole = iops.round();
     if (iops - whole).abs() < 1e-9 * iops && whole >= 1.0 {
         return Rate::iops(whole as u64);
@@ -418,7 +419,7 @@ mod tests {
             .unwrap()
             .resolve(&inputs)
             .unwrap();
-        Promise::of_policy(&policy, Vec::new(), None).unwrap()
+        Promise::from_policy(&policy, Vec::new(), None).unwrap()
     }
 
     fn verification(promise: Promise) -> Verification {
@@ -483,7 +484,7 @@ mod tests {
         let job = &plan.steps[0].jobs[0];
         assert_eq!(job.depth(), 32, "over all of them");
         let streams = job.workers.iter().flat_map(|worker| &worker.streams);
-        let rate_of = |target: u32| {
+        let required_rate = |target: u32| {
             let of = streams
                 .clone()
                 .filter(|stream| stream.target.ids() == [TargetId(target)]);
@@ -494,14 +495,14 @@ mod tests {
             rates.sum::<f64>()
         };
         for target in 0..3 {
-            assert!((rate_of(target) - 4000.0 / 3.0).abs() < 1e-6, "{target}");
+            assert!((required_rate(target) - 4000.0 / 3.0).abs() < 1e-6, "{target}");
         }
     }
 
     #[test]
     fn a_fast_promise_is_spread_over_workers_and_a_simulated_device_is_not() {
         let clauses = requirement::parse("iops>=400000,mean<=1ms").unwrap();
-        let promise = Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap();
+        let promise = Promise::from_requirement(clauses, reads(Bytes::kib(4)), None).unwrap();
         let mut verification = verification(promise);
         let first = verification.next(&Search::default()).unwrap();
         // 50 in flight for each of 8 workers, and 4 √50 more.
@@ -516,7 +517,7 @@ mod tests {
     fn requirements_name_their_rate() {
         let rate = |text: &str, workload: Workload| {
             let clauses = requirement::parse(text).unwrap();
-            Promise::of_requirement(clauses, workload, None).map(|promise| promise.rate_iops)
+            Promise::from_requirement(clauses, workload, None).map(|promise| promise.rate_iops)
         };
         assert_eq!(rate("iops>=900", reads(Bytes::kib(4))), Ok(900.0));
         assert_eq!(rate("mibps>=200", reads(Bytes::mib(1))), Ok(200.0));
@@ -534,14 +535,14 @@ mod tests {
 
     #[test]
     fn rates_that_are_not_whole_are_exact_to_a_thousandth() {
-        assert_eq!(total_rate(4000.0), Rate::iops(4000));
-        assert!((total_rate(3051.7578).per_second() - 3051.758).abs() < 1e-9);
-        assert!((total_rate(0.25).per_second() - 0.25).abs() < 1e-9);
+        assert_eq!(exact_rate(4000.0), Rate::iops(4000));
+        assert!((exact_rate(3051.7578).per_second() - 3051.758).abs() < 1e-9);
+        assert!((exact_rate(0.25).per_second() - 0.25).abs() < 1e-9);
     }
 
     fn rate_alone(iops: &str) -> Verification {
         let clauses = requirement::parse(&format!("iops>={iops}")).unwrap();
-        verification(Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap())
+        verification(Promise::from_requirement(clauses, reads(Bytes::kib(4)), None).unwrap())
     }
 
     /// The attempts of a search on storage that reaches that many operations per second with that
@@ -590,7 +591,7 @@ mod tests {
     #[test]
     fn large_blocks_do_not_fill_the_memory_with_buffers() {
         let clauses = requirement::parse("mibps>=100000").unwrap();
-        let verification = verification(Promise::of_requirement(clauses, reads(Bytes::mib(4)), None).unwrap());
+        let verification = verification(Promise::from_requirement(clauses, reads(Bytes::mib(4)), None).unwrap());
         let (probes, slots, _) = attempts(&verification, f64::from);
         assert_eq!((probes.last(), slots), (Some(&256), 256));
     }

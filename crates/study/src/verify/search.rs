@@ -1,8 +1,8 @@
-//! What to issue next: how many queue slots it takes to judge a promise.
+//! Finds how many queue slots it takes to judge a promise.
 //!
-//! Where a latency is promised, Little's law says how many operations are in flight; slots beyond
-//! that are free. Where only a rate is promised, nothing says how much depth the storage needs, so
-//! probes raise it until the rate is met or more depth brings nothing.
+//! If a latency is promised, Little's law gives the number of operations in flight; more slots stay
+//! unused. If only a rate is promised, the depth that the storage needs is unknown: probes raise it
+//! until the rate is met or more depth gains nothing.
 
 use analysis::attribution::Attribution;
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
@@ -12,25 +12,25 @@ use model::{Bytes, Nanos};
 
 use super::Verification;
 
-/// Slots at most.
+/// Upper limit of the slots.
 pub const SLOTS_MAX: u32 = 4096;
-/// Bytes that the buffers of all slots may take together.
+/// Upper limit of the buffers of all slots together, in bytes.
 const BUFFERS_MAX: u64 = 1 << 30;
 /// Measured time of a probe.
-pub const PROBE: Nanos = Nanos::secs(5);
-/// I/O before it.
+pub const PROBE_TIME: Nanos = Nanos::secs(5);
+/// Warm-up of a probe.
 pub const PROBE_WARM_UP: Nanos = Nanos::secs(1);
-/// Full windows at most.
+/// Upper limit of the number of full windows.
 const WINDOWS_MAX: usize = 3;
-/// A probe meets a rate from this share of it on.
-const MET: f64 = 0.995;
-/// A window has this many times the slots with which a probe met the rate: free slots cost nothing,
-/// and storage that gets slower later needs more of them for the same rate.
+/// A probe that reaches this share of the rate has met it.
+const MET_SHARE: f64 = 0.995;
+/// A full window gets this many times the slots with which a probe met the rate: unused slots cost
+/// nothing, and storage that slows down later needs more of them for the same rate.
 const HEADROOM: u32 = 8;
-/// Twice the depth that brings a smaller share more operations brings nothing.
+/// Doubling the depth must raise the rate by this share to count as a gain.
 const GROWTH_MIN: f64 = 0.05;
 
-/// Slots at most whose buffers have this size.
+/// Upper limit of the slots for buffers of this size.
 pub fn slots_max(block: Bytes) -> u32 {
     let by_memory = BUFFERS_MAX / block.0.max(1);
     SLOTS_MAX.min(by_memory.min(u64::from(u32::MAX)) as u32).max(1)
@@ -41,13 +41,13 @@ pub fn slots_max(block: Bytes) -> u32 {
 pub struct Attempt {
     /// Operations that may be in flight.
     pub slots: u32,
-    /// Number of the full window, from 1; of a probe that of the window to come.
+    /// Number of the full window, from 1; for a probe that of the window that follows.
     pub number: u32,
-    /// A short run that only looks for the depth.
+    /// A short run that only searches for the depth.
     pub is_probe: bool,
 }
 
-/// What was issued so far.
+/// Results of the attempts so far.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     climb: Climb,
@@ -56,13 +56,13 @@ pub struct Search {
 
 #[derive(Clone, Copy, Debug)]
 struct Window {
-    /// Slots for another one, if this one was distorted by too few.
-    more: Option<u32>,
+    /// Slots for another window, if too few slots distorted this one.
+    retry_slots: Option<u32>,
 }
 
 impl Verification {
-    /// True if no latency says how much depth the rate takes, and the user fixed none.
-    pub fn climbs(&self) -> bool {
+    /// True if neither a latency nor the user determines the depth.
+    pub fn needs_depth_probes(&self) -> bool {
         self.promise.latency_secs().is_none() && self.concurrency.is_none()
     }
 
@@ -74,19 +74,19 @@ impl Verification {
         let workers = self.worker_count();
         let latency = self.promise.latency_secs().unwrap_or(DEFAULT_LATENCY_SECS);
         // Each worker has slots of its own.
-        let by_law = match self.climbs() {
+        let by_littles_law = match self.needs_depth_probes() {
             true => open_loop_slots(0.0),
             false => workers * open_loop_slots(self.promise.rate_iops * latency / f64::from(workers)),
         };
-        let of_policy = self.promise.workload.concurrency.unwrap_or(0).min(u64::from(SLOTS_MAX)) as u32;
-        by_law.max(of_policy).min(self.slots_max())
+        let policy_slots = self.promise.workload.concurrency.unwrap_or(0).min(u64::from(SLOTS_MAX)) as u32;
+        by_littles_law.max(policy_slots).min(self.slots_max())
     }
 
     fn slots_max(&self) -> u32 {
         slots_max(self.promise.workload.block)
     }
 
-    /// The next attempt; `None` once the promise is judged as well as it can be.
+    /// The next attempt; `None` if another one cannot improve the verdict.
     pub fn next(&self, search: &Search) -> Option<Attempt> {
         let number = search.windows.len() as u32 + 1;
         let window = |slots| Attempt {
@@ -95,9 +95,9 @@ impl Verification {
             is_probe: false,
         };
         if let Some(last) = search.windows.last() {
-            return last.more.map(window);
+            return last.retry_slots.map(window);
         }
-        if !self.climbs() {
+        if !self.needs_depth_probes() {
             return Some(window(self.first_slots()));
         }
         let Some(&(slots, _)) = search.climb.probes.last() else {
@@ -106,23 +106,23 @@ impl Verification {
                 ..window(self.first_slots())
             });
         };
-        let times = |factor: u32| slots.saturating_mul(factor).min(self.slots_max());
+        let multiplied = |factor: u32| slots.saturating_mul(factor).min(self.slots_max());
         if search.climb.met {
-            return Some(window(times(HEADROOM)));
+            return Some(window(multiplied(HEADROOM)));
         }
         if search.climb.saturated || slots >= self.slots_max() {
             return Some(window(slots));
         }
         Some(Attempt {
             is_probe: true,
-            ..window(times(2))
+            ..window(multiplied(2))
         })
     }
 
-    /// Notes what a probe reached, in operations per second.
+    /// Records the operations per second that a probe reached.
     pub fn record_probe(&self, search: &mut Search, attempt: &Attempt, iops: f64) {
         search.climb.probes.push((attempt.slots, iops));
-        search.climb.met = iops >= MET * self.promise.rate_iops;
+        search.climb.met = iops >= MET_SHARE * self.promise.rate_iops;
         let growths = search
             .climb
             .probes
@@ -130,23 +130,24 @@ impl Verification {
             .map(|pair| pair[1].1 / pair[0].1.max(1e-9) - 1.0);
         let growths: Vec<f64> = growths.collect();
         if let [.., before, last] = growths[..] {
-            // Growth that shrinks by a third with each step adds up to three times the last.
+            // If each growth is two thirds of the one before, the rest adds up to less than three
+            // times the last.
             let reachable = iops * (1.0 + 3.0 * last.max(0.0));
             search.climb.saturated =
-                before < GROWTH_MIN && last < GROWTH_MIN && reachable < MET * self.promise.rate_iops;
+                before < GROWTH_MIN && last < GROWTH_MIN && reachable < MET_SHARE * self.promise.rate_iops;
         }
     }
 
-    /// Notes how a full window went.
+    /// Records the verdict of a full window.
     pub fn record_window(&self, search: &mut Search, attempt: &Attempt, verdict: &Verdict, observed: &Observation) {
-        let blamed = |judged: &analysis::verdict::ClauseVerdict| judged.cause == Some(Cause::Generator);
+        let is_generator_limit = |judged: &analysis::verdict::ClauseVerdict| judged.cause == Some(Cause::Generator);
         let fixed = self.concurrency.is_some();
-        let distorted = verdict.outcome != Outcome::Pass && verdict.clauses.iter().any(blamed);
+        let distorted = verdict.outcome != Outcome::Pass && verdict.clauses.iter().any(is_generator_limit);
         let found = Attribution::new(observed, None).filter(|_| distorted && !fixed);
-        let more = found
+        let retry_slots = found
             .filter(|found| found.blocked_share() > BLOCKED_SHARE)
             .and_then(|found| {
-                // Enough for everything that came due in the longest wait.
+                // Enough for all operations that became due during the longest wait.
                 let wait = self.promise.rate_iops * found.blocked_secs_max;
                 let slots = attempt
                     .slots
@@ -155,12 +156,12 @@ impl Verification {
                 let slots = slots.min(self.slots_max());
                 (slots > attempt.slots && search.windows.len() + 1 < WINDOWS_MAX).then_some(slots)
             });
-        search.windows.push(Window { more });
+        search.windows.push(Window { retry_slots });
     }
 }
 
 impl Search {
-    /// How the depth was found, where probes looked for it.
+    /// The probes of the depth, if there were any.
     pub fn climb(&self) -> Option<&Climb> {
         (!self.climb.probes.is_empty()).then_some(&self.climb)
     }

@@ -1,4 +1,4 @@
-//! A verdict for people.
+//! Formats a verdict as text.
 
 use analysis::policies::Reach;
 use analysis::requirement::{self, Metric};
@@ -7,26 +7,26 @@ use model::Nanos;
 
 use super::FULL_TIME_SECS;
 
-/// Columns of the outcome and of the clause.
-const OUTCOME: usize = 13;
-const CLAUSE: usize = 24;
+/// Width of the columns of the outcome and the clause.
+const OUTCOME_WIDTH: usize = 13;
+const CLAUSE_WIDTH: usize = 24;
 
 /// A piece of the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Paragraph {
-    /// A line that stands as it is: a heading, or a row of a table.
+    /// A line that must not be wrapped: a heading, or a row of a table.
     Line(String),
-    /// Sentences that may be set in and wrapped.
+    /// Sentences that may be indented and wrapped.
     Sentences(String),
 }
 
 use Paragraph::{Line, Sentences};
 
-/// The report.
-pub fn text(verified: &Verified) -> Vec<Paragraph> {
+/// The report of a verification.
+pub fn format_report(verified: &Verified) -> Vec<Paragraph> {
     let mut lines = Vec::new();
-    promise(verified, &mut lines);
-    issued(verified, &mut lines);
+    describe_promise(verified, &mut lines);
+    describe_load(verified, &mut lines);
     if let Some(machine) = &verified.machine {
         for layer in &machine.layers {
             let iops = layer.iops.map(|limit| format!("{} IOPS", Metric::Iops.show(limit.low)));
@@ -35,20 +35,20 @@ pub fn text(verified: &Verified) -> Vec<Paragraph> {
             lines.push(Sentences(format!("limit: {}: {limits}", layer.name)));
         }
         if let Some(reach) = &machine.reach {
-            lines.push(Sentences(self::reach(reach)));
+            lines.push(Sentences(format_reach(reach)));
         }
     }
     lines.push(Line(String::new()));
     let mut action = None;
     for judged in &verified.verdict.clauses {
-        lines.push(Line(clause(judged)));
+        lines.push(Line(format_clause(judged)));
         if judged.action.is_some() && judged.action != action {
             action.clone_from(&judged.action);
             lines.extend(action.iter().map(|action| Sentences(format!("help: {action}"))));
         }
     }
     lines.push(Line(String::new()));
-    lines.push(Line(headline_of(verified)));
+    lines.push(Line(headline_for(verified)));
     for reason in &verified.verdict.reasons {
         lines.push(Sentences(format!("{}.", reason.what)));
     }
@@ -79,17 +79,17 @@ pub fn text(verified: &Verified) -> Vec<Paragraph> {
     lines
 }
 
-/// How long a test took.
+/// Length of a test beside the length that the promise requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestLength {
     /// Its measured window.
     pub measured_ns: Nanos,
-    /// What the promise asks for, in seconds.
+    /// The required length in seconds.
     pub full_secs: f64,
 }
 
 /// The headline of a verification.
-pub fn headline_of(verified: &Verified) -> String {
+pub fn headline_for(verified: &Verified) -> String {
     let policy = verified.promise.policy.as_ref();
     let length = TestLength {
         measured_ns: verified.issued.measured_ns,
@@ -98,8 +98,7 @@ pub fn headline_of(verified: &Verified) -> String {
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
 
-/// The outcome in a line. A PASS names what is not proven, and a time that was shorter than the
-/// promise asks for.
+/// The outcome in a line. A PASS names what is not proven, and a test that was too short.
 pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
@@ -108,18 +107,18 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
     let short = short.map_or_else(String::new, |length| {
         format!(
             " (in {} instead of {} s)",
-            seconds(length.measured_ns),
+            format_time(length.measured_ns),
             length.full_secs
         )
     });
-    let of = |outcome: Outcome, why: &str| {
+    let list_clauses = |outcome: Outcome, why: &str| {
         let clauses = clauses.iter().filter(|judged| judged.outcome == outcome);
         let clauses: Vec<String> = clauses.map(|judged| judged.clause.to_string()).collect();
         (!clauses.is_empty()).then(|| format!("{}, {why}", clauses.join(", ")))
     };
     let unproven = [
-        of(Outcome::Consistent, "which no test of this length can prove"),
-        of(Outcome::Inconclusive, "which these figures cannot show"),
+        list_clauses(Outcome::Consistent, "which no test of this length can prove"),
+        list_clauses(Outcome::Inconclusive, "which these figures cannot show"),
     ];
     let unproven: Vec<String> = unproven.into_iter().flatten().collect();
     match unproven.is_empty() {
@@ -129,14 +128,14 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
 }
 
 /// Whole seconds stay seconds, so that two times compare at a glance.
-fn seconds(time: Nanos) -> String {
+fn format_time(time: Nanos) -> String {
     match time.0.is_multiple_of(1_000_000_000) {
         true => format!("{} s", time.0 / 1_000_000_000),
         false => time.to_string(),
     }
 }
 
-fn promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
+fn describe_promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
     if let Some(policy) = &verified.promise.policy {
         let tier = policy.tier.as_ref().map(|tier| format!(", {tier}")).unwrap_or_default();
         lines.push(Line(format!("{}: {}{tier}", policy.id, policy.title)));
@@ -152,14 +151,14 @@ fn promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
         lines.push(Sentences(source));
     }
     if let Some(requirement) = &verified.promise.requirement {
-        // As it was understood: `latency` is the mean.
+        // As parsed, so that the user sees that `latency` means the mean.
         let clauses = requirement::parse(requirement).unwrap_or_default();
         let clauses: Vec<String> = clauses.iter().map(ToString::to_string).collect();
         lines.push(Line(format!("required: {}", clauses.join(", "))));
     }
 }
 
-fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
+fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
     let issued = &verified.issued;
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {
@@ -208,14 +207,14 @@ fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
     }
 }
 
-/// A clause in a line: what came of it, what it says, and why.
-pub fn clause(judged: &ClauseVerdict) -> String {
+/// A row of the table: the outcome of a clause, the clause, and the reason.
+pub fn format_clause(judged: &ClauseVerdict) -> String {
     let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());
-    format!("  {outcome:<OUTCOME$} {clause:<CLAUSE$} {}", judged.reason)
+    format!("  {outcome:<OUTCOME_WIDTH$} {clause:<CLAUSE_WIDTH$} {}", judged.reason)
 }
 
-/// What can be reached, and what of the other limits is out of reach.
-pub fn reach(reach: &Reach) -> String {
+/// Describes the reachable rate, and what the other limits would allow beyond it.
+pub fn format_reach(reach: &Reach) -> String {
     let mut text = format!(
         "at most {} IOPS ({}), because of {}",
         Metric::Iops.show(reach.iops.low),

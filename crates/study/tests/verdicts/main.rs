@@ -88,7 +88,7 @@ fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed:
         duration_secs: 300.0,
         warm_up_secs: 30.0,
     };
-    let mut promise = Promise::of_requirement(requirement::parse(clauses).unwrap(), workload, rate).unwrap();
+    let mut promise = Promise::from_requirement(requirement::parse(clauses).unwrap(), workload, rate).unwrap();
     promise.bursts = case
         .credits
         .iter()

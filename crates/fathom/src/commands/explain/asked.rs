@@ -6,7 +6,7 @@ use std::path::Path;
 use analysis::policies::Origin;
 use analysis::requirement;
 use analysis::verdict::Outcome;
-use study::explain::Asked;
+use study::explain::ExplainContext;
 
 use crate::catalogue::{self, CatalogueArgs, InputArgs};
 use crate::exit::Exit;
@@ -49,8 +49,8 @@ impl PromiseArgs {
 }
 
 /// Reads all of them.
-pub fn read(args: &PromiseArgs) -> Result<Asked, Faults> {
-    let mut asked = Asked::default();
+pub fn read(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
+    let mut asked = ExplainContext::default();
     if let Some(name) = &args.policy {
         take_policy(&mut asked, args, name)?;
     }
@@ -72,7 +72,7 @@ pub fn read(args: &PromiseArgs) -> Result<Asked, Faults> {
 }
 
 /// A policy's limits, load and promises.
-fn take_policy(asked: &mut Asked, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
+fn take_policy(asked: &mut ExplainContext, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
     let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
     let file = Path::new(name);
     let is_file = file.extension().is_some_and(|extension| extension == "toml");

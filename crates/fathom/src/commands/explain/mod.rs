@@ -6,7 +6,7 @@ mod text;
 
 use clap::ValueHint;
 use model::finding::Severity;
-use study::explain::{self, Asked, Explanation};
+use study::explain::{self, ExplainContext, Explanation};
 
 use super::results::{self, Loaded};
 use crate::exit::Exit;
@@ -72,7 +72,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 ///
 /// # Errors
 /// There is nothing in it, or a job that `storage` or a limit names.
-pub fn explain(mut found: Loaded, asked: &Asked, storage: &Storage) -> Result<Explanation, Faults> {
+pub fn explain(mut found: Loaded, asked: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
     storage.apply_to_loads(&mut found.loads)?;
     let jobs: Vec<_> = found
         .loads
@@ -81,7 +81,7 @@ pub fn explain(mut found: Loaded, asked: &Asked, storage: &Storage) -> Result<Ex
         .collect();
     limits::refuse_unused(&asked.layers, &jobs)?;
     let named = asked.layers.iter().cloned();
-    let asked = Asked {
+    let asked = ExplainContext {
         not_admissible: found.not_admissible,
         layers: named.chain(found.limits).collect(),
         ..asked.clone()

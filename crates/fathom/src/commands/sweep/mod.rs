@@ -17,7 +17,7 @@ use model::results::Results;
 use model::study::{Parameter, Setting, Varied};
 use report::numbers::duration;
 use report::words;
-use study::sweep::{self, Asked, Next, Report, Sweep};
+use study::sweep::{self, NextRun, Report, Sweep, SweepSettings};
 use study::verify;
 
 use super::results;
@@ -99,7 +99,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let mut document = document(session, args)?;
     if !session.leads() {
-        fleet::name_for_one(&mut document)?;
+        fleet::expand_names_for_one_host(&mut document)?;
     }
     let asked = asked(args, &mut document, limit)?;
     try_settings(&document, &asked)?;
@@ -123,7 +123,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         match errand.measure(&next) {
             Ok(results) => {
                 errand.tell(&next, &results);
-                sweep.take(next, results);
+                sweep.record(next, results);
             }
             // What cannot be done at all is reported at once; what cannot be done at one point is
             // reported in the report.
@@ -131,7 +131,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             Err(_) if session.process.is_interrupted() => {}
             Err(faults) => {
                 failed = true;
-                sweep.failed(next, faults.first());
+                sweep.record_failure(next, faults.first());
             }
         }
         if session.process.is_interrupted() {
@@ -220,12 +220,12 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     Err(Faults::usage(fault.help("make a job file with the one that is meant")))
 }
 
-fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<Asked, Faults> {
+fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<SweepSettings, Faults> {
     let usual = args.over.is_empty().then_some(sweep::DEFAULT_OVER);
     let mut varied = Vec::new();
     for text in args.over.iter().map(String::as_str).chain(usual) {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
-        let one = sweep::over(text).map_err(fault)?;
+        let one = sweep::parse_varied(text).map_err(fault)?;
         if varied.iter().any(|other: &Varied| other.parameter == one.parameter) {
             return Err(fault(format!("{} is varied twice", one.parameter.name())));
         }
@@ -239,7 +239,7 @@ fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<A
     let slots_max = opens.then(|| verify::slots_max(largest_block(job, &varied)));
     let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();
     let whole = job.time.is_none() && !counted;
-    let time = job.time.unwrap_or(sweep::TIME);
+    let time = job.time.unwrap_or(sweep::POINT_TIME);
     let warm_up = match (job.warm_up, counted) {
         (Some(warm_up), _) => warm_up,
         (None, true) => model::Nanos(0),
@@ -248,12 +248,12 @@ fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<A
     if !counted {
         (job.time, job.warm_up) = (Some(time), Some(warm_up));
     }
-    Ok(Asked {
+    Ok(SweepSettings {
         varied,
         limit,
         time,
         warm_up,
-        least_operations: whole.then_some(sweep::MIN_OPERATIONS),
+        min_operations: whole.then_some(sweep::MIN_OPERATIONS),
         refine: !args.grid_only,
         stop_early: !args.all_points,
         slots_max,
@@ -295,19 +295,19 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
 
 /// Every value is tried on the job before anything is measured: a mistake in the last of them does
 /// not come up after an hour.
-fn try_settings(document: &Document, asked: &Asked) -> Result<(), Faults> {
+fn try_settings(document: &Document, asked: &SweepSettings) -> Result<(), Faults> {
     let mut settings = asked.varied.iter().flat_map(|varied| &varied.values);
     settings.try_for_each(|setting| set(&mut document.jobs[0].clone(), setting))
 }
 
 /// The plan of a point.
-fn plan(document: &Document, next: &Next) -> Result<Plan, Faults> {
+fn plan(document: &Document, next: &NextRun) -> Result<Plan, Faults> {
     let mut document = document.clone();
     let job = &mut document.jobs[0];
     for setting in &next.settings {
         set(job, setting)?;
     }
-    job.name = Some(sweep::words_of(&next.settings));
+    job.name = Some(sweep::format_settings(&next.settings));
     if let Some(slots) = next.slots {
         (job.depth, job.depth_per) = (Some(slots.max(job.workers)), DepthPer::Job);
     }
@@ -327,21 +327,21 @@ struct SweepRunner<'a> {
 }
 
 impl SweepRunner<'_> {
-    fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
+    fn measure(&mut self, next: &NextRun) -> Result<Results, Faults> {
         let mut plan = plan(&self.document, next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         let slots = next.slots.map(|slots| format!(", up to {slots} in flight"));
         self.screen.say(&format!(
             "[{}/{}] {}: {} of {}{}, {} left in all",
             next.number,
-            next.of_about,
-            sweep::words_of(&next.settings),
+            next.expected_total,
+            sweep::format_settings(&next.settings),
             duration(next.time),
             words::operations(&plan.steps[0].jobs[0]),
             slots.unwrap_or_default(),
-            duration(next.left),
+            duration(next.time_left),
         ));
-        let about = format!("point {} of about {}", next.number, next.of_about);
+        let about = format!("point {} of about {}", next.number, next.expected_total);
         self.screen.begin(&plan, Some(about));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
@@ -351,7 +351,7 @@ impl SweepRunner<'_> {
         Ok(results?)
     }
 
-    fn tell(&mut self, next: &Next, results: &Results) {
+    fn tell(&mut self, next: &NextRun, results: &Results) {
         if let Some(line) = text::line(&next.settings, results) {
             self.screen.say(&line);
         }
@@ -361,7 +361,7 @@ impl SweepRunner<'_> {
 fn dry_run(
     session: &Session,
     document: &Document,
-    asked: Asked,
+    asked: SweepSettings,
     base: &Plan,
     permissions: &Permissions,
 ) -> Result<Exit, Faults> {
@@ -372,14 +372,14 @@ fn dry_run(
     let (described, exit) = run::dry_run(session.ranks(), &shown, base, permissions)?;
     let mut text = format!(
         "a sweep of about {} points, {} in all\n",
-        first.of_about,
-        duration(first.left)
+        first.expected_total,
+        duration(first.time_left)
     );
     for varied in &asked.varied {
         let values: Vec<&str> = varied.values.iter().map(|setting| &*setting.value).collect();
         text += &format!("  {}: {}\n", varied.parameter.name(), values.join(", "));
     }
-    text += &format!("the first of them, {}:\n", sweep::words_of(&first.settings));
+    text += &format!("the first of them, {}:\n", sweep::format_settings(&first.settings));
     screen::put(&(text + &described))?;
     Ok(exit)
 }

@@ -5,7 +5,7 @@ use model::results::Results;
 use model::study::{Parameter, Setting};
 use report::numbers::{rate, rough, throughput, time};
 use report::{Summary, formats};
-use study::sweep::{Curve, Report, Row, words_of};
+use study::sweep::{Curve, Report, Row, format_settings};
 
 use crate::screen::wrapped;
 
@@ -20,7 +20,7 @@ pub(super) fn report(report: &Report, first: &Results) -> String {
     if !report.left_out.is_empty() {
         text += "\nLeft out\n";
         for left in &report.left_out {
-            text += &wrapped(&format!("{}: {}.", words_of(&left.settings), left.why));
+            text += &wrapped(&format!("{}: {}.", format_settings(&left.settings), left.why));
         }
     }
     if !report.notes.is_empty() {
@@ -90,7 +90,7 @@ fn figures(row: &Row) -> String {
     let or_none = |value: Option<f64>| value.map_or("-".into(), time);
     format!(
         "{:>11}{:>11}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        row.in_flight_words(),
+        row.format_in_flight(),
         rate(row.iops),
         share,
         throughput(row.bytes_per_sec / f64::from(1 << 20)),
@@ -108,7 +108,7 @@ pub(super) fn line(settings: &[Setting], results: &Results) -> Option<String> {
     let latency = found.total.waited()?;
     Some(format!(
         "  {}: {} IOPS, {} mean, {} p99",
-        words_of(settings),
+        format_settings(settings),
         rate(found.total.iops?),
         time(latency.mean_ns?),
         latency.quantile(0.99).map_or("-".into(), time)
@@ -158,7 +158,7 @@ fn advice(report: &Report, curve: &Curve) -> String {
     let fixed = if curve.fixed.is_empty() {
         String::new()
     } else {
-        format!(" ({})", words_of(&curve.fixed))
+        format!(" ({})", format_settings(&curve.fixed))
     };
     let mut text = format!("\nRecommendation{fixed}\n");
     let advice = &curve.knee.advice;

@@ -9,8 +9,8 @@ use analysis::verdict::Machine;
 use clap::{ValueHint, value_parser};
 use model::plan::CachePath;
 use model::{Bytes, Nanos};
-use study::diagnosis::Known;
-use study::verify::{FULL_TIME_SECS, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
+use study::diagnosis::KnownLimits;
+use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::targets::Targets;
 use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
@@ -138,7 +138,7 @@ pub(super) struct Asked {
     pub(super) requirement: Option<String>,
     pub(super) expired: Option<String>,
     pub(super) machine: Option<Machine>,
-    pub(super) known: Known,
+    pub(super) known: KnownLimits,
     pub(super) storage: Storage,
     /// Limits that a job file states: the plan keeps them.
     pub(super) caps: Vec<Layer>,
@@ -166,10 +166,10 @@ pub(super) fn understand(session: &Session, args: &Args) -> Result<Asked, Faults
         }
     };
     let promise = match &policy {
-        Some(policy) => Promise::of_policy(policy, beside, rate),
+        Some(policy) => Promise::from_policy(policy, beside, rate),
         None => {
             refuse_inputs(&args.inputs)?;
-            Promise::of_requirement(beside, alone(&overrides), rate)
+            Promise::from_requirement(beside, alone(&overrides), rate)
         }
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
@@ -335,7 +335,7 @@ struct Surrounding {
     /// Limits that were named; absent: none.
     machine: Option<Machine>,
     /// With those of the policy, what a diagnosis may find.
-    known: Known,
+    known: KnownLimits,
     /// Credits of machine and disks, with the name of what has them.
     credits: Vec<(String, Burst)>,
     /// The machine that was detected, or why it does not count.
@@ -382,10 +382,10 @@ impl Surrounding {
         let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
         let of_policy = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
         let bursts = credits.iter().cloned().chain(of_policy);
-        let known = Known {
+        let known = KnownLimits {
             layers: layers.clone(),
             bursts: bursts.map(|(layer, burst)| limits::burst(layer, burst)).collect(),
-            ..Known::default()
+            ..KnownLimits::default()
         };
         let workload = &promise.workload;
         let machine = is_named.then(|| Machine {
@@ -406,7 +406,7 @@ fn verification(session: &Session, args: &Args, promise: Promise, targets: Targe
     let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
     let usual = match quick {
-        true => (QUICK.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
+        true => (QUICK_TIME.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
         false => (seconds(duration), seconds(warm_up)),
     };
     let file_size = size("file-size", &args.file_size)?;

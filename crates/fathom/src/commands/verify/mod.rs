@@ -20,7 +20,7 @@ use model::fleet::{Rank, own_name};
 use model::observation::Observation;
 use model::plan::{Divide, Plan};
 use model::results::Results;
-use study::diagnosis::Known;
+use study::diagnosis::KnownLimits;
 use study::verify::{Attempt, Search, Verification};
 
 use super::run;
@@ -74,7 +74,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
     // A run that was cut short is no sign of what would have limited it.
     if verdict.outcome != Outcome::Pass && !Exit::is_cut_short(&results) {
-        let known = Known {
+        let known = KnownLimits {
             question: question(&verdict),
             ..asked.known.clone()
         };

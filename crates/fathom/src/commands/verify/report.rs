@@ -48,7 +48,7 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
         _ => clauses,
     };
     let shown = html::page::Verdict {
-        word: verify::headline_of(verified),
+        word: verify::headline_for(verified),
         ..pages::verdict(&promised, &verified.verdict)
     };
     let mut page = pages::run(results, shown);
@@ -64,7 +64,7 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
 /// the exit code.
 pub(super) fn text(verified: &Verified, strict: bool) -> String {
     let mut text = String::new();
-    for paragraph in verify::text(verified) {
+    for paragraph in verify::format_report(verified) {
         text += &match paragraph {
             Paragraph::Line(line) => format!("{line}\n"),
             Paragraph::Sentences(sentences) => screen::wrapped(&sentences),

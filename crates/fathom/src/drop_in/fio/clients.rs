@@ -310,7 +310,7 @@ fn connect(session: &Session, hosts: &[ClientHost<'_>]) -> Result<Vec<Host>, Ref
         duplexes.push(reached(host, token.as_deref(), session.process.interrupt_flag())?);
     }
     let named: Vec<String> = hosts.iter().map(|host| host.hostname.clone()).collect();
-    let fleet = fleet::of_duplexes(&session.process, duplexes, &named).map_err(|faults| Refused {
+    let fleet = fleet::coordinate_duplexes(&session.process, duplexes, &named).map_err(|faults| Refused {
         lines: faults.iter().map(|fault| format!("fio: {fault}")).collect(),
         hints: Vec::new(),
     })?;

@@ -68,7 +68,7 @@ impl Logs {
     pub(super) fn write_of_host(&self, results: &Results, suffix: &str) -> Result<(), String> {
         let failed = |error| format!("fio: logs could not be written: {error}");
         if self.requests.iter().any(Option::is_some) {
-            archive::write_fio_logs_of(results, &self.requests, Path::new(""), suffix).map_err(failed)?;
+            archive::write_fio_logs_with_suffix(results, &self.requests, Path::new(""), suffix).map_err(failed)?;
         }
         if let Some(prefix) = &self.total {
             archive::write_fio_totals(results, prefix, Path::new("")).map_err(failed)?;

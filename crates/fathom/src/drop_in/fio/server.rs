@@ -128,7 +128,7 @@ fn in_background(process: &Process, words: &[String], listener: Listener, file: 
     std::os::unix::process::CommandExt::arg0(&mut command, &process.arguments[0]);
     let subcommand = &process.arguments[1..process.arguments.len() - words.len()];
     command.args(subcommand).args(kept);
-    fleet::apart(&mut command);
+    fleet::set_own_process_group(&mut command);
     let is_answered = listener.probe()?;
     drop(listener);
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

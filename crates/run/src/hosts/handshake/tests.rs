@@ -87,8 +87,10 @@ fn a_connection_that_ends_early_says_nothing_of_a_token() {
     let (mut one, mut other) = connection();
     let leaving = thread::spawn(move || {
         other.write_all(&GREETING).unwrap();
-        other.write_all(&[7; NONCE]).unwrap();
-        other.read_exact(&mut [0; GREETING.len() + NONCE + PROOF]).unwrap();
+        other.write_all(&[7; NONCE_BYTES]).unwrap();
+        other
+            .read_exact(&mut [0; GREETING.len() + NONCE_BYTES + PROOF_BYTES])
+            .unwrap();
     });
     let outcome = connect_session(&mut one, Role::Agent, TOKEN);
     assert!(matches!(outcome, Err(HandshakeError::Interrupted)), "{outcome:?}");
@@ -105,10 +107,10 @@ fn a_connection_that_ends_early_says_nothing_of_a_token() {
 fn reflections_and_other_versions_are_refused() {
     let (mut one, mut other) = connection();
     let mirror = thread::spawn(move || {
-        let mut bytes = [0; GREETING.len() + NONCE];
+        let mut bytes = [0; GREETING.len() + NONCE_BYTES];
         other.read_exact(&mut bytes).unwrap();
         other.write_all(&bytes).unwrap();
-        let mut proof = [0; PROOF];
+        let mut proof = [0; PROOF_BYTES];
         other.read_exact(&mut proof).unwrap();
         other.write_all(&[WELCOME]).unwrap();
         other.write_all(&proof).unwrap();

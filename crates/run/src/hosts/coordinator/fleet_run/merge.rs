@@ -1,4 +1,4 @@
-//! Puts the results of all hosts together.
+//! Merges the results of all hosts.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use crate::error::RunError;
 use crate::results::{nothing_measured, unix_now};
 
 impl FleetRun<'_> {
-    /// What came of all of them.
+    /// Merges the results of all ranks.
     pub(in crate::hosts::coordinator) fn results(
         &self,
         plan: &Plan,
@@ -23,14 +23,14 @@ impl FleetRun<'_> {
         let mut state = self.state();
         self.refuse_failed_start(&state)?;
         let frame = nothing_measured(plan.clone(), &self.context.clock);
-        let mut all = Gathering::new(plan, self.shares, frame);
+        let mut gathering = Gathering::new(plan, self.shares, frame);
         let mut own = own.and_then(Result::ok);
         let mut facts = Vec::new();
         for number in 0..state.ranks.len() {
             let agreed = state.agreed.clone();
-            facts.push(self.merge_rank(number, &mut state.ranks[number], &agreed, &mut own, &mut all));
+            facts.push(self.merge_rank(number, &mut state.ranks[number], &agreed, &mut own, &mut gathering));
         }
-        let mut results = all.finish();
+        let mut results = gathering.finish();
         results.interrupted = self.context.interrupt.load(Ordering::Relaxed);
         results.fleet = Some(Fleet {
             transport: self.coordinator.transport(),
@@ -40,7 +40,7 @@ impl FleetRun<'_> {
         Ok(results)
     }
 
-    /// Fails where nothing could be measured, with what each rank says about it.
+    /// Fails if nothing could be measured, with the reason of each rank.
     fn refuse_failed_start(&self, state: &FleetState) -> Result<(), RunError> {
         let has_measured = |agent: &AgentState| match &agent.end {
             Some(AgentEnd::Done { .. }) => true,
@@ -62,7 +62,7 @@ impl FleetRun<'_> {
         if !failed_first && state.ranks.iter().any(has_measured) {
             return Ok(());
         }
-        // Those that were only stopped because of others have nothing to say.
+        // Ranks that only stopped because of others have no reason of their own.
         faults.retain(|one| one.why != RunError::Interrupted.to_string());
         Err(match faults.is_empty() {
             true => RunError::Interrupted,
@@ -70,17 +70,17 @@ impl FleetRun<'_> {
         })
     }
 
-    /// Adds the results of a rank, whole or as far as they have come. Returns the facts about it.
+    /// Adds the complete or partial results of a rank. Returns the facts about it.
     fn merge_rank(
         &self,
         number: usize,
         agent: &mut AgentState,
         agreed: &[Option<Nanos>],
         own: &mut Option<Results>,
-        all: &mut Gathering<'_>,
+        gathering: &mut Gathering<'_>,
     ) -> RankFacts {
         let peer = &self.coordinator.peers[number + self.coordinator.first_process() as usize];
-        let by_our_clock = |at_ns: u64| at_ns.wrapping_add_signed(-peer.ahead_ns);
+        let to_our_clock = |at_ns: u64| at_ns.wrapping_add_signed(-peer.ahead_ns);
         let began = agreed.first().copied().flatten().unwrap_or_default();
         let (results, ended_ns) = match agent.end.take() {
             Some(AgentEnd::Done { results, at_ns }) => {
@@ -89,7 +89,7 @@ impl FleetRun<'_> {
                     results: Box::new(nothing_measured(Plan::default(), &self.context.clock)),
                     at_ns,
                 });
-                (Some(results), Some(Nanos(by_our_clock(at_ns)).since(began)))
+                (Some(results), Some(Nanos(to_our_clock(at_ns)).since(began)))
             }
             Some(AgentEnd::Failed(why)) => {
                 agent.lost = Some(why);
@@ -97,12 +97,12 @@ impl FleetRun<'_> {
             }
             None => (self.partial_results(number, agent), None),
         };
-        let machine = results.and_then(|results| all.add(number as u32, results));
+        let machine = results.and_then(|results| gathering.add(number as u32, results));
         let starts = agent
             .began
             .iter()
             .zip(agreed)
-            .filter_map(|(began, agreed)| Some(by_our_clock((*began)?).wrapping_sub((*agreed)?.0) as i64));
+            .filter_map(|(began, agreed)| Some(to_our_clock((*began)?).wrapping_sub((*agreed)?.0) as i64));
         RankFacts {
             host: self
                 .coordinator
@@ -120,7 +120,7 @@ impl FleetRun<'_> {
         }
     }
 
-    /// What a rank that was lost had reported.
+    /// The partial results of a lost rank.
     fn partial_results(&self, number: usize, rank: &mut AgentState) -> Option<Results> {
         if rank.partial_results.iter().all(Option::is_none) {
             return None;

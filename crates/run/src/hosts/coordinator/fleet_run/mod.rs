@@ -27,25 +27,25 @@ use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
 use publish::Published;
 
-/// A step begins this long after all are ready, at least: longer than a message takes.
+/// Minimum time from the agreement on a start to the start: longer than a message takes.
 const START_MARGIN: Nanos = Nanos::millis(20);
-/// One of which nothing was heard for so long is late: it tells something each second.
+/// A rank that sends nothing for this long is late: heartbeats come each second.
 const LATE_AFTER: Duration = Duration::from_millis(2500);
-/// A rank that was asked to stop and is alive may take this long to do so.
+/// How long a rank may take to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
-/// Events of others that wait to be reported, at most.
+/// Upper limit of the events that wait to be published.
 const MAX_PENDING_EVENTS: usize = 100_000;
 
-/// How the part of a rank ended.
+/// How a rank ended.
 #[derive(Debug)]
 pub(super) enum AgentEnd {
-    /// With results.
+    /// It has sent its results.
     Done { results: Box<Results>, at_ns: u64 },
-    /// Nothing could be measured.
+    /// It measured nothing.
     Failed(String),
 }
 
-/// What was heard of a rank.
+/// State of a rank.
 #[derive(Debug)]
 pub(super) struct AgentState {
     ready: Option<u32>,
@@ -53,12 +53,12 @@ pub(super) struct AgentState {
     partial_results: Vec<Option<StepResults>>,
     pub(super) end: Option<AgentEnd>,
     pub(super) lost: Option<String>,
-    heard: Instant,
+    last_message: Instant,
 }
 
 impl AgentState {
     /// It has not ended and was not lost.
-    fn is_left(&self) -> bool {
+    fn is_active(&self) -> bool {
         self.lost.is_none() && self.end.is_none()
     }
 }
@@ -66,7 +66,7 @@ impl AgentState {
 #[derive(Debug)]
 pub(super) struct FleetState {
     pub(super) ranks: Vec<AgentState>,
-    /// What others have reported and the watcher has not heard yet.
+    /// Events of other ranks that are not published yet.
     events: VecDeque<(u32, Event)>,
     /// The agreed start of each step, by our clock.
     agreed: Vec<Option<Nanos>>,
@@ -78,7 +78,7 @@ impl FleetState {
     /// Ranks that have not ended and were not lost.
     fn remaining_ranks(&self) -> Vec<u32> {
         let ranks = 0..self.ranks.len() as u32;
-        ranks.filter(|rank| self.ranks[*rank as usize].is_left()).collect()
+        ranks.filter(|rank| self.ranks[*rank as usize].is_active()).collect()
     }
 }
 
@@ -86,20 +86,20 @@ impl FleetState {
 pub(super) struct FleetRun<'a> {
     coordinator: &'a Coordinator,
     shares: &'a [Share],
-    /// Where the targets of each rank begin in the plan of the whole.
+    /// Index of each rank's first target in the plan of the fleet.
     shifts: Vec<u32>,
     context: RunContext<'a>,
     pub(super) state: Mutex<FleetState>,
     changed: Condvar,
-    /// Asks our own part to stop.
+    /// Stops our own share.
     stop: AtomicBool,
-    /// Asks it for what it has measured so far.
-    wanted: AtomicBool,
+    /// Requests partial results of our own share.
+    snapshot_requested: AtomicBool,
     over: AtomicBool,
-    /// Where our own part waits for others, with its targets.
+    /// Blocks our own share while it prepares its targets.
     gate: Gate,
-    /// What goes of it once all have ended.
-    removals: Mutex<Vec<Cleanup>>,
+    /// Our files to remove once all ranks have finished.
+    cleanups: Mutex<Vec<Cleanup>>,
 }
 
 impl<'a> FleetRun<'a> {
@@ -113,7 +113,7 @@ impl<'a> FleetRun<'a> {
             lost: coordinator.peers[rank + coordinator.first_process() as usize]
                 .lost
                 .clone(),
-            heard: Instant::now(),
+            last_message: Instant::now(),
         };
         FleetRun {
             coordinator,
@@ -129,10 +129,10 @@ impl<'a> FleetRun<'a> {
             }),
             changed: Condvar::new(),
             stop: AtomicBool::new(false),
-            wanted: AtomicBool::new(false),
+            snapshot_requested: AtomicBool::new(false),
             over: AtomicBool::new(false),
             gate: Gate::default(),
-            removals: Mutex::default(),
+            cleanups: Mutex::default(),
         }
     }
 
@@ -140,10 +140,10 @@ impl<'a> FleetRun<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Listens to the others while something is done.
+    /// Runs `work` while a thread receives messages of the other ranks.
     ///
     /// # Errors
-    /// No thread can be started for it, and nothing is done.
+    /// No thread can be started; `work` was not run.
     pub(super) fn with_listener<T>(&self, work: impl FnOnce() -> T) -> Result<T, RunError> {
         thread::scope(|scope| {
             let listener = thread::Builder::new().name("listen".into());
@@ -154,14 +154,13 @@ impl<'a> FleetRun<'a> {
                     why: no_thread(error),
                 }])
             })?;
-            let done = work();
+            let outcome = work();
             self.over.store(true, Ordering::Release);
-            Ok(done)
+            Ok(outcome)
         })
     }
 
-    /// Receives from the others, stops all when one has failed, and gives up on those that are
-    /// silent.
+    /// Receives messages, stops all ranks if one has failed, and gives up on silent ones.
     fn listen(&self) {
         let begun = Instant::now();
         let (mut asked, mut checked, mut heartbeat) = (begun, begun, begun);
@@ -170,8 +169,8 @@ impl<'a> FleetRun<'a> {
             let incoming = self.coordinator.comm.receive(POLL_INTERVAL);
             let mut state = self.state();
             let is_urgent = incoming.is_some_and(|incoming| self.handle_incoming(&mut state, incoming));
-            // What concerns all ranks is not checked with each message of one of them, unless it
-            // has failed: none may begin then.
+            // The checks of all ranks are expensive: they do not run for each message, except when
+            // a rank has failed, because then none may begin.
             if checked.elapsed() >= POLL_INTERVAL || is_urgent {
                 checked = Instant::now();
                 self.stop_if_due(&mut state, &mut interrupted);
@@ -184,7 +183,7 @@ impl<'a> FleetRun<'a> {
                     heartbeat = Instant::now();
                 }
                 if asked.elapsed() >= partial_results_interval(begun.elapsed()) {
-                    self.wanted.store(true, Ordering::Release);
+                    self.snapshot_requested.store(true, Ordering::Release);
                     asked = Instant::now();
                 }
             }
@@ -198,7 +197,7 @@ impl<'a> FleetRun<'a> {
         u32::from(self.coordinator.has_own_rank)..state.ranks.len() as u32
     }
 
-    /// True if the sender has failed or was lost.
+    /// Handles a message. True if the sender has failed or was lost.
     fn handle_incoming(&self, state: &mut FleetState, incoming: Incoming) -> bool {
         let (Incoming::Message { from, .. } | Incoming::Lost { from, .. }) = incoming;
         let Some(rank) = from.checked_sub(self.coordinator.first_process()) else {
@@ -214,7 +213,7 @@ impl<'a> FleetRun<'a> {
         agent.is_some_and(|agent| agent.lost.is_some() || matches!(agent.end, Some(AgentEnd::Failed(_))))
     }
 
-    /// Stops all ranks where the user asks for it or one has failed, and gives up on those that are
+    /// Stops all ranks if the user requests it or one has failed, and gives up on those that are
     /// silent or do not stop.
     fn stop_if_due(&self, state: &mut FleetState, interrupted: &mut Option<Instant>) {
         let give_up = |state: &mut FleetState, is_due: &dyn Fn(&AgentState) -> bool, why: &str| {
@@ -226,7 +225,7 @@ impl<'a> FleetRun<'a> {
                 }
             }
         };
-        let silent = |agent: &AgentState| agent.lost.is_none() && agent.heard.elapsed() > SILENCE_TIMEOUT;
+        let silent = |agent: &AgentState| agent.lost.is_none() && agent.last_message.elapsed() > SILENCE_TIMEOUT;
         let silence = format!("nothing was heard of it for {} s", SILENCE_TIMEOUT.as_secs());
         give_up(state, &silent, &silence);
         if self.context.interrupt.load(Ordering::Relaxed) {
@@ -247,30 +246,30 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// A rank has failed, and the others are to stop.
+    /// A rank has failed, and the others must stop.
     fn has_failed(&self, state: &FleetState) -> bool {
-        // Before the start there is nothing to go on with.
-        let goes_on = self.coordinator.continues_on_loss && state.agreed.first().is_some_and(Option::is_some);
+        // Before the start, a failure always stops the run.
+        let continues = self.coordinator.continues_on_loss && state.agreed.first().is_some_and(Option::is_some);
         let is_lost = |rank: &AgentState| {
             rank.lost.is_some() && rank.end.is_none() || matches!(rank.end, Some(AgentEnd::Failed(_)))
         };
-        !goes_on && state.ranks.iter().any(is_lost)
+        !continues && state.ranks.iter().any(is_lost)
     }
 
-    /// Lets those go on that have waited for others, with their targets.
+    /// Lets ranks that wait at the barrier continue.
     fn release_waiting(&self, state: &mut FleetState) {
         if state.stop_sent.is_some() || self.has_failed(state) {
             return;
         }
-        let standing = |rank: &AgentState| AgentProgress {
-            is_left: rank.is_left(),
+        let progress = |rank: &AgentState| AgentProgress {
+            is_active: rank.is_active(),
             ready: rank.ready,
         };
-        let standings: Vec<AgentProgress> = state.ranks.iter().map(standing).collect();
-        for rank in state.barrier.release(&standings) {
+        let progress_list: Vec<AgentProgress> = state.ranks.iter().map(progress).collect();
+        for rank in state.barrier.release(&progress_list) {
             match self.coordinator.has_own_rank && rank == 0 {
                 true => self.gate.open(),
-                false => self.coordinator.send(rank, &ToAgent::GoOn),
+                false => self.coordinator.send(rank, &ToAgent::Continue),
             }
         }
     }
@@ -279,7 +278,7 @@ impl<'a> FleetRun<'a> {
         let Some(rank) = state.ranks.get_mut(number as usize) else {
             return;
         };
-        rank.heard = Instant::now();
+        rank.last_message = Instant::now();
         let mut may_release = false;
         match unpack(bytes) {
             Ok(ToCoordinator::Event(event)) => {
@@ -300,12 +299,12 @@ impl<'a> FleetRun<'a> {
                     *began = Some(at_ns);
                 }
             }
-            Ok(ToCoordinator::SoFar { step, results }) => {
+            Ok(ToCoordinator::PartialResults { step, results }) => {
                 if let Some(partial_results) = rank.partial_results.get_mut(step as usize) {
                     *partial_results = Some(*results);
                 }
             }
-            // Once it has failed, the rest is of a run that was cut short: the first reason counts.
+            // The first end counts: after a failure, results are those of an aborted run.
             Ok(ToCoordinator::Done { results, at_ns }) => {
                 rank.end.get_or_insert(AgentEnd::Done { results, at_ns });
             }
@@ -320,9 +319,9 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Waits until all that are left are ready for a step, agrees on a start, and tells it. `None`
-    /// if none is left or the run is to stop.
-    fn agree_on_start(&self, step: u32, called_off: &[u32]) -> Option<Nanos> {
+    /// Waits until all active ranks are ready for a step, and sends them the agreed start. `None`
+    /// if the run must stop.
+    fn agree_on_start(&self, step: u32, cancelled_jobs: &[u32]) -> Option<Nanos> {
         let mut state = self.state();
         if self.coordinator.has_own_rank {
             state.ranks[0].ready = Some(step);
@@ -334,7 +333,7 @@ impl<'a> FleetRun<'a> {
             }
             let own = self.coordinator.has_own_rank;
             let is_ready = |(number, rank): (usize, &AgentState)| {
-                own && number == 0 || !rank.is_left() || rank.ready >= Some(step)
+                own && number == 0 || !rank.is_active() || rank.ready >= Some(step)
             };
             if state.ranks.iter().enumerate().all(is_ready) {
                 break;
@@ -354,20 +353,20 @@ impl<'a> FleetRun<'a> {
         for rank in u32::from(self.coordinator.has_own_rank)..self.shares.len() as u32 {
             let ahead = self.coordinator.peers[(rank + self.coordinator.first_process()) as usize].ahead_ns;
             let at_ns = at.0.wrapping_add_signed(ahead);
-            let called_off = called_off.to_vec();
+            let cancelled_jobs = cancelled_jobs.to_vec();
             self.coordinator.send(
                 rank,
                 &ToAgent::Begin {
                     step,
                     at_ns,
-                    called_off,
+                    cancelled_jobs,
                 },
             );
         }
         Some(at)
     }
 
-    /// Jobs of a step, by their numbers in the plan of the whole, that must not begin.
+    /// Jobs of a step that must not begin, by their numbers in the plan of the fleet.
     fn cancelled_jobs(&self, step: u32) -> Vec<u32> {
         let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
         let list = list.as_deref().map_or(&[][..], Vec::as_slice);
@@ -380,8 +379,8 @@ impl<'a> FleetRun<'a> {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Carries our own part out, as the others do theirs.
-    pub(super) fn run_own_part(
+    /// Executes our own share while the others execute theirs.
+    pub(super) fn run_own_share(
         &self,
         order: &Order,
         journal: &dyn Journal,
@@ -390,44 +389,47 @@ impl<'a> FleetRun<'a> {
     ) -> Option<Result<Results, RunError>> {
         let clock = self.context.clock;
         let permissions = order.permissions(self.context.permissions.programs);
-        let called_off = Mutex::new(Vec::new());
-        let keeper = Mutex::new(JournalWriter::new(order, &clock, journal));
-        let keeper = || keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let cancelled_jobs = Mutex::new(Vec::new());
+        let journal = Mutex::new(JournalWriter::new(order, &clock, journal));
+        let journal = || journal.lock().unwrap_or_else(PoisonError::into_inner);
         let others = FleetPeers {
             gate: &self.gate,
             stop: &self.stop,
-            removals: &self.removals,
+            cleanups: &self.cleanups,
             send: &|arrival| {
                 let mut state = self.state();
                 state.barrier.record(0, arrival);
                 self.release_waiting(&mut state);
             },
-            starts: &|step, at| {
-                keeper().began(step, at);
+            on_begin: &|step, at| {
+                journal().record_began(step, at);
                 self.state().ranks[0].began[step as usize] = Some(at.0);
             },
         };
         let context = RunContext::new(clock, &self.stop, &permissions).with_hooks(RunHooks {
-            snapshots: Some(&self.wanted),
-            cancelled: Some(&called_off),
+            snapshots: Some(&self.snapshot_requested),
+            cancelled: Some(&cancelled_jobs),
             others: Some(&others),
         });
         let mut published = Published::default();
         let own = self.with_listener(|| {
             let plan = order.share.plan.clone();
-            let done = execute_with_shared_files(shared_files, plan, context, &mut |event| {
+            let outcome = execute_with_shared_files(shared_files, plan, context, &mut |event| {
                 match event {
                     Event::Ready { step, devices } => {
                         watcher(Event::Ready { step, devices });
-                        let not = self.cancelled_jobs(step);
-                        let own = order.own_jobs(step, &not);
-                        called_off.lock().unwrap_or_else(PoisonError::into_inner).extend(own);
-                        if let Some(at) = self.agree_on_start(step, &not) {
-                            keeper().agreed(step, at);
+                        let cancelled = self.cancelled_jobs(step);
+                        let own = order.to_own_jobs(step, &cancelled);
+                        cancelled_jobs
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .extend(own);
+                        if let Some(at) = self.agree_on_start(step, &cancelled) {
+                            journal().record_agreed(step, at);
                             sleep_until(&clock, at, &self.stop);
                         }
                     }
-                    Event::Snapshot { step, results, .. } => keeper().keep(step, &results),
+                    Event::Snapshot { step, results, .. } => journal().write_step(step, &results),
                     event => {
                         let left: Vec<u32> = self.remaining_ranks();
                         self.publish_event(0, event, &left, &mut published, watcher);
@@ -435,14 +437,14 @@ impl<'a> FleetRun<'a> {
                 }
                 self.publish_pending(&mut published, watcher);
             });
-            if let Ok(results) = &done {
-                keeper().keep_all(results);
+            if let Ok(results) = &outcome {
+                journal().write_final(results);
             }
             {
                 let mut state = self.state();
                 let at_ns = clock.now().0;
-                state.ranks[0].end = Some(match &done {
-                    // The results themselves stay where they are.
+                state.ranks[0].end = Some(match &outcome {
+                    // The real results are returned below.
                     Ok(_) => AgentEnd::Done {
                         results: Box::new(nothing_measured(Plan::default(), &clock)),
                         at_ns,
@@ -451,22 +453,22 @@ impl<'a> FleetRun<'a> {
                 });
             }
             self.await_others(&mut published, watcher);
-            done
+            outcome
         });
-        Some(own.and_then(|done| done))
+        Some(own.and_then(|outcome| outcome))
     }
 
     fn remaining_ranks(&self) -> Vec<u32> {
         self.state().remaining_ranks()
     }
 
-    /// Leads without a part of our own.
-    pub(super) fn run_without_part(&self, watcher: &mut dyn FnMut(Event)) {
+    /// Coordinates without a share of our own.
+    pub(super) fn run_without_share(&self, watcher: &mut dyn FnMut(Event)) {
         let mut published = Published::default();
         let steps = self.state().agreed.len() as u32;
         for step in 0..steps {
             let waits = |state: &FleetState| {
-                let mut left = state.ranks.iter().filter(|rank| rank.is_left()).peekable();
+                let mut left = state.ranks.iter().filter(|rank| rank.is_active()).peekable();
                 left.peek().is_some() && !left.all(|rank| rank.ready >= Some(step))
             };
             loop {
@@ -493,7 +495,7 @@ impl<'a> FleetRun<'a> {
         loop {
             self.publish_pending(published, watcher);
             let state = self.state();
-            if !state.ranks.iter().any(AgentState::is_left) {
+            if !state.ranks.iter().any(AgentState::is_active) {
                 break;
             }
             drop(self.wait_for_change(state));

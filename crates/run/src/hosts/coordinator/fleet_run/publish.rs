@@ -5,12 +5,12 @@ use model::finding::{Finding, Severity};
 
 use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
 use crate::error::RunError;
-use crate::hosts::intervals::Intervals;
+use crate::hosts::intervals::IntervalMerger;
 
-/// What was published so far.
+/// State of publishing.
 #[derive(Debug, Default)]
 pub(super) struct Published {
-    intervals: Intervals,
+    intervals: IntervalMerger,
     states: Vec<PublishedState>,
 }
 
@@ -21,7 +21,7 @@ impl Published {
 }
 
 impl FleetRun<'_> {
-    /// Publishes what came from others.
+    /// Publishes the pending events of the other ranks.
     pub(super) fn publish_pending(&self, published: &mut Published, watcher: &mut dyn FnMut(Event)) {
         let (events, left, states) = {
             let mut state = self.state();
@@ -37,26 +37,26 @@ impl FleetRun<'_> {
         for (rank, event) in events {
             self.publish_event(rank, event, &left, published, watcher);
         }
-        for interval in published.intervals.take(&left) {
+        for interval in published.intervals.take_complete(&left) {
             watcher(Event::Interval(Box::new(interval)));
         }
     }
 
-    /// How far a rank is, as is seen from here.
+    /// The published state of a rank.
     fn published_state(&self, (number, rank): (usize, &AgentState)) -> PublishedState {
         let is_other = !self.coordinator.has_own_rank || number > 0;
         let has_begun = |began: &Vec<Option<u64>>| began.iter().any(Option::is_some);
         match (&rank.lost, &rank.end) {
             (_, Some(AgentEnd::Done { .. })) => PublishedState::Ended,
             (Some(_), _) | (_, Some(AgentEnd::Failed(_))) => PublishedState::Lost,
-            (None, None) if is_other && rank.heard.elapsed() > LATE_AFTER => PublishedState::Late,
+            (None, None) if is_other && rank.last_message.elapsed() > LATE_AFTER => PublishedState::Late,
             (None, None) if has_begun(&rank.began) => PublishedState::Running,
             (None, None) if rank.ready.is_some() => PublishedState::Ready,
             (None, None) => PublishedState::Preparing,
         }
     }
 
-    /// Tells what has changed with the ranks; of one that was lost, in words.
+    /// Publishes changed states, and a finding for each lost rank.
     fn publish_states(&self, states: &[PublishedState], published: &mut Published, watcher: &mut dyn FnMut(Event)) {
         if states == published.states {
             return;
@@ -73,14 +73,13 @@ impl FleetRun<'_> {
                     let state = self.state();
                     let of = &state.ranks[number];
                     match &of.end {
-                        // What refuses a test before anything is measured is reported as such, once
-                        // all have answered.
+                        // A failure before the start becomes the error of the whole run later.
                         Some(AgentEnd::Failed(_)) if of.began.iter().all(Option::is_none) => None,
                         Some(AgentEnd::Failed(why)) => Some(why.clone()),
                         _ => of.lost.clone(),
                     }
                 };
-                // One that was only stopped because of another has nothing to tell.
+                // A rank that only stopped because of another one has no reason of its own.
                 if let Some(why) = why.filter(|why| *why != RunError::Interrupted.to_string()) {
                     let what = format!("{} was lost: {why}", self.coordinator.name(rank));
                     let finding = Finding::new("HOST-LOST", Severity::Error, what);
@@ -101,7 +100,7 @@ impl FleetRun<'_> {
         }))
     }
 
-    /// Publishes an event of one rank as one of the whole.
+    /// Publishes an event of one rank as an event of the fleet.
     pub(super) fn publish_event(
         &self,
         rank: u32,
@@ -118,7 +117,7 @@ impl FleetRun<'_> {
         };
         match event {
             Event::Interval(interval) => {
-                let Some((shift, job)) = self.job_of_whole(rank, interval.step, interval.job) else {
+                let Some((shift, job)) = self.fleet_job(rank, interval.step, interval.job) else {
                     return;
                 };
                 let figures = RankFigures {
@@ -150,7 +149,7 @@ impl FleetRun<'_> {
                 how,
                 took_ns,
             }),
-            // The phases of the first rank that has the job stand for all: they begin together.
+            // All ranks of a job change phase together; the first one's events are published.
             Event::Phase {
                 step,
                 job,
@@ -158,7 +157,7 @@ impl FleetRun<'_> {
                 phase,
                 length_ns,
             } => {
-                if let Some(job) = self.job_if(rank, (step, job), |ranks| ranks.min()) {
+                if let Some(job) = self.fleet_job_if_chosen(rank, (step, job), |ranks| ranks.min()) {
                     watcher(Event::Phase {
                         step,
                         job,
@@ -169,7 +168,7 @@ impl FleetRun<'_> {
                 }
             }
             Event::JobEnded { step, job, reason } => {
-                if let Some(job) = self.job_if(rank, (step, job), |ranks| ranks.max()) {
+                if let Some(job) = self.fleet_job_if_chosen(rank, (step, job), |ranks| ranks.max()) {
                     watcher(Event::JobEnded { step, job, reason });
                 }
             }
@@ -177,23 +176,22 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The number in the whole of a job of a rank, if that rank is the one chosen of those that
-    /// have the job.
-    fn job_if(
+    /// The fleet's number of a rank's job, if `choose` selects this rank from those that have the
+    /// job.
+    fn fleet_job_if_chosen(
         &self,
         rank: u32,
         (step, job): (u32, u32),
         choose: impl FnOnce(&mut dyn Iterator<Item = u32>) -> Option<u32>,
     ) -> Option<u32> {
-        let (_, number) = self.job_of_whole(rank, step, job)?;
-        let has_it = |rank: &u32| self.shares[*rank as usize].jobs[step as usize].contains(&number);
-        let mut ranks = (0..self.shares.len() as u32).filter(has_it);
+        let (_, number) = self.fleet_job(rank, step, job)?;
+        let has_job = |rank: &u32| self.shares[*rank as usize].jobs[step as usize].contains(&number);
+        let mut ranks = (0..self.shares.len() as u32).filter(has_job);
         (choose(&mut ranks) == Some(rank)).then_some(number)
     }
 
-    /// Where the targets of a rank begin in the plan of the whole, and which job of it one of its
-    /// jobs is.
-    fn job_of_whole(&self, rank: u32, step: u32, job: u32) -> Option<(u32, u32)> {
+    /// Index of a rank's first target, and number of one of its jobs, in the plan of the fleet.
+    fn fleet_job(&self, rank: u32, step: u32, job: u32) -> Option<(u32, u32)> {
         let jobs = self.shares[rank as usize].jobs.get(step as usize)?;
         Some((self.shifts[rank as usize], *jobs.get(job as usize)?))
     }

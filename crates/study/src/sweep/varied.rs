@@ -1,13 +1,13 @@
-//! Reading what is to be varied: `depth=1..512`, `block=4k,64k`, `read=0..100+25`.
+//! Parses varied parameters: `depth=1..512`, `block=4k,64k`, `read=0..100+25`.
 
 use model::Bytes;
 use model::study::{Parameter, Setting, Varied};
 
-/// More values of one parameter than anyone waits for.
+/// Upper limit of the values of one parameter.
 const MAX_VALUES: usize = 200;
 
-/// Other words for parameters, in other tools and habits.
-const ALSO: [(&str, Parameter); 5] = [
+/// Names of the parameters in other tools.
+const ALIASES: [(&str, Parameter); 5] = [
     ("threads", Parameter::Workers),
     ("qd", Parameter::Depth),
     ("iodepth", Parameter::Depth),
@@ -15,12 +15,12 @@ const ALSO: [(&str, Parameter); 5] = [
     ("numjobs", Parameter::Workers),
 ];
 
-/// Reads one parameter with its values: a list (`1,8,32`), a range that doubles (`1..512`), or one
-/// with a step (`0..100+25`). The end of a range belongs to it.
+/// Parses a parameter and its values: a list (`1,8,32`), a range that doubles (`1..512`), or one
+/// with a step (`0..100+25`). Ranges include their end.
 ///
 /// # Errors
-/// What is wrong and what would have been right, in a sentence.
-pub fn over(text: &str) -> Result<Varied, String> {
+/// A sentence with the mistake and the correct form.
+pub fn parse_varied(text: &str) -> Result<Varied, String> {
     let (name, values) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` has no values; write for example depth=1..512 or block=4k,64k"))?;
@@ -29,7 +29,7 @@ pub fn over(text: &str) -> Result<Varied, String> {
         Parameter::ALL
             .into_iter()
             .map(|parameter| (parameter.name(), parameter))
-            .chain(ALSO)
+            .chain(ALIASES)
     };
     let parameter = known()
         .find(|(known, _)| *known == name)
@@ -41,8 +41,8 @@ pub fn over(text: &str) -> Result<Varied, String> {
     let mut numbers: Vec<f64> = Vec::new();
     for part in values.split(',') {
         let found = match part.split_once("..") {
-            Some((from, to)) => range(parameter, from, to)?,
-            None => vec![number(parameter, part)?],
+            Some((from, to)) => parse_range(parameter, from, to)?,
+            None => vec![parse_value(parameter, part)?],
         };
         for value in found {
             if !numbers.contains(&value) {
@@ -62,7 +62,7 @@ pub fn over(text: &str) -> Result<Varied, String> {
     })
 }
 
-/// The setting for a number: its text is what the option of that name reads.
+/// The setting for a number. The command-line option of that name can parse its text.
 pub(super) fn setting(parameter: Parameter, number: f64) -> Setting {
     let value = match parameter {
         Parameter::Block => Bytes(number as u64).to_string(),
@@ -75,14 +75,14 @@ pub(super) fn setting(parameter: Parameter, number: f64) -> Setting {
     }
 }
 
-fn number(parameter: Parameter, text: &str) -> Result<f64, String> {
+fn parse_value(parameter: Parameter, text: &str) -> Result<f64, String> {
     let text = text.trim();
     let name = parameter.name();
     if parameter == Parameter::Block {
         let bytes: Bytes = text
             .parse()
             .map_err(|error: model::units::UnitError| error.to_string())?;
-        // Text of an inexact size would come back as another one.
+        // The text of the setting must parse to the same size.
         return match bytes.0 > 0 && bytes.to_string().parse() == Ok(bytes) {
             true => Ok(bytes.0 as f64),
             false => Err(format!(
@@ -104,25 +104,25 @@ fn number(parameter: Parameter, text: &str) -> Result<f64, String> {
         .parse::<f64>()
         .map_err(|_| format!("`{text}` is not a value of {name}"))?
         * factor;
-    let (least, most) = match parameter {
+    let (min, max) = match parameter {
         Parameter::Read => (0.0, 100.0),
         Parameter::Workers | Parameter::Targets => (1.0, 4096.0),
         Parameter::Depth => (1.0, 1_048_576.0),
         Parameter::Rate | Parameter::Block => (1.0, 1e12),
     };
-    let whole = value.fract() == 0.0 || parameter == Parameter::Read;
-    match whole && (least..=most).contains(&value) {
+    let is_allowed = value.fract() == 0.0 || parameter == Parameter::Read;
+    match is_allowed && (min..=max).contains(&value) {
         true => Ok(value),
-        false => Err(format!("{name} must be {least} to {most}, not {text}")),
+        false => Err(format!("{name} must be {min} to {max}, not {text}")),
     }
 }
 
-fn range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, String> {
+fn parse_range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, String> {
     let (to, step) = match to.split_once('+') {
         Some((to, step)) => (to, Some(step)),
         None => (to, None),
     };
-    let (from, to) = (number(parameter, from)?, number(parameter, to)?);
+    let (from, to) = (parse_value(parameter, from)?, parse_value(parameter, to)?);
     let name = parameter.name();
     if from >= to {
         return Err(format!("the range of {name} is empty: it goes from {from} to {to}"));
@@ -134,7 +134,7 @@ fn range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, String>
             ));
         }
         None => None,
-        Some(step) => Some(number(parameter, step)?).filter(|step| *step > 0.0),
+        Some(step) => Some(parse_value(parameter, step)?).filter(|step| *step > 0.0),
     };
     let mut values = Vec::new();
     let mut value = from;
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn values_are_lists_and_ranges() {
         let check = |text: &str, parameter: Parameter, expected: &str| {
-            let found = over(text).unwrap();
+            let found = parse_varied(text).unwrap();
             let values: Vec<String> = found.values.into_iter().map(|setting| setting.value).collect();
             assert_eq!((found.parameter, &*values.join(" ")), (parameter, expected), "{text}");
         };
@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn mistakes_are_reported_with_what_would_be_right() {
         let check = |text: &str, part: &str| {
-            let error = over(text).unwrap_err();
+            let error = parse_varied(text).unwrap_err();
             assert!(error.contains(part), "{error}");
         };
         check("depth", "write for example depth=1..512");
