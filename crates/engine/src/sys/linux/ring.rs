@@ -310,6 +310,7 @@ impl Ring {
     fn enter_timed(&mut self, wait_nr: u32, timeout: Nanos, flags: IoringEnterFlags) -> Result<u32, Errno> {
         if !self.timed_waits {
             // Before Linux 5.11: submit, then poll again soon.
+            // SAFETY: as in `enter`.
             let accepted = unsafe { io_uring_enter(self.enter_descriptor(), self.pushed(), 0, flags)? };
             if self.available() < wait_nr {
                 super::thread::sleep(timeout.min(Nanos::micros(50)));
