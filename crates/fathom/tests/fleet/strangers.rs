@@ -257,7 +257,7 @@ fn a_relay_that_repeats_or_drops_a_frame_is_cut_off() {
         let mut frames = Frames::default();
         let port = relay(agent.port, move |piece| {
             let whole = frames.take(&piece);
-            let copies = |frame: &Vec<u8>| match frame.windows(8).any(|part| part == b"CarryOut") {
+            let copies = |frame: &Vec<u8>| match frame.windows(9).any(|part| part == b"\"Execute\"") {
                 true => frame.repeat(copies),
                 false => frame.clone(),
             };
@@ -280,7 +280,7 @@ fn a_run_id_leads_out_of_no_folder() {
     let seen = Arc::clone(&orders);
     let port = relay(agent.port, move |piece| {
         let whole = frames.take(&piece);
-        let is_order = |frame: &&Vec<u8>| frame.windows(8).any(|part| part == b"CarryOut");
+        let is_order = |frame: &&Vec<u8>| frame.windows(9).any(|part| part == b"\"Execute\"");
         seen.lock().unwrap().extend(whole.iter().filter(is_order).cloned());
         whole.concat()
     });
