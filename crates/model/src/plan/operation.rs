@@ -18,7 +18,7 @@ pub struct CacheMode {
     #[serde(default)]
     pub local_only: bool,
     /// Bypass the drivers between file system and disk (DiskSpd `-Sy`, `-SY`; Windows only).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bypass_io: Option<BypassIo>,
     /// Go through a memory map instead of read and write calls.
     #[serde(default)]
