@@ -21,7 +21,7 @@ use crate::caps::{Layer, Limit};
 
 const GIB: u64 = 1 << 30;
 
-/// A test with its surroundings, that can be spoilt.
+/// A test with its environment, that can be spoilt.
 struct Case {
     workload: Workload,
     target: Target,
@@ -109,13 +109,13 @@ fn sound() -> Case {
             at_end: model::plan::AtEndOfJob::default(),
         },
         more_targets: 0,
-        environment: surroundings(),
+        environment: environment(),
         purpose: Purpose::default(),
         change: None,
     }
 }
 
-fn surroundings() -> Environment {
+fn environment() -> Environment {
     Environment {
         host: Host {
             name: "node1".into(),

@@ -253,7 +253,7 @@ fn basic(text: &str) -> String {
     out + "\""
 }
 
-/// Crews that one job of ours can be.
+/// Groups that one job of ours can be.
 fn groups_of(job: &Job) -> Vec<WorkerGroup<'_>> {
     let divides = |access: &Access| {
         matches!(
