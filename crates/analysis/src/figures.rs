@@ -1,6 +1,6 @@
-//! Formats numbers for sentences. Reports format those of tables.
+//! Formats numbers for sentences. Crate `report` formats those of tables.
 
-/// A rate: whole with commas between thousands from a hundred on, else with one decimal.
+/// A rate: from 100 on rounded, with thousands separators; below, as [`format_number`].
 pub(crate) fn format_rate(value: f64) -> String {
     if value < 99.95 {
         return format_number(value);
@@ -16,8 +16,7 @@ pub(crate) fn format_rate(value: f64) -> String {
     out
 }
 
-/// A load or a factor: whole from a hundred on, else with one decimal, which is left out where it
-/// is 0.
+/// A load or a factor: from 100 on rounded; below, with one decimal unless it is 0.
 pub(crate) fn format_number(value: f64) -> String {
     let text = match value {
         v if v >= 99.95 => format!("{}", v.round()),
@@ -31,10 +30,10 @@ pub(crate) fn format_time(ns: f64) -> String {
     model::Nanos(ns.round().max(0.0) as u64).to_string()
 }
 
-/// A change as signed percent: `+36 %`, `-0.4 %`.
+/// A change as signed percent: `+36 %`, `-0.40 %`.
 pub(crate) fn format_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    // Near -100 % more digits are needed: 0.2 % of a figure is left, not nothing.
+    // Near -100 % more digits are needed, so that a small rest is not rounded to nothing.
     let left = ratio * 100.0;
     match percent.abs() {
         size if size < 0.005 => "0 %".into(),

@@ -1,5 +1,5 @@
-//! Positioned reads and writes, one at a time: `pread`/`pwrite`, or `preadv2`/`pwritev2` where
-//! polling is wanted.
+//! Positioned reads and writes, one at a time: `pread`/`pwrite`, or for engine pvsync2
+//! `preadv2`/`pwritev2` with flags for each call (polling, nowait, uncached, atomic).
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;
@@ -12,7 +12,8 @@ use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys;
 use crate::{File, Setup};
 
-/// `FLAGS`: calls take `RWF_*` flags. Decided at compile time, which saves a branch per operation.
+/// `FLAGS`: the engine is pvsync2, and every call passes `RWF_*` flags. Decided at compile time,
+/// which saves a branch per operation.
 pub(crate) struct Psync<const FLAGS: bool> {
     files: Vec<File>,
     buffers: Buffers,
@@ -32,7 +33,7 @@ impl<const FLAGS: bool> Psync<FLAGS> {
     }
 
     #[inline(never)]
-    fn perform_uncommon(&mut self, io: &Request) -> i64 {
+    fn perform_general(&mut self, io: &Request) -> i64 {
         let file = &self.files[usize::from(io.file)];
         let Some(handle) = file.handle() else {
             return i64::from(io.length);
@@ -60,7 +61,7 @@ impl<const FLAGS: bool> SyncCalls for Psync<FLAGS> {
     #[inline(always)]
     fn perform(&mut self, io: &Request) -> i64 {
         if FLAGS {
-            return self.perform_uncommon(io);
+            return self.perform_general(io);
         }
         let file = &self.files[usize::from(io.file)];
         let Some(handle) = file.handle() else {
@@ -69,7 +70,7 @@ impl<const FLAGS: bool> SyncCalls for Psync<FLAGS> {
         match io.action {
             Action::Read => sys::file::read_at(handle, self.buffers.prefix(io.slot, io.length as usize), io.offset),
             Action::Write => sys::file::write_at(handle, self.buffers.prefix(io.slot, io.length as usize), io.offset),
-            _ => self.perform_uncommon(io),
+            _ => self.perform_general(io),
         }
     }
 

@@ -1,5 +1,5 @@
-//! The live view's terminal: taken over and given back whatever ends the view, drawn on and
-//! listened to by a thread of its own. It draws on stderr, so that results can go elsewhere.
+//! Takes the terminal over for the live view, and restores it however the view ends. A thread of
+//! its own draws and reads keys. It draws on stderr, so that results can go elsewhere.
 
 #[cfg(windows)]
 #[path = "terminal/keys_of_console.rs"]
@@ -35,10 +35,10 @@ use keys::Keys;
 /// Keys are looked for this often.
 const LISTEN: Duration = Duration::from_millis(100);
 /// The view is drawn no more often than this, however much happens.
-const REDRAW: Duration = Duration::from_millis(250);
-/// And no less often, so that it shows where nothing happens.
-const AT_LEAST: Duration = Duration::from_secs(1);
-/// What is over sooner does not flash by.
+const MIN_REDRAW_GAP: Duration = Duration::from_millis(250);
+/// It is redrawn at least this often, so that a stall is visible.
+const MAX_REDRAW_GAP: Duration = Duration::from_secs(1);
+/// A run shorter than this opens no view.
 const OPEN_AFTER: Duration = Duration::from_millis(300);
 /// Counters of the machine over less than this say little.
 const COUNT_OVER: Duration = Duration::from_millis(700);
@@ -46,7 +46,7 @@ const COUNT_OVER: Duration = Duration::from_millis(700);
 /// Shows the cursor and leaves the alternate screen.
 const FAREWELL: &[u8] = b"\x1b[?25h\x1b[?1049l";
 
-/// The terminal is the view's. There is one terminal for a process.
+/// True while the view owns the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A view of the run.
@@ -70,7 +70,7 @@ struct Inside {
     /// There is something new to draw.
     news: bool,
     /// When the last event came.
-    handle_input: Option<Instant>,
+    last_event_at: Option<Instant>,
     closing: bool,
 }
 
@@ -99,7 +99,7 @@ pub fn obstacle() -> Option<&'static str> {
 }
 
 impl View {
-    /// A view that appears once it has been worth it for a moment. `q` raises `interrupt`.
+    /// A view that opens after [`OPEN_AFTER`]. `q` raises `interrupt`.
     pub fn new(interrupt: &'static AtomicBool) -> View {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
@@ -118,14 +118,14 @@ impl View {
     pub fn begin(&self, plan: &Plan, about: Option<String>) {
         let mut inside = self.shared.inside();
         inside.state.begin(plan, about);
-        (inside.news, inside.handle_input) = (true, Some(Instant::now()));
+        (inside.news, inside.last_event_at) = (true, Some(Instant::now()));
     }
 
     /// Takes in an event.
     pub fn take(&self, event: &Event) {
         let mut inside = self.shared.inside();
         inside.news |= inside.state.take(event);
-        inside.handle_input = Some(Instant::now());
+        inside.last_event_at = Some(Instant::now());
     }
 
     /// A line that is worth keeping.
@@ -213,7 +213,7 @@ fn give_back() {
     terminal::let_go();
 }
 
-/// The words of a panic, of whatever thread, are to be read; the view does not come back.
+/// Restores the terminal before a panic of any thread is printed. The view does not reopen.
 fn give_back_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -240,14 +240,14 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
     loop {
         {
             let mut inside = shared.inside();
-            // Others have given it back: it is for reading now.
+            // Another thread (a panic) restored the terminal: do not draw over its text.
             if inside.closing || !TAKEN.load(Ordering::Acquire) {
                 return;
             }
             if interrupt.load(Ordering::Relaxed) {
                 inside.state.stopping();
             }
-            let due = drawn.elapsed() >= if inside.news { REDRAW } else { AT_LEAST };
+            let due = drawn.elapsed() >= if inside.news { MIN_REDRAW_GAP } else { MAX_REDRAW_GAP };
             if at_once || due {
                 counters.update(&mut inside);
                 let look = current_look(&inside);
@@ -266,8 +266,8 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
 
 fn current_look(inside: &Inside) -> Look {
     let silent_for = inside
-        .handle_input
-        .map_or(Duration::ZERO, |handle_input| handle_input.elapsed());
+        .last_event_at
+        .map_or(Duration::ZERO, |last_event_at| last_event_at.elapsed());
     Look {
         unicode: speaks_unicode(),
         colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
@@ -309,7 +309,7 @@ fn pressed(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::i
         Key::Redraw => taken.screen.clear()?,
         Key::Interrupt => {
             if interrupt.load(Ordering::Relaxed) {
-                // The second one ends the process at once.
+                // A second Ctrl-C ends the process at once.
                 give_back();
             }
             signals::ask_to_stop();
@@ -317,8 +317,8 @@ fn pressed(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::i
         Key::Suspend => {
             give_back();
             terminal::suspend();
-            // The signal may reach another thread first, and stop this one a moment later: not
-            // after it has gone on drawing.
+            // The stop signal may reach another thread first. Wait, so that this one does not draw
+            // before it is stopped.
             std::thread::sleep(LISTEN);
             // It may go on in the background, where nothing can be drawn yet.
             while !terminal::is_in_foreground() && !interrupt.load(Ordering::Relaxed) {
@@ -347,7 +347,7 @@ impl Counters {
         }
     }
 
-    /// Tells the state what they have counted, where that is long enough.
+    /// Passes the differences to the state, if at least [`COUNT_OVER`] has passed.
     fn update(&mut self, inside: &mut Inside) {
         if inside.state.has_begun() {
             *self = Counters::new();

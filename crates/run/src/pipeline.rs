@@ -19,7 +19,7 @@ use model::results::{JobResults, Results, StepResults};
 use crate::context::RunContext;
 use crate::control_groups::ControlGroups;
 use crate::error::{RunError, WorkerFault};
-use crate::results::{unix_now, without_steps};
+use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
 use crate::step::{StepContext, run_step};
 use crate::targets::guard::Permissions;
@@ -63,7 +63,7 @@ impl CheckedPlan {
     ) -> Result<PermittedTargets<'a>, RunError> {
         sys::signals::ignore_file_size_signal();
         let start = Start {
-            unix_ns: unix_now(),
+            unix_ns: unix_now_ns(),
             clock_ns: context.clock.now(),
             system: SystemTimes::read(&System::live()),
         };

@@ -11,8 +11,8 @@ use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, To
 /// Raised whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
 
-/// The results of a plan of which nothing was executed: the plan and the machine. Reports that echo
-/// what was asked for are made of it.
+/// The results of a plan of which nothing was executed: the plan and the machine. For reports
+/// that only repeat the settings.
 pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
     let steps = plan.steps.iter().map(StepResults::not_started).collect();
     let environment = probe::environment(&System::live(), clock.describe());
@@ -24,7 +24,7 @@ pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
 
 /// Results of one host that begin and end now.
 pub(crate) fn without_steps(plan: Plan, environment: Environment) -> Results {
-    let now = unix_now();
+    let now = unix_now_ns();
     Results {
         format_version: FORMAT_VERSION,
         kind: Kind::Run,
@@ -52,7 +52,7 @@ pub(crate) fn without_steps(plan: Plan, environment: Environment) -> Results {
 }
 
 /// The wall clock, in nanoseconds since 1970.
-pub(crate) fn unix_now() -> u64 {
+pub(crate) fn unix_now_ns() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos() as u64)

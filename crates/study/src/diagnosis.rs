@@ -11,14 +11,14 @@ use model::results::Results;
 
 use crate::confirm::RepeatedPlan;
 
-/// Limits between the program and the disks, as specified by the user.
+/// The user's limits between the program and the disks, and what to explain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownLimits {
-    /// Limits.
+    /// Limits, each with its layer.
     pub layers: Vec<Layer>,
     /// Burst credits.
     pub bursts: Vec<KnownBurst>,
-    /// The question that the diagnosis answers.
+    /// What to explain: the limit, a missed rate or a missed latency.
     pub question: Question,
 }
 
@@ -35,7 +35,7 @@ impl KnownLimits {
 }
 
 /// What limited each job, by the user's limits, those of the plan and those of the system.
-/// Repetitions of steps are not judged separately.
+/// Steps that repeat another at a greater depth serve as evidence and get no diagnosis.
 pub fn diagnoses(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<JobDiagnosis> {
     let known = &known.with_plan(results);
     let mut found = Vec::new();
@@ -51,8 +51,8 @@ pub fn diagnoses(results: &Results, known: &KnownLimits, confirmed: Option<&Repe
     found
 }
 
-/// As [`diagnoses`], if the whole test was repeated at another depth.
-pub fn diagnoses_repeated(results: &Results, repeated: &Results, known: &KnownLimits) -> Vec<JobDiagnosis> {
+/// As [`diagnoses`], with a second run of the whole test at twice the depth as evidence.
+pub fn diagnoses_with_deeper_run(results: &Results, repeated: &Results, known: &KnownLimits) -> Vec<JobDiagnosis> {
     let known = &known.with_plan(results);
     let steps = 0..results.steps.len();
     steps

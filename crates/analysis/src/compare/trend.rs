@@ -1,9 +1,9 @@
 //! The trend of a repeated test: whether a figure stayed, and when it changed.
 //!
-//! Series of runs are short. Levels of at least [`MIN_LEVEL`] runs are searched from [`MIN_RUNS`]
-//! runs on. On uncorrelated noise, at most four of a hundred series of 6 to 12 runs show a false
-//! change, and fewer of longer ones (measured on 4,000 series of each length). Facts that differ
-//! around a change came with it, and need not be its cause.
+//! With fewer than [`MIN_RUNS`] runs no change is searched; each level has at least [`MIN_LEVEL`]
+//! runs. On uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and
+//! fewer of longer ones (measured on 4,000 series of each length). Facts that differ across a
+//! change coincide with it; they need not have caused it.
 
 use model::stats::{Segment, segments};
 use serde::Serialize;
@@ -12,13 +12,13 @@ use super::change::{Figure, Judgement};
 use super::fingerprint::{Difference, Fact, differences};
 use crate::figures::format_change;
 
-/// Fewer runs show no levels.
+/// No change is searched in fewer runs.
 pub const MIN_RUNS: usize = 6;
 /// A level has at least this many runs.
 pub const MIN_LEVEL: usize = 2;
 /// The latest run is an outlier if it lies this many deviations from the level before it.
 const MIN_OUTLIER_DEVIATIONS: f64 = 4.0;
-/// Facts that cannot explain a level: seeds differ in every run, or in none.
+/// Facts that are not listed as differences, because they explain nothing.
 const IGNORED_FACTS: [&str; 1] = ["seed"];
 
 /// One run of a series.
@@ -49,9 +49,10 @@ pub struct Trend {
     pub levels: Vec<Level>,
     /// The changes between them that are larger than the margin.
     pub changes: Vec<LevelChange>,
-    /// The smallest step of the latest two runs, as a share of the level, that is detected in about
-    /// three of four series; absent with too few runs.
-    pub smallest: Option<f64>,
+    /// If the latest two runs differed from their level by this share of it, the change would be
+    /// found in about three of four series. Absent with too few runs.
+    #[serde(rename = "smallest")]
+    pub detectable_step: Option<f64>,
     /// The latest run, if it is an outlier.
     pub alone: Option<u64>,
     /// The trend in sentences.
@@ -141,7 +142,7 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
             .collect(),
         levels: found.iter().map(level).collect(),
         changes: changes.collect(),
-        smallest: enough.then(|| detectable_step(&found, values.len()).max(margin)),
+        detectable_step: enough.then(|| detectable_step(&found, values.len()).max(margin)),
         alone: (enough && is_outlier(&values, last, margin)).then(|| runs[runs.len() - 1].entry),
         sentences: Vec::new(),
     };
@@ -221,7 +222,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     };
     let mut sentences = Vec::new();
     let (first, latest) = (&runs[0], &runs[runs.len() - 1]);
-    let Some(smallest) = trend.smallest else {
+    let Some(detectable_step) = trend.detectable_step else {
         sentences.push(format!(
             "{name}: {} in {}, {} in {}: {}. {} runs are too few to tell a change from chance; from {MIN_RUNS} on it is looked for.",
             figure.words(first.value),
@@ -282,7 +283,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     }
     sentences.push(format!(
         "A step of the latest two runs would be seen from about {:.0} % on; smaller or slower changes would not.",
-        (100.0 * smallest).ceil()
+        (100.0 * detectable_step).ceil()
     ));
     sentences
 }
@@ -381,7 +382,7 @@ mod tests {
             "{text}"
         );
         let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);
-        assert!(trend.changes.is_empty() && trend.smallest.is_none());
+        assert!(trend.changes.is_empty() && trend.detectable_step.is_none());
         assert_eq!(
             text,
             "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few to tell a change from chance; \

@@ -14,12 +14,12 @@ use crate::requirement::{Clause, Metric};
 use crate::shifts;
 
 /// The storage breaks a promise if it caused at least this share of the missing operations.
-const STORAGE_SHARE: f64 = 0.9;
-/// A latency is disturbed if at least this share of its excess falls in seconds with other causes.
-const DISTURBED_SHARE: f64 = 0.1;
-/// From this share on, operations that found every slot taken distort latencies.
-pub const BLOCKED_SHARE: f64 = 0.01;
-/// If the rate falls short of the promise by more than this, its latencies say nothing about it.
+const MIN_STORAGE_SHARE: f64 = 0.9;
+/// Above this share of the excess in seconds with other causes, a latency is doubted.
+const MAX_DISTURBED_EXCESS: f64 = 0.1;
+/// Above this share of operations that waited for a free slot, latencies are not trusted.
+pub const MAX_BLOCKED_OPS: f64 = 0.01;
+/// A latency measured at a rate further below the promised one does not show that it is kept.
 const MAX_RATE_SHORTFALL: f64 = 0.03;
 
 /// Why a figure does not decide a clause.
@@ -62,7 +62,7 @@ impl Case<'_> {
             return Some(Doubt::new(Cause::Invalid, finding));
         }
         match clause.metric {
-            // A short test reports credits on the line of its figure.
+            // In a short test, credit use is reported beside the figure instead.
             Metric::Iops | Metric::Throughput if !self.has_full_time() => None,
             Metric::Iops | Metric::Throughput => {
                 let credits = self.describe_credit_use(clause.metric, clause.target)?;
@@ -95,8 +95,8 @@ impl Case<'_> {
         }
     }
 
-    /// Why an undecided figure stays undecided, if its spread is not the only reason.
-    pub(super) fn doubt_decision(&self, clause: &Clause, value: f64) -> Option<Doubt> {
+    /// Why more time may not decide an undecided clause.
+    pub(super) fn doubt_undecided(&self, clause: &Clause, value: f64) -> Option<Doubt> {
         let stall = || breaks_clause(clause, value).then(|| self.doubt_stall(clause)).flatten();
         self.doubt_others(clause).or_else(stall)
     }
@@ -113,7 +113,7 @@ impl Case<'_> {
                 .map(|finding| Doubt::new(Cause::Invalid, finding))
                 .or_else(|| Some(Doubt::new(Cause::Generator, self.describe_generator_limit(target)?)));
         };
-        if found.share(Fault::Storage) < STORAGE_SHARE
+        if found.share(Fault::Storage) < MIN_STORAGE_SHARE
             && let Some(fault) = found.main_other_fault()
         {
             return Some(Doubt::new(cause_of(fault), self.fault_sentence(&found, fault)));
@@ -132,13 +132,13 @@ impl Case<'_> {
         }
         if let Some(service) = self.service_figure(clause)
             && !breaks_clause(clause, service)
-            && self.stalled_share(clause) < STORAGE_SHARE
+            && self.excess_share_in_stalls(clause) < MIN_STORAGE_SHARE
         {
             return Some(self.doubt_program_wait(clause, service, attribution.as_ref()));
         }
         if let Some((fault, share)) = self
             .main_disturbance(clause)
-            .filter(|(_, share)| *share > DISTURBED_SHARE)
+            .filter(|(_, share)| *share > MAX_DISTURBED_EXCESS)
         {
             let others = attribution::other_activity(observation, |_| true);
             let found = match fault {
@@ -161,7 +161,7 @@ impl Case<'_> {
         );
         let slots = self.observation.load.depth.unwrap_or(0);
         match attribution {
-            Some(found) if found.blocked_share() > BLOCKED_SHARE => {
+            Some(found) if found.blocked_share() > MAX_BLOCKED_OPS => {
                 let why = format!(
                     "{:.1} % of the operations found all {slots} slots taken and waited up to {:.3} s for one; {kept}",
                     100.0 * found.blocked_share(),
@@ -194,9 +194,9 @@ impl Case<'_> {
         }
     }
 
-    /// The share of the excess over a latency limit that lies in stalls of the storage, which alone
-    /// make operations wait in the program then.
-    fn stalled_share(&self, clause: &Clause) -> f64 {
+    /// The share of the excess over a latency limit that falls in stalls of the storage and their
+    /// backlog. There, waiting in the program is the storage's fault.
+    fn excess_share_in_stalls(&self, clause: &Clause) -> f64 {
         let stalls = self.stalls_with_backlog();
         let (mut stalled, mut all) = (0.0, 0.0);
         for interval in self.interval_sums(clause) {
@@ -209,8 +209,8 @@ impl Case<'_> {
         if all > 0.0 { stalled / all } else { 0.0 }
     }
 
-    /// Start and length of each stall of the storage, without seconds that missed for another
-    /// cause.
+    /// Start and length of each stall of the storage. A stall that overlaps a second missed for
+    /// another cause is left out.
     fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
         let found = Attribution::new(self.observation, None);
         let missed = found.iter().flat_map(|found| &found.missed);
@@ -243,8 +243,8 @@ impl Case<'_> {
         self.stalls_of_storage().into_iter().map(served).collect()
     }
 
-    /// The largest cause besides the storage, and the share of the excess over a latency limit that
-    /// all such causes have.
+    /// The largest cause besides the storage, and the share of the excess over a latency limit due
+    /// to all such causes together.
     fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
         let (mut all, mut by_fault) = (
             0.0,
@@ -322,7 +322,8 @@ impl Case<'_> {
     fn doubt_others(&self, clause: &Clause) -> Option<Doubt> {
         let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
         let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
-        (found.share(fault) > DISTURBED_SHARE).then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
+        (found.share(fault) > MAX_DISTURBED_EXCESS)
+            .then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
     }
 
     /// Describes what was observed in the seconds of a fault.

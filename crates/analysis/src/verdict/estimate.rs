@@ -69,12 +69,12 @@ pub(super) enum NoEstimate {
 }
 
 impl Estimate {
-    /// The interval that is shown: two-sided, 95 %.
+    /// The interval that is shown: two-sided, 95 %. No figure is below 0.
     pub(super) fn interval(&self) -> (Option<f64>, Option<f64>) {
         match &self.spread {
             Spread::Student { error, degrees } => {
                 let half = student_quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, *degrees) * error;
-                (Some(self.value - half), Some(self.value + half))
+                (Some((self.value - half).max(0.0)), Some(self.value + half))
             }
             Spread::Between { low, high } => (Some(*low), Some(*high)),
             Spread::Counted { low, high, .. } => (*low, *high),

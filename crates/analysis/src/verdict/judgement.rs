@@ -204,7 +204,7 @@ impl Case<'_> {
             Outcome::Fail => of_test.or_else(|| self.doubt_fail(clause)),
             // A longer run does not repair a failed test.
             Outcome::Inconclusive | Outcome::Consistent => find_test_failure(reasons)
-                .or_else(|| self.doubt_decision(clause, estimate.value))
+                .or_else(|| self.doubt_undecided(clause, estimate.value))
                 .or_else(|| Some(Doubt::new(Cause::Spread, self.describe_undecided(clause, estimate)))),
         };
         let (outcome, cause, reason, action) = match doubt {

@@ -24,7 +24,7 @@ use crate::requirement::Clause;
 pub use document::{
     FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
 };
-pub use doubt::BLOCKED_SHARE;
+pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 

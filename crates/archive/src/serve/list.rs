@@ -1,4 +1,4 @@
-//! The list of entries with what narrows it, as a page that works without a script.
+//! The history page: a form that filters, and a table. It works without a script.
 
 use analysis::verdict::Outcome;
 use axum::body::Body;
@@ -13,7 +13,7 @@ use crate::history::{Entry, EntryJob, EntryKind, Filter};
 /// Entries on a page.
 const AT_ONCE: usize = 100;
 
-/// What narrows a list, with the words before its field and an example.
+/// Fields of the filter: key in the query, label, placeholder.
 const FIELDS: [(&str, &str, &str); 6] = [
     ("label", "Label or name", ""),
     ("target", "Target", "/dev/nvme1n1"),
@@ -23,7 +23,7 @@ const FIELDS: [(&str, &str, &str); 6] = [
     ("until", "Until", "2026-11-23"),
 ];
 
-/// Columns with their class, after the box to tick.
+/// Class and title of each column after the checkbox.
 const COLUMNS: [(&str, &str); 11] = [
     ("", "Entry"),
     ("words", "Begun"),
@@ -59,7 +59,7 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
     if let Some(last) = entries.last().filter(|_| more) {
         body += &format!(
             "<p><a href=\"/?{}\">Older entries</a></p>\n",
-            text(&older(pairs, last.id))
+            text(&older_query(pairs, last.id))
         );
     }
     Ok(answer(html::plain("History of measurements", &[], &body, "")))
@@ -136,8 +136,8 @@ fn form(pairs: &[(String, String)]) -> String {
     out + "<button type=\"submit\">Filter</button>\n</form>\n"
 }
 
-/// The same query, from an entry on.
-fn older(pairs: &[(String, String)], before: u64) -> String {
+/// The query with the same filters, for entries before `before`.
+fn older_query(pairs: &[(String, String)], before: u64) -> String {
     let plain = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),
@@ -263,6 +263,6 @@ mod tests {
             pair("token", "x"),
             pair("kind", "run"),
         ];
-        assert_eq!(older(&pairs, 3), "label=a%26b%20c&kind=run&before=3");
+        assert_eq!(older_query(&pairs, 3), "label=a%26b%20c&kind=run&before=3");
     }
 }

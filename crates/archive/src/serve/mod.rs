@@ -84,7 +84,8 @@ impl Trouble {
     }
 }
 
-/// An HTML page. Its own meta element restricts what it may load.
+/// A complete HTML document. Its meta element restricts what it loads; this header only forbids
+/// frames.
 fn page(text: String) -> Response<Body> {
     let mut answer = of_type("text/html; charset=utf-8", text.into());
     let alone = HeaderValue::from_static("frame-ancestors 'none'");
@@ -110,7 +111,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// Serves at most `max` connections until `over`, and then for [`GRACE`] at most.
+/// Serves until `over` resolves, then lets open responses finish for at most [`GRACE`].
 async fn answer_until(
     listener: TcpListener,
     max_connections: usize,

@@ -31,9 +31,9 @@ pub struct End {
     pub stdout: Vec<String>,
     /// Lines for stderr, as DiskSpd writes them.
     pub stderr: Vec<String>,
-    /// What may have been meant, for lines `hint: …` after them.
+    /// Suggestions, for lines `hint: …` after those of stderr.
     pub hints: Vec<String>,
-    /// What was understood differently from how it was typed.
+    /// Arguments read differently from how they were typed, such as a typographic dash for `-`.
     pub notes: Vec<String>,
     /// What is known of the machine is to be printed in this form before the process ends.
     pub system: Option<ResultFormat>,
@@ -44,7 +44,7 @@ pub struct End {
 pub struct Request {
     /// The profile.
     pub profile: Profile,
-    /// Events that the command line names, opened already.
+    /// Names of the events on the command line. They are open.
     pub events: Events,
     /// Lines for stderr, as DiskSpd writes them: warnings.
     pub stderr: Vec<String>,
@@ -65,7 +65,7 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
     }
     let paths: Vec<&str> = sorted.iter().filter_map(Argument::path).collect();
     let mut line = Line::new(env, !paths.is_empty());
-    match understand(&mut line, &sorted, &paths) {
+    match parse_and_validate(&mut line, &sorted, &paths) {
         Ok((profile, stderr)) => {
             let request = Request {
                 profile,
@@ -122,14 +122,14 @@ fn typographic_dashes(sorted: &[Argument<'_>]) -> Vec<String> {
     }
 }
 
-/// All of it but the outcome: the profile and the warnings about it.
-fn understand(
+/// Parses and validates. Returns the profile and its warnings.
+fn parse_and_validate(
     line: &mut Line<'_>,
     sorted: &[Argument<'_>],
     paths: &[&str],
 ) -> Result<(Profile, Vec<String>), EarlyEnd> {
-    let switches = switches_before_targets(line, sorted)?;
-    first_pass(line, &switches)?;
+    let switches = require_switches_first(line, sorted)?;
+    read_composable_switches(line, &switches)?;
     if line.composed.system_only {
         return Err(EarlyEnd::System);
     }
@@ -163,7 +163,7 @@ fn understand(
     Ok((profile, verdict.lines))
 }
 
-fn switches_before_targets<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<TypedSwitch<'a>>, EarlyEnd> {
+fn require_switches_first<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<TypedSwitch<'a>>, EarlyEnd> {
     let mut switches = Vec::new();
     let mut target_seen = false;
     for argument in sorted {
@@ -181,7 +181,7 @@ fn switches_before_targets<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> 
     Ok(switches)
 }
 
-/// What is known about whether the line is one for `-X`.
+/// Whether the command line uses `-X`, as far as it has been read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Open,
@@ -191,7 +191,7 @@ enum Kind {
 
 /// Switches that may stand beside `-X`, `-X` itself, and the block size. One mistake ends it, with
 /// one message.
-fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
+fn read_composable_switches(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     let mut kind = Kind::Open;
     for switch in switches {
         let known = find(line, switch);
@@ -199,7 +199,7 @@ fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), E
             Some(row) if row.pass == Pass::Composable => (row.read)(line, switch.value)?,
             Some(row) if switch.letter == 'X' => {
                 if kind != Kind::Open {
-                    // Said of any switch before `-X` too, not only of a second one.
+                    // DiskSpd says this of any other switch before `-X` as well.
                     return Err(line.refuse("ERROR: multiple XML profiles specified (-X)"));
                 }
                 kind = Kind::WithProfile;

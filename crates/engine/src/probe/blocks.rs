@@ -33,7 +33,7 @@ pub struct BlockDevice {
     /// It has removable media.
     pub removable: bool,
     /// Registered with bcache, as cache or backing device.
-    pub in_bcache: bool,
+    pub is_bcache_member: bool,
 }
 
 /// What a block device is.
@@ -160,7 +160,7 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
         part_of: system.names(&at("holders")),
         read_only: system.flag(&at("ro")),
         removable: system.flag(&at("removable")),
-        in_bcache: system.has(&at("bcache")) && !name.starts_with("bcache"),
+        is_bcache_member: system.has(&at("bcache")) && !name.starts_with("bcache"),
     })
 }
 
@@ -272,7 +272,7 @@ fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {
     let numbered = |part: &&str| part.strip_prefix("ata").is_some_and(|rest| rest.parse::<u32>().is_ok());
     if let Some(port) = parts.iter().rev().find(|part| numbered(part)) {
         let number = &port["ata".len()..];
-        return parse_link_speed(&system.words(&format!("/sys/class/ata_link/link{number}/sata_spd"))?);
+        return sata_sas_lane_bytes_per_sec(&system.words(&format!("/sys/class/ata_link/link{number}/sata_spd"))?);
     }
     // Behind an expander, use the port nearest to the disk.
     let end = parts.iter().rposition(|part| part.starts_with("end_device-"))?;
@@ -280,14 +280,14 @@ fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {
     let lanes = std::fs::read_dir(port).ok()?.flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         name.starts_with("phy-").then_some(())?;
-        parse_link_speed(&system.words(&format!("/sys/class/sas_phy/{name}/negotiated_linkrate"))?)
+        sata_sas_lane_bytes_per_sec(&system.words(&format!("/sys/class/sas_phy/{name}/negotiated_linkrate"))?)
     });
     Some(lanes.sum()).filter(|sum| *sum > 0)
 }
 
 /// Parses `6.0 Gbps` or `12.0 Gbit`, and applies line coding: 8b/10b up to 12, 128b/150b (with
 /// error correction) beyond.
-fn parse_link_speed(text: &str) -> Option<u64> {
+fn sata_sas_lane_bytes_per_sec(text: &str) -> Option<u64> {
     let giga: f64 = text
         .strip_suffix(" Gbps")
         .or_else(|| text.strip_suffix(" Gbit"))?
@@ -374,7 +374,7 @@ mod tests {
             part_of: Vec::new(),
             read_only: false,
             removable: false,
-            in_bcache: false,
+            is_bcache_member: false,
         };
         assert_eq!(device.path(), "/dev/cciss/c0d0");
     }

@@ -114,7 +114,7 @@ pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
 
 /// Compares in turns.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let outputs = args.study.outputs(study_outputs::ALL)?;
+    let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let margin = margin(&args.margin)?;
     if let Some(file) = &args.from {
         show(file, &results::study(file)?, margin, args.mirror, &outputs)?;

@@ -102,7 +102,7 @@ pub struct Args {
 
 /// Fills, loads, judges.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::new(&args.output, None, study_outputs::ALL)?;
+    let outputs = StudyOutputs::new(&args.output, None, study_outputs::STUDY_FORMS)?;
     let mut document = document(session, args)?;
     if !session.leads() {
         fleet::expand_names_for_one_host(&mut document)?;

@@ -90,13 +90,13 @@ fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults
         ));
     }
     match study.question {
-        Question::Sweep { .. } => sweep::show(file, study, None, &args.study_outputs(study_outputs::ALL)?)?,
+        Question::Sweep { .. } => sweep::show(file, study, None, &args.study_outputs(study_outputs::STUDY_FORMS)?)?,
         Question::Ab { .. } => ab::show(
             file,
             study,
             analysis::compare::MARGIN,
             false,
-            &args.study_outputs(study_outputs::ALL)?,
+            &args.study_outputs(study_outputs::STUDY_FORMS)?,
         )?,
         Question::Suite { .. } => {
             let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));

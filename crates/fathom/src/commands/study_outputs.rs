@@ -69,7 +69,7 @@ impl Form {
 }
 
 /// All forms.
-pub const ALL: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Html];
+pub const STUDY_FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Html];
 /// Those of a list without a page.
 pub const NO_PAGE: &[Form] = &[Form::Text, Form::Json, Form::Csv];
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::ab::{MarginArgs, margin};
 use super::history::{FilterArgs, local, opened};
-use super::study_outputs::{ALL, Contents, Form, StudyOutputs, csv_table};
+use super::study_outputs::{Contents, Form, STUDY_FORMS, StudyOutputs, csv_table};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
@@ -130,7 +130,7 @@ fn page(trends: &Trends) -> Page {
 
 /// Tells it.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::new(&args.output, None, ALL)?;
+    let outputs = StudyOutputs::new(&args.output, None, STUDY_FORMS)?;
     let margin = margin(&args.margin)?;
     let entries = entries(args)?;
     outputs.prove(&[])?;

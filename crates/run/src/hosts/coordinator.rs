@@ -22,7 +22,7 @@ use super::{HostFault, Journal, LocalHost, POLL_INTERVAL};
 use crate::context::RunContext;
 use crate::error::RunError;
 use crate::pipeline::check;
-use crate::results::unix_now;
+use crate::results::unix_now_ns;
 use crate::targets::SharedFiles;
 
 /// Time within which agents must join.
@@ -270,7 +270,7 @@ impl Coordinator {
         }
         let shares = self.shares(&plan)?;
         self.measure_clock_offsets(&context.clock);
-        let run = RunId::new(unix_now() / 1_000_000, std::process::id(), self.runs);
+        let run = RunId::new(unix_now_ns() / 1_000_000, std::process::id(), self.runs);
         let order = |number: u32| Order {
             run: run.clone(),
             rank: self.rank(number),

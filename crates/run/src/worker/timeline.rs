@@ -13,8 +13,8 @@ pub(crate) struct Timeline {
     /// When it ends by time.
     phase_end: Nanos,
     measured_length: Option<Nanos>,
-    /// When the time of the job is over, which reading back must keep too.
-    measured_until: Nanos,
+    /// Deadline of the measured phase. The verify phase ends then as well.
+    measured_deadline: Nanos,
     cool_down: Nanos,
     interval: Nanos,
     /// When recorders are exchanged next.
@@ -29,7 +29,7 @@ impl Timeline {
             phase_start: start,
             phase_end: start + phases.warm_up_ns,
             measured_length: stop.after_ns,
-            measured_until: Nanos::NEVER,
+            measured_deadline: Nanos::NEVER,
             cool_down: phases.cool_down_ns,
             interval,
             exchange: start + interval,
@@ -65,7 +65,8 @@ impl Timeline {
         self.exchange
     }
 
-    /// Recorders were exchanged at `now`; the next exchange lies on the grid of the phase.
+    /// Notes that recorders were exchanged at `now`. The next exchange is the next multiple of the
+    /// interval after the start of the phase.
     pub(crate) fn exchanged(&mut self, now: Nanos) {
         let passed = 1 + now.since(self.exchange).0 / self.interval.0;
         self.exchange += Nanos(passed * self.interval.0);
@@ -87,11 +88,11 @@ impl Timeline {
         self.phase_end = match phase {
             Phase::Measured => self.measured_length.map_or(Nanos::NEVER, |length| at + length),
             Phase::CoolDown => at + self.cool_down,
-            Phase::Verify => self.measured_until,
+            Phase::Verify => self.measured_deadline,
             Phase::Delay | Phase::WarmUp | Phase::Draining => Nanos::NEVER,
         };
         if phase == Phase::Measured {
-            self.measured_until = self.phase_end;
+            self.measured_deadline = self.phase_end;
         }
         self.exchange = if phase == Phase::Draining {
             Nanos::NEVER

@@ -15,7 +15,7 @@ pub use varied::parse_varied;
 use analysis::attribution::Attribution;
 use analysis::knee::{self, Limit, LimitedFigure};
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
-use analysis::verdict::BLOCKED_SHARE;
+use analysis::verdict::MAX_BLOCKED_OPS;
 use model::Nanos;
 use model::draws::{Draws, DrawsForm, Purpose};
 use model::observation::Observation;
@@ -207,7 +207,7 @@ impl Sweep {
             .zip(self.settings.slots_max)
             .filter(|(slots, slots_max)| slots < slots_max);
         let (slots, slots_max) = slots.filter(|_| {
-            Attribution::new(found, None).is_some_and(|attribution| attribution.blocked_share() > BLOCKED_SHARE)
+            Attribution::new(found, None).is_some_and(|attribution| attribution.blocked_share() > MAX_BLOCKED_OPS)
         })?;
         let iops = found.total.iops?;
         let has_gained = next

@@ -8,9 +8,9 @@ use model::observation::Observation;
 use model::results::Results;
 use model::study::{Parameter, Setting, Varied};
 
-/// A smaller growth of the rate between two points counts as none.
+/// A rate is flat if it grows by less than this factor between neighbouring points.
 const MIN_RATE_GROWTH: f64 = 1.02;
-/// Latency that meanwhile grows by more than this is queueing.
+/// The load only queues if the latency meanwhile grows by more than this factor.
 const WAITING_GROWTH: f64 = 1.5;
 /// Beyond this multiple of the limit, more load is of no interest.
 const LIMIT_FACTOR: f64 = 4.0;
@@ -70,10 +70,11 @@ pub(super) fn skip_reason(
             limit.figure
         ))
     });
-    limit.or_else(|| exceeds_device_queue(parameter, load, curve, device?))
+    limit.or_else(|| full_queue_reason(parameter, load, curve, device?))
 }
 
-/// The load at which two successive increases raised only the latency, not the rate.
+/// The load from which more load only queues: two flat increases in a row, or two points in a row
+/// that did not reach their rate.
 fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f64> {
     if parameter == Parameter::Rate {
         let missed = |(load, found): &(f64, Observation)| found.total.iops.unwrap_or(0.0) < DELIVERED_SHARE * load;
@@ -106,13 +107,8 @@ pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> 
     }
 }
 
-/// More than one point beyond the device's own queue would measure only the operating system.
-fn exceeds_device_queue(
-    parameter: Parameter,
-    load: f64,
-    curve: &[(f64, Observation)],
-    any: &Results,
-) -> Option<String> {
+/// Why to skip a load: at a lower one the queues of the devices were full already.
+fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation)], any: &Results) -> Option<String> {
     if !matches!(parameter, Parameter::Depth | Parameter::Workers) {
         return None;
     }

@@ -6,7 +6,7 @@
 
 use analysis::attribution::Attribution;
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
-use analysis::verdict::{BLOCKED_SHARE, Cause, Climb, Outcome, Verdict};
+use analysis::verdict::{Cause, Climb, MAX_BLOCKED_OPS, Outcome, Verdict};
 use model::observation::Observation;
 use model::{Bytes, Nanos};
 
@@ -145,7 +145,7 @@ impl Verification {
         let distorted = verdict.outcome != Outcome::Pass && verdict.clauses.iter().any(is_generator_limit);
         let found = Attribution::new(observed, None).filter(|_| distorted && !fixed);
         let retry_slots = found
-            .filter(|found| found.blocked_share() > BLOCKED_SHARE)
+            .filter(|found| found.blocked_share() > MAX_BLOCKED_OPS)
             .and_then(|found| {
                 // Enough for all operations that became due during the longest wait.
                 let wait = self.promise.rate_iops * found.blocked_secs_max;

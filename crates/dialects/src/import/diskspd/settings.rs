@@ -1,15 +1,15 @@
-//! The lines of `Input parameters:`, as 2.0 and 2.1 and later.
+//! Lines of the `Input parameters:` section, in the wording of DiskSpd 2.0 and of 2.1 and later.
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::import::numbers::{decimal, whole};
 
 impl Settings {
-    /// Takes a line; `false` if it is none of theirs.
+    /// Reads a line; `false` if it is not a settings line.
     pub(super) fn take(&mut self, line: &str) -> bool {
-        self.take_of_span(line) || self.take_of_target(line)
+        self.read_time_span_line(line) || self.read_target_line(line)
     }
 
-    fn take_of_span(&mut self, line: &str) -> bool {
+    fn read_time_span_line(&mut self, line: &str) -> bool {
         let seconds = |rest: &str| rest.trim().strip_suffix('s').and_then(whole);
         if let Some(rest) = line.strip_prefix("duration:") {
             self.duration_s = seconds(rest);
@@ -34,7 +34,7 @@ impl Settings {
         true
     }
 
-    fn take_of_target(&mut self, line: &str) -> bool {
+    fn read_target_line(&mut self, line: &str) -> bool {
         let Some(target) = self.targets.last_mut() else {
             return false;
         };
@@ -46,8 +46,7 @@ impl Settings {
     }
 }
 
-/// What follows the words for the queue depth. Behind the targets it is that of a target, before
-/// them that of the pool.
+/// The queue depth: after a `path:` line that target's, before the first one the thread pool's.
 fn outstanding(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("number of outstanding I/O operations")?;
     let rest = rest.strip_prefix(" per thread").unwrap_or(rest);

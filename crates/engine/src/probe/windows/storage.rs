@@ -317,7 +317,7 @@ impl Storage {
             part_of: Vec::new(),
             read_only: disk.read_only == Some(true),
             removable: disk.removable,
-            in_bcache: false,
+            is_bcache_member: false,
         });
         for entry in &shown {
             inventory.devices.push(BlockDevice {
@@ -331,7 +331,7 @@ impl Storage {
                 part_of: Vec::new(),
                 read_only: disk.read_only == Some(true),
                 removable: disk.removable,
-                in_bcache: false,
+                is_bcache_member: false,
             });
         }
         let of_disk = |kind: UseKind| Use {
@@ -449,7 +449,7 @@ impl Storage {
             part_of: Vec::new(),
             read_only: volume.read_only,
             removable: false,
-            in_bcache: false,
+            is_bcache_member: false,
         });
     }
 

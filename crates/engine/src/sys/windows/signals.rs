@@ -11,7 +11,7 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Signal number of Ctrl-C on other systems.
 const INTERRUPTED: i32 = 2;
-/// Signal number of all other requests.
+/// Signal number of all other stop events.
 const TERMINATED: i32 = 15;
 
 /// Nothing to do: there is no such signal.
@@ -20,8 +20,8 @@ pub fn ignore_file_size_signal() {}
 /// Makes Ctrl-C, Ctrl-Break, a closed console, a sign-out and a shutdown set the returned flag; a
 /// second Ctrl-C or Ctrl-Break ends the process at once.
 pub fn catch_stop() -> &'static AtomicBool {
-    // A parent may ignore Ctrl-C, which children inherit. SAFETY: without a handler the call only
-    // enables Ctrl-C again.
+    // Undo an inherited setting that ignores Ctrl-C.
+    // SAFETY: a null handler only changes that setting.
     unsafe { SetConsoleCtrlHandler(None, 0) };
     // SAFETY: the handler is a function of this program, which lives as long as the process.
     unsafe { SetConsoleCtrlHandler(Some(on_stop), 1) };

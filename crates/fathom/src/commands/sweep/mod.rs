@@ -91,7 +91,7 @@ pub struct Args {
 
 /// Sweeps.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let outputs = args.study.outputs(study_outputs::ALL)?;
+    let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let limit = limit(args)?;
     if let Some(file) = &args.from {
         show(file, &results::study(file)?, limit, &outputs)?;

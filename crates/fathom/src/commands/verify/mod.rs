@@ -82,7 +82,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         // them may be why.
         results.diagnoses = match &shallower {
             // The probes are what --confirm does elsewhere.
-            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
+            Some(shallower) => study::diagnosis::diagnoses_with_deeper_run(&results, shallower, &known),
             None => study::diagnosis::diagnoses(&results, &known, None),
         };
         if is_cause_elsewhere(&verdict) {

@@ -176,7 +176,7 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
             .map_or_else(|| format!("the device {name}"), describe_holder);
         reasons.push(Reason::Held { what: what(), by });
     }
-    if device.in_bcache && device.part_of.is_empty() {
+    if device.is_bcache_member && device.part_of.is_empty() {
         let by = "a bcache set".into();
         reasons.push(Reason::Held { what: what(), by });
     }

@@ -11,7 +11,7 @@ use model::results::{HostResults, Results};
 use super::super::HostFault;
 use super::{AgentEnd, AgentState, FleetRun, FleetState};
 use crate::error::RunError;
-use crate::results::{nothing_measured, unix_now};
+use crate::results::{nothing_measured, unix_now_ns};
 
 impl FleetRun<'_> {
     /// Merges the results of all ranks.
@@ -139,8 +139,8 @@ impl FleetRun<'_> {
                     .clone(),
                 ..Environment::default()
             },
-            started_unix_ns: unix_now(),
-            ended_unix_ns: unix_now(),
+            started_unix_ns: unix_now_ns(),
+            ended_unix_ns: unix_now_ns(),
             system: None,
             idleness: None,
         }];
