@@ -174,7 +174,7 @@ impl<'a> Place<'a> {
     fn make(&self) {
         let _ = fs::remove_file(&self.marked);
         let words = [
-            "run", "--target", "{m}", "--cache", "{c}", "--size", "8M", "--write", "100", "--time", "50ms",
+            "run", "--target", "{m}", "--cache", "{c}", "--size", "8M", "--write", "100", "--time", "200ms",
             "--warm-up", "0",
         ];
         self.fathom(&words).expect(0, &["8 MiB of random data"]);
