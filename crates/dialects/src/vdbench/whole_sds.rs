@@ -15,6 +15,10 @@ use super::data::content;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::lower::{Lowered, grids, mixed_seed, origin, rules, worker};
 use super::runs::{Run, RunRate};
+use super::streams::gcd;
+
+/// The lay-out of a file that is too short begins at a multiple of this, for direct I/O.
+const SECTOR: u64 = 4096;
 
 /// An SD that must be laid out, and from where.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,7 +127,8 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
     }
 }
 
-/// The lay-out: sequential writes from the present end of each file, 2 at a time.
+/// The lay-out: sequential writes behind the present end of each file, 2 at a time. What the file
+/// holds stays: a run that only reads must not change it.
 pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lowered {
     let smallest = formats.iter().filter_map(|format| format.sd.size).min().unwrap_or(0);
     let block = parameters
@@ -133,13 +138,16 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
         .max(512);
     let pass = |format: &Format| {
         let size = format.sd.size.unwrap_or(0);
-        let from = (format.present - format.present % (1 << 20)).min(size);
-        let (block, from) = match &parameters.validation {
-            None => (block, from),
-            Some(validation) => {
-                let key = validation.key_block(&format.sd);
-                (block.next_multiple_of(key), from / key * key)
-            }
+        let key = parameters
+            .validation
+            .as_ref()
+            .map_or(SECTOR, |validation| validation.key_block(&format.sd));
+        let from = format.present.next_multiple_of(SECTOR).next_multiple_of(key).min(size);
+        // Smaller blocks where whole ones would leave a rest at the end of what is missing.
+        let whole = block.next_multiple_of(key);
+        let block = match gcd(size - from, whole) {
+            divisor if from > 0 && divisor >= key.max(SECTOR) => divisor,
+            _ => whole,
         };
         WholeSd {
             sd: format.sd.clone(),

@@ -57,6 +57,10 @@ fn a_run_writes_the_files_of_vdbench() {
     assert_eq!(of("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
     assert_eq!(of("rd1", "reqrate")[0], "200.0000");
     assert_eq!(of("rd1", "threads")[0], "2");
+    let itself = "vdbench parseflat -i output/flatfile.html -o output/../output/flatfile.html -c Run";
+    let words: Vec<&str> = itself.split(' ').collect();
+    finish(command(&words).current_dir(folder.path())).expect(157, &["is the flat file itself"]);
+    assert_eq!(fs::read_to_string(output.join("flatfile.html")).unwrap(), flat);
     let parse = "vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a";
     let words: Vec<&str> = parse.split(' ').collect();
     finish(command(&words).current_dir(folder.path())).expect(0, &[]);
@@ -335,6 +339,59 @@ fn a_working_set_is_read_once_and_files_are_written_anew() {
 
 /// All files below a directory.
 #[cfg(unix)]
+/// A link in place of a directory would lead the tree's operations to files elsewhere.
+#[cfg(unix)]
+#[test]
+fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [anchor, own] = ["anchor", "own"].map(|name| folder.path().join(name));
+    fs::create_dir(&anchor).unwrap();
+    let tree = format!(
+        "fsd=fsd1,anchor={},depth=2,width=2,files=2,sizes=16k\nfwd=fwd1,fsd=fsd1,operation=write\n",
+        text(&anchor)
+    );
+    let run = |format: &str| {
+        let run = format!("{tree}rd=rd1,fwd=fwd1,fwdrate=max,format={format},elapsed=2,interval=1\n");
+        vdbench(folder.path(), &run, &[])
+    };
+    run("yes").expect(0, &["completed successfully"]);
+    let directory = anchor.join("fathom-kept.tree/d1");
+    fs::rename(&directory, &own).unwrap();
+    std::os::unix::fs::symlink(&own, &directory).unwrap();
+    let files: Vec<_> = walk(&own).into_iter().filter(|path| path.is_file()).collect();
+    assert_eq!(files.len(), 4);
+    files
+        .iter()
+        .for_each(|file| fs::write(file, vec![7; 16 << 10]).unwrap());
+    for format in ["no", "yes", "clean", "restart"] {
+        run(format).expect(157, &["d1", "a symbolic link in place of a directory"]);
+        for file in &files {
+            assert!(fs::read(file).unwrap().iter().all(|byte| *byte == 7), "{format}");
+        }
+    }
+}
+
+/// What a file holds stays when it is made longer for a run that only reads.
+#[test]
+fn the_layout_of_a_short_file_begins_behind_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    let own: Vec<u8> = (0..3_000_000_u32).map(|number| number as u8 | 1).collect();
+    for validation in [&[][..], &["-v"]] {
+        fs::write(&file, &own).unwrap();
+        let parameters = format!(
+            "sd=sd1,lun={},size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n",
+            text(&file)
+        );
+        vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
+        let now = fs::read(&file).unwrap();
+        assert_eq!(now.len(), 8 << 20);
+        assert!(now[..own.len()] == own, "the file's own bytes were changed");
+        // What was missing was written, to the end.
+        assert!(now[now.len() - 4096..].iter().any(|byte| *byte != 0));
+    }
+}
+
 fn walk(at: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(at).unwrap().flatten().map(|entry| entry.path());
     let below = |path: std::path::PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };

@@ -256,6 +256,23 @@ impl Preparation<'_> {
     }
 }
 
+/// Refuses a tree with a symbolic link in place of a directory: its operations would follow it, and
+/// change what lies elsewhere.
+fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree) -> Result<(), TargetError> {
+    let mut name = String::new();
+    for directory in 0..tree.directory_count() {
+        tree.write_numbered_directory_path(directory, &mut name);
+        if root.is_symbolic_link(&name) {
+            return Err(TargetError::Unfit {
+                path: path.join(name).display().to_string(),
+                what: "a symbolic link in place of a directory of the tree",
+                help: "remove the link, or name another directory".into(),
+            });
+        }
+    }
+    Ok(())
+}
+
 impl Preparation<'_> {
     /// Makes a kept tree ready: what an earlier run has left is emptied, completed or used.
     fn open_kept_tree(
@@ -279,6 +296,7 @@ impl Preparation<'_> {
         let has_nothing = is_missing && kept == KeptTree::Existing && !makes_directories(self.plan, number);
         opened.is_kept = kept != KeptTree::Removed && !has_nothing;
         ready.cleanup.remove_tree(opened);
+        refuse_links(path, &root, tree)?;
         if kept == KeptTree::Emptied {
             root.remove_contents(MARKER).map_err(failed)?;
         }

@@ -102,6 +102,17 @@ pub(crate) struct KeyMap {
     unflushed: bool,
 }
 
+/// Allocates a map's room before the first write, so that a full disk ends a run before it begins.
+fn reserve(file: &File, length: u64) -> io::Result<()> {
+    if file.metadata()?.len() >= length {
+        return Ok(());
+    }
+    match engine::sys::file::allocate(file, length) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        outcome => outcome,
+    }
+}
+
 impl KeyMap {
     /// Loads the keys of a range of bytes.
     ///
@@ -132,6 +143,7 @@ impl KeyMap {
                 break;
             }
         }
+        reserve(&file, HEADER + 4 * (first + count as u64))?;
         Ok(KeyMap {
             file,
             length,

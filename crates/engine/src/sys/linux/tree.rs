@@ -66,6 +66,12 @@ impl TreeRoot {
         Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(|found| found.st_size as u64)?)
     }
 
+    /// True if the last part of a path is a symbolic link.
+    pub fn is_symbolic_link(&self, path: &str) -> bool {
+        statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+    }
+
     /// Checks that a file may be read.
     ///
     /// # Errors

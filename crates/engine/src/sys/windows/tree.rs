@@ -70,6 +70,11 @@ impl TreeRoot {
         fs::symlink_metadata(self.full_path(path)).map(|metadata| metadata.len())
     }
 
+    /// True if the last part of a path is a symbolic link.
+    pub fn is_symbolic_link(&self, path: &str) -> bool {
+        fs::symlink_metadata(self.full_path(path)).is_ok_and(|metadata| metadata.is_symlink())
+    }
+
     /// Checks that a file may be read.
     ///
     /// # Errors

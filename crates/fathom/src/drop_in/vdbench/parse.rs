@@ -56,11 +56,19 @@ fn read_arguments(arguments: &[String]) -> Result<Selection, Diagnostic> {
     match &selection {
         Selection { input, .. } if input.is_empty() => Err(usage("the flat file is not named")),
         Selection { output, .. } if output.is_empty() => Err(usage("the output file is not named")),
+        Selection { input, output, .. } if is_same_file(input, output) => Err(usage(&format!(
+            "`{output}` is the flat file itself, which would be lost"
+        ))),
         Selection { filters, .. } if filters.iter().any(|(_, value)| value.is_empty()) => {
             Err(usage("`-f` takes a column and its value"))
         }
         _ => Ok(selection),
     }
+}
+
+fn is_same_file(one: &str, other: &str) -> bool {
+    let real = |path: &str| fs::canonicalize(path).ok();
+    real(one).is_some_and(|path| real(other) == Some(path))
 }
 
 fn usage(what: &str) -> Diagnostic {
