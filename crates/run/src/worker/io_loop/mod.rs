@@ -104,8 +104,9 @@ pub(crate) fn action_for(direction: Direction) -> Action {
 
 /// The budget, and passes over the region of a stream.
 impl IoLoop {
-    /// Takes an operation off the budget. The last one may go beyond the amount of bytes. The budget
-    /// may be empty already: a feature that failed while it prepared the operation has ended it.
+    /// Takes an operation off the budget. The last one may go beyond the amount of bytes. The
+    /// budget may be empty already: a feature that failed while it prepared the operation has ended
+    /// it.
     #[inline(always)]
     pub(crate) fn spend(&mut self, length: u32) {
         self.budget.operations = self.budget.operations.saturating_sub(1);
