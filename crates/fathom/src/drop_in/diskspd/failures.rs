@@ -338,6 +338,10 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
         SetupError::Placement { what, source } if what.contains("local cache") => {
             messages.line(not_bypassed(source.raw_os_error().unwrap_or(0)));
         }
+        // What DiskSpd prints here is not published.
+        SetupError::Placement { what, source } if what.contains("BypassIO") => {
+            messages.line(format!("ERROR: {what}: {source}"));
+        }
         SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. }) => messages.line(format!(
             "ERROR: Could not allocate a buffer for target '{first}'. Error code: {:#x}",
             error_codes::NOT_ENOUGH_MEMORY
