@@ -271,6 +271,6 @@ fn bypass_io_is_used_or_refused() {
         match ran.code {
             Some(0) => ran.expect(0, &["Total IO"]),
             _ => ran.expect(1, &["f.dat cannot use BypassIO", THREADS]),
-        }
+        };
     }
 }
