@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, figure, figure_vs};
+use super::symptom::{Symptom, figure, latency_vs_one};
 
 /// Up to this multiple of the unloaded latency, an operation hardly waits.
 const MAX_LATENCY_GROWTH: f64 = 1.3;
@@ -37,13 +37,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             let latency = input.mean_latency()?;
             (latency <= MAX_LATENCY_GROWTH * alone)
                 .then(Symptom::default)?
-                .with_evidence(figure_vs(
-                    "mean latency",
-                    latency / 1e6,
-                    "ms",
-                    alone / 1e6,
-                    "one operation at a time",
-                ))
+                .with_evidence(latency_vs_one(latency, alone))
         }
         (None, None) => (depth == 1)
             .then(Symptom::default)?
@@ -54,7 +48,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         "the time of an operation: {depth} in flight at {latency:.3} ms each are {:.0} IOPS",
         input.rate()?
     );
-    let symptom = symptom.with_advice("more depth or more workers bring more operations per second");
+    let symptom = symptom.with_advice("raise the depth or the number of workers for more operations per second");
     Some(Symptom { sentence, ..symptom })
 }
 

@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, figure_vs};
+use super::symptom::{Symptom, latency_vs_one};
 
 /// A latency this many times that of the unloaded device is mostly waiting.
 const MIN_LATENCY_GROWTH: f64 = 3.0;
@@ -40,13 +40,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             let latency = input.mean_latency()?;
             (latency >= MIN_LATENCY_GROWTH * alone)
                 .then(Symptom::default)?
-                .with_evidence(figure_vs(
-                    "mean latency",
-                    latency / 1e6,
-                    "ms",
-                    alone / 1e6,
-                    "one operation at a time",
-                ))
+                .with_evidence(latency_vs_one(latency, alone))
         }
         (None, _) => return None,
     };

@@ -50,3 +50,14 @@ pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which:
         ..figure(what, value, unit)
     }
 }
+
+/// The mean latency beside that of one operation at a time, both in nanoseconds.
+pub(super) fn latency_vs_one(latency: f64, alone: f64) -> Evidence {
+    figure_vs(
+        "mean latency",
+        latency / 1e6,
+        "ms",
+        alone / 1e6,
+        "one operation at a time",
+    )
+}

@@ -313,16 +313,7 @@ fn alike(one: &Stream, other: &Stream) -> bool {
             rate.phase_ns = Nanos(0);
         }
         for access in &mut neutral.pattern.access {
-            match access {
-                Access::Sequential(walk) => walk.start.0 = 0,
-                Access::Parallel(walk) => walk.start.0 = 0,
-                Access::Interlocked(_)
-                | Access::Random { .. }
-                | Access::Mixed(_)
-                | Access::Every(_)
-                | Access::Zones(_)
-                | Access::WritePointers(_) => {}
-            }
+            access.clear_start();
         }
         neutral
     };

@@ -1,10 +1,9 @@
 //! Workers that do the same. A plan lists every worker; the dialects write one and say how many of
 //! them there are.
 
-use model::access::Access;
+use model::Nanos;
 use model::draws::DrawsForm;
 use model::plan::{Depth, Job, Pacing, Region, StreamTarget, TargetId, Worker};
-use model::{Bytes, Nanos};
 
 /// Workers of a job that are alike, one after the other.
 #[derive(Clone, Debug)]
@@ -66,16 +65,7 @@ pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
             stream.depth = 0;
         }
         for access in stream.pattern.access.iter_mut().filter(|_| apart.starts) {
-            match access {
-                Access::Sequential(walk) => walk.start = Bytes(0),
-                Access::Parallel(walk) => walk.start = Bytes(0),
-                Access::Interlocked(_)
-                | Access::Random { .. }
-                | Access::Mixed(_)
-                | Access::Every(_)
-                | Access::Zones(_)
-                | Access::WritePointers(_) => {}
-            }
+            access.clear_start();
         }
     }
     like

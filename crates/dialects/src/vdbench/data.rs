@@ -2,7 +2,7 @@
 
 use model::content::{ConstantPart, Content};
 
-use super::definitions::Block;
+use super::blocks::Block;
 use crate::Diagnostic;
 
 /// Duplicates in what is written.

@@ -1,6 +1,7 @@
 //! File system definitions: `fsd=`, `fwd=` and `format=`.
 
-use super::definitions::{Block, Transfer, flags};
+use super::blocks::Block;
+use super::definitions::{Transfer, flags};
 use super::table::Section;
 use super::values::numbered;
 use super::workloads::{matches_name, percent, transfer};

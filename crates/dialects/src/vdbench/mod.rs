@@ -7,6 +7,7 @@
 
 pub mod values;
 
+mod blocks;
 mod command;
 mod data;
 mod definitions;

@@ -3,8 +3,9 @@
 use model::Nanos;
 use model::plan::Phases;
 
+use super::blocks::Block;
 use super::data::Dedup;
-use super::definitions::{Block, CURVE, Parameters, Rd, Sd, Transfer, Wd};
+use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
 use super::file_runs::{FileLoad, FileRun};
 use super::files::{FormatWords, OPERATIONS};
 use super::lower::cannot;

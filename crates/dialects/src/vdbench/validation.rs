@@ -5,7 +5,8 @@ use std::path::Path;
 
 use model::plan::{KeyBlocks, KeyJournal, Verify, VerifyMethod, Worker};
 
-use super::definitions::{Block, Parameters, Sd, Transfer, Wd};
+use super::blocks::Block;
+use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::Run;
 use super::streams::gcd;
 use crate::Diagnostic;

@@ -1,6 +1,7 @@
 //! Workload definitions: `wd=`.
 
-use super::definitions::{Block, Parameters, Transfer, Wd, flags, range};
+use super::blocks::Block;
+use super::definitions::{Parameters, Transfer, Wd, flags, range};
 use crate::Diagnostic;
 
 /// A workload definition, or the defaults of those that follow.

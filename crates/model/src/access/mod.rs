@@ -169,6 +169,20 @@ impl Access {
         Access::Random { placement }
     }
 
+    /// A walk begins at the start of its region, as if it had no starting position of its own.
+    pub fn clear_start(&mut self) {
+        match self {
+            Access::Sequential(walk) => walk.start = crate::Bytes(0),
+            Access::Parallel(walk) => walk.start = crate::Bytes(0),
+            Access::Interlocked(_)
+            | Access::Random { .. }
+            | Access::Mixed(_)
+            | Access::Every(_)
+            | Access::Zones(_)
+            | Access::WritePointers(_) => {}
+        }
+    }
+
     /// Positions jump: at least some of them are drawn at random.
     pub fn jumps(&self) -> bool {
         match self {

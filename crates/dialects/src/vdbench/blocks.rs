@@ -1,0 +1,174 @@
+//! Blocks of a parameter file: a definition with its parameters, and the defaults before it.
+
+use super::scan::Item;
+use super::table::{Kind, Row, Section, Status};
+use crate::{Diagnostic, Place};
+
+/// Definitions that one `count=` makes at most.
+const MAX_COUNT: f64 = 10_000.0;
+
+/// A definition before it is read: its parameters, defaults first.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub section: Section,
+    pub name: String,
+    pub params: Vec<(&'static Row, Item)>,
+    pub at: Place,
+}
+
+/// Groups items into blocks, each with the defaults of its kind in front.
+pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
+    let start = items.first().map_or(
+        Place {
+            file: String::new(),
+            line: 0,
+            text: String::new(),
+        },
+        |item| item.at.clone(),
+    );
+    let mut blocks = vec![Block {
+        section: Section::General,
+        name: String::new(),
+        params: Vec::new(),
+        at: start,
+    }];
+    let mut defaults: Vec<(Section, Vec<(&'static Row, Item)>)> = Vec::new();
+    for item in items {
+        let present = blocks.last().map_or(Section::General, |block| block.section);
+        let begins = Section::of_keyword(&item.keyword).filter(|section| {
+            section.rank() > present.rank()
+                || section.rank() == present.rank() && *section == present
+                || section.rank() == present.rank() && present.rank() == 2
+        });
+        if let Some(section) = begins {
+            let name = item.word();
+            if let Some(before) = blocks.last().filter(|block| block.name == "default") {
+                defaults.retain(|(of, _)| *of != before.section);
+                defaults.push((before.section, before.params.clone()));
+            }
+            let params = defaults
+                .iter()
+                .find(|(of, _)| *of == section)
+                .map_or(Vec::new(), |(_, params)| params.clone());
+            blocks.push(Block {
+                section,
+                name,
+                params,
+                at: item.at,
+            });
+            continue;
+        }
+        let Some(row) = item.row(present) else {
+            let what = match present {
+                Section::Host => format!("HostParms.ReadParms(): invalid keyword: {}", item.keyword),
+                _ => format!("Unknown keyword: {}", item.keyword),
+            };
+            let name = crate::nearest(
+                &item.keyword,
+                super::ROWS
+                    .iter()
+                    .filter(|row| row.section == present)
+                    .map(|row| row.name),
+            );
+            let error = Diagnostic::new(what).at(item.at);
+            return Err(match name {
+                Some(name) => error.help(format!("did you mean `{name}`?")),
+                None => error,
+            });
+        };
+        let block = blocks.last_mut().expect("the general block is always there");
+        if row.section == Section::Rd && row.field == "wd" && block.params.iter().any(|(known, _)| known.field == "wd")
+        {
+            let name = &block.name;
+            let what = format!(
+                "rd={name}: the 'wd=' parameter may be specified only once per RD, but you may specify it as follows: \
+                 'rd={name},wd=(w1,w2,w3)', etc."
+            );
+            return Err(Diagnostic::new(what).at(item.at));
+        }
+        // Numbers are checked here, whatever becomes of them.
+        if row.kind == Kind::Numbers {
+            item.numbers(row.name)?;
+        }
+        block.params.push((row, item));
+    }
+    Ok(blocks)
+}
+
+/// Notes what a run of a definition is refused for.
+pub(super) fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
+    for (row, item) in &block.params {
+        let value = item.words().join(",");
+        let harmless = ["no", "off", "none"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
+        let refusal = match row.status {
+            Status::Refused(why) if !harmless => Some(why),
+            // A number has no effect; words are commands, or take the SD out of the run.
+            _ if row.name == "data_errors" && item.numbers(row.name).is_ok_and(|numbers| numbers.is_none()) => {
+                Some("the first I/O error ends the run, and commands of parameter files are not run")
+            }
+            _ => None,
+        };
+        if let Some(why) = refusal {
+            let what = format!("`{}={value}` is not supported: {why}", row.name);
+            refusals.push(
+                Diagnostic::new(what)
+                    .at(item.at.clone())
+                    .help(format!("remove `{}=`", row.name)),
+            );
+        }
+    }
+}
+
+impl Block {
+    pub(super) fn error(&self, what: String) -> Diagnostic {
+        Diagnostic::new(what).at(self.at.clone())
+    }
+
+    /// The last item of a parameter: it counts.
+    pub(super) fn item(&self, field: &str) -> Option<&Item> {
+        let found = self.params.iter().rev().find(|(row, _)| row.field == field);
+        found.map(|(_, item)| item)
+    }
+
+    pub(super) fn words(&self, field: &str) -> Vec<String> {
+        self.item(field).map(Item::words).unwrap_or_default()
+    }
+
+    pub(super) fn numbers(&self, field: &str) -> Result<Vec<f64>, Diagnostic> {
+        let Some((row, item)) = self.params.iter().rev().find(|(row, _)| row.field == field) else {
+            return Ok(Vec::new());
+        };
+        match item.numbers(row.name)? {
+            Some(numbers) => Ok(numbers),
+            None => {
+                let what = format!("Invalid contents for '{}=': {}", row.name, item.word());
+                Err(Diagnostic::new(what).at(item.at.clone()).help("give a number"))
+            }
+        }
+    }
+
+    pub(super) fn number(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
+        Ok(self.numbers(field)?.first().copied())
+    }
+
+    /// The numbers of the definitions that `count=` makes of this one.
+    pub(super) fn counted(&self) -> Result<Vec<Option<u64>>, Diagnostic> {
+        match self.numbers("count")?[..] {
+            [] => Ok(vec![None]),
+            [_, count] if count > MAX_COUNT => Err(self
+                .error(format!("Invalid contents for 'count=': {count} definitions"))
+                .help(format!("give at most {MAX_COUNT}"))),
+            [start, count] => Ok((0..count as u64).map(|number| Some(start as u64 + number)).collect()),
+            _ => Err(self.error("'count=(start,count)' parameter requires two values".into())),
+        }
+    }
+
+    /// A number of which `(total,n)` is the n-th part.
+    pub(super) fn part(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
+        Ok(match self.numbers(field)?[..] {
+            [] => None,
+            [one] => Some(one),
+            [total, parts, ..] => Some((total / parts.max(1.0)).floor()),
+        })
+    }
+}
