@@ -222,3 +222,25 @@ fn what_cannot_be_validated_is_refused() {
     vdbench(folder.path(), sd, &["-j"]).expect(157, &["it is not a map of key blocks of fathom"]);
     assert_eq!(fs::read(folder.path().join("output/sd1.jnl")).unwrap(), b"mine");
 }
+
+/// A journal that does not fit its disk ended in a panic once writes had begun.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_below_a_journal_ends_the_run_before_it_writes() {
+    let Some(small) = testbed::need(testbed::TmpFs::of_size(100 << 10)) else {
+        return;
+    };
+    fs::write(small.path().join("fill"), vec![1; 80 << 10]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    fs::write(&data, vec![7; 64 << 20]).unwrap();
+    let parameters = format!(
+        "sd=sd1,lun=DIR/data,size=64m,threads=8,journal={}\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed=3,interval=1\n",
+        text(small.path())
+    );
+    let ran = vdbench(folder.path(), &parameters, &["-j"]);
+    ran.expect(157, &["sd1.jnl", "No space left on device"]);
+    assert!(!ran.err.contains("panicked"), "{ran:?}");
+    assert!(fs::read(&data).unwrap().iter().all(|byte| *byte == 7), "it has written");
+}
