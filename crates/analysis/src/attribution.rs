@@ -26,6 +26,11 @@ const MIN_PAUSE_SECS: f64 = 1.5;
 const MIN_WAITED_SHARE_OF_LATENCY: f64 = 0.1;
 /// From this share of all processor time on, other programs keep the processors busy.
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
+/// If the storage caused at least this share of the missing operations ...
+const MIN_CLEAR_SHARE: f64 = 0.5;
+/// ... and what it missed is more than this share of all operations due, it broke the promise
+/// whatever else disturbed the test.
+const MIN_CLEAR_SHORTFALL: f64 = 0.05;
 /// Minimum share of the device's bytes moved by others before a latency counts as disturbed.
 const MIN_OTHERS_BYTES_SHARE: f64 = 0.1;
 
@@ -59,6 +64,10 @@ pub struct MissedSecond {
 pub struct Attribution {
     /// In time order.
     pub missed: Vec<MissedSecond>,
+    /// Operations due in all seconds.
+    pub due: f64,
+    /// Operations beyond those due, in seconds that caught up.
+    pub caught_up: f64,
     /// Operations issued.
     pub issued: u64,
     /// Operations that found every slot taken when they were due.
@@ -87,8 +96,12 @@ impl Attribution {
                 fault: facts.fault(due, operations, limit_ns),
             })
         });
+        let due = |second: &Second| rate * second.facts.length_ns.as_secs();
+        let surplus = |second: &Second| (second.facts.operations as f64 - due(second)).max(0.0);
         Some(Attribution {
             missed: missed.collect(),
+            due: seconds.iter().map(due).sum(),
+            caught_up: seconds.iter().map(surplus).sum(),
             issued: seconds.iter().map(|second| second.facts.queue.issued).sum(),
             blocked: seconds.iter().map(|second| second.facts.queue.blocked).sum(),
             blocked_secs_max: seconds
@@ -113,6 +126,13 @@ impl Attribution {
         } else {
             0.0
         }
+    }
+
+    /// The storage alone missed clearly more than `tolerance`, a share of the operations due: had
+    /// every other second been perfect, the promise would still be broken.
+    pub fn storage_alone_fails(&self, tolerance: f64) -> bool {
+        let missed = self.missing_operations(Fault::Storage) - self.caught_up;
+        self.share(Fault::Storage) >= MIN_CLEAR_SHARE && missed > tolerance.max(MIN_CLEAR_SHORTFALL) * self.due
     }
 
     /// Number of seconds of this fault.
@@ -373,7 +393,7 @@ pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) ->
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use model::observation::Load;
     use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
@@ -382,7 +402,7 @@ mod tests {
     const DUE: f64 = 1000.0;
 
     /// A second of 4 KiB operations with 32 slots in one queue.
-    fn second(number: u64, operations: u64, in_use: f64, full: f64) -> Second {
+    pub(crate) fn second(number: u64, operations: u64, in_use: f64, full: f64) -> Second {
         let part = |share: f64, whole: u64| Nanos((share * whole as f64) as u64);
         Second {
             facts: IntervalFacts {
@@ -459,6 +479,32 @@ mod tests {
         let slow = second(0, 500, 0.5, 0.0);
         assert_eq!(faults(vec![slow.clone()], Some(0.9e6)), [Fault::Storage]);
         assert_eq!(faults(vec![slow], Some(1.1e6)), [Fault::Generator]);
+    }
+
+    /// Other programs disturb a second of four; the storage serves half of what is due in the rest.
+    #[test]
+    fn a_disturbed_second_does_not_excuse_the_others() {
+        let mut disturbed = second(0, 500, 0.99, 0.99);
+        disturbed.facts.threads.run_delay_ns = Nanos::millis(600);
+        let fails = |capped: u64, seconds: u64, tolerance: f64| {
+            let slow = (1..seconds).map(|number| second(number, capped, 0.99, 0.99));
+            let observation = Observation {
+                load: Load {
+                    rate_iops: Some(DUE),
+                    workers: Some(1),
+                    ..Load::default()
+                },
+                seconds: std::iter::once(disturbed.clone()).chain(slow).collect(),
+                ..Observation::default()
+            };
+            let found = Attribution::new(&observation, None).unwrap();
+            found.storage_alone_fails(tolerance)
+        };
+        assert!(fails(500, 4, 0.01));
+        assert!(!fails(500, 4, 0.5), "the tolerance allows as much");
+        // Near the promise, and where most is missing in the disturbed second, nothing is clear.
+        assert!(!fails(960, 4, 0.01));
+        assert!(!fails(800, 3, 0.01));
     }
 
     /// A backlog that grows within free slots lies in the storage.

@@ -50,6 +50,10 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
 /// their share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(input.observation, None)?;
+    // What was missed was caught up, or is the storage's fault all the same.
+    if input.is_rate_kept() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
+        return None;
+    }
     let min_share = match input.context.question {
         Question::Limit => MIN_DECISIVE_SHARE,
         Question::MissedRate | Question::MissedLatency => MIN_DISTURBING_SHARE,
@@ -77,4 +81,44 @@ fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, Strin
     let all = observation.seconds.len();
     let share = seconds.len() as f64 / all as f64;
     (share >= MIN_DECISIVE_SHARE).then(|| (seconds, all.to_string(), share))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Nanos;
+
+    use super::super::samples::closed;
+    use super::super::{Answer, Context, Question, diagnose};
+    use crate::attribution::tests::second;
+
+    /// Other programs take the processors in the first second of four.
+    fn answer(operations: [u64; 4], question: Question) -> Answer {
+        let mut observation = closed(32, operations.iter().sum::<u64>() as f64 / 4.0);
+        (observation.load.rate_iops, observation.load.closed_loop) = (Some(1000.0), Some(false));
+        observation.seconds = (0..)
+            .zip(operations)
+            .map(|(number, n)| second(number, n, 0.99, 0.99))
+            .collect();
+        let first = &mut observation.seconds[0];
+        first.facts.threads.run_delay_ns = Nanos::millis(600);
+        (first.hosts[0].busy_ns, first.hosts[0].own_ns) = (Nanos::millis(1950), Nanos::millis(100));
+        let context = Context {
+            question,
+            ..Context::default()
+        };
+        diagnose(&observation, &[], &context).answer
+    }
+
+    #[test]
+    fn other_programs_explain_only_what_was_missed() {
+        assert_eq!(answer([500, 1000, 1000, 1000], Question::Limit), Answer::Processor);
+        // Caught up.
+        assert_eq!(answer([800, 1070, 1070, 1060], Question::Limit), Answer::Cap);
+    }
+
+    #[test]
+    fn other_programs_are_no_answer_where_the_storage_fails_without_them() {
+        assert_eq!(answer([500, 960, 960, 960], Question::MissedRate), Answer::Processor);
+        assert_ne!(answer([500, 500, 500, 500], Question::MissedRate), Answer::Processor);
+    }
 }

@@ -6,6 +6,7 @@ use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
 use super::symptom::{Symptom, latency_vs_one};
+use crate::caps::concurrent_loads;
 
 /// A latency this many times that of the unloaded device is mostly waiting.
 const MIN_LATENCY_GROWTH: f64 = 3.0;
@@ -44,8 +45,15 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         }
         (None, _) => return None,
     };
-    let mut sentence =
-        format!("the device delivers no more than {rate:.0} IOPS, or an unknown limit in front of it applies");
+    let loads = concurrent_loads(input.observation, &input.context.others);
+    let beside: Vec<&str> = loads[1..].iter().map(|load| &*load.name).collect();
+    let mut sentence = match beside.is_empty() {
+        true => format!("the device delivers no more than {rate:.0} IOPS, or an unknown limit in front of it applies"),
+        false => format!(
+            "beside {} this job gets no more than {rate:.0} IOPS",
+            beside.join(" and ")
+        ),
+    };
     if let Some(comparison) = comparison.filter(|comparison| comparison.verdict == Verdict::Decline) {
         sentence += &format!(
             "; at {:.1} times the depth it gave {:.0} % less",
@@ -53,9 +61,48 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             100.0 * (1.0 - comparison.rate)
         );
     }
-    let known = format!("if this is a limit, name it: --cap iops={rate:.0}");
-    let symptom = symptom
-        .with_advice("reduce the depth: the rate stays the same and latency falls; only a faster device delivers more")
-        .with_advice(known);
+    let symptom = match beside.is_empty() {
+        true => symptom
+            .with_advice(
+                "reduce the depth: the rate stays the same and latency falls; only a faster device delivers more",
+            )
+            .with_advice(&format!("if this is a limit, name it: --cap iops={rate:.0}")),
+        false => symptom.with_advice("measure this job alone to see what the device delivers to it"),
+    };
     Some(Symptom { sentence, ..symptom })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::observation::AtOnce;
+
+    use super::super::samples::closed;
+    use super::super::{Answer, Context, diagnose};
+
+    /// Two jobs share a device of 2,000 IOPS: what one of them gets is no limit of the device.
+    #[test]
+    fn a_share_of_a_device_is_not_its_limit() {
+        let job = |name: &str, depth: u64, iops: f64| {
+            let mut job = closed(depth, iops);
+            (job.name, job.at_once) = (name.into(), Some(AtOnce::default()));
+            job
+        };
+        let (shallow, deeper) = (job("a", 16, 1600.0), job("a", 32, 1600.0));
+        let other = job("b", 4, 400.0);
+        let mut context = Context {
+            deeper: Some(&deeper),
+            ..Context::default()
+        };
+        let alone = diagnose(&shallow, &[], &context);
+        assert!(alone.sentence.starts_with("the device delivers"), "{}", alone.sentence);
+        context.others = vec![&other];
+        let beside = diagnose(&shallow, &[], &context);
+        assert_eq!(beside.answer, Answer::Saturated);
+        assert_eq!(beside.sentence, "beside b this job gets no more than 1600 IOPS");
+        assert!(
+            !beside.advice.iter().any(|advice| advice.contains("--cap")),
+            "{:?}",
+            beside.advice
+        );
+    }
 }

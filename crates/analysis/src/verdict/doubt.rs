@@ -85,7 +85,7 @@ impl Case<'_> {
             Metric::Iops | Metric::Throughput => {
                 let target = self.target_iops(clause)?;
                 let stall = || self.doubt_stall_of_rate(clause, target);
-                self.doubt_missed_rate(target).or_else(stall)
+                self.doubt_missed_rate(clause, target).or_else(stall)
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
                 let why = "the load was not held at the promised rate, and beyond it operations wait for one another";
@@ -102,7 +102,7 @@ impl Case<'_> {
     }
 
     /// Why a missed rate may not be the storage's fault.
-    fn doubt_missed_rate(&self, target: f64) -> Option<Doubt> {
+    fn doubt_missed_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         if let Some(doubt) = self.doubt_requested_rate(target) {
             return Some(doubt);
         }
@@ -114,6 +114,7 @@ impl Case<'_> {
                 .or_else(|| Some(Doubt::new(Cause::Generator, self.describe_generator_limit(target)?)));
         };
         if found.share(Fault::Storage) < MIN_STORAGE_SHARE
+            && !found.storage_alone_fails(clause.tolerance)
             && let Some(fault) = found.main_other_fault()
         {
             return Some(Doubt::new(cause_of(fault), self.fault_sentence(&found, fault)));
