@@ -4,7 +4,7 @@ use super::Check;
 
 pub(super) const DIAGNOSIS: Check = Check {
     rules: &[
-        "D-CAP", "D-BURST-END", "D-SLC-CLIFF", "D-THROTTLE-QUANTUM", "D-THERMAL", "D-GC", "D-NOISY", "D-STALL",
+        "D-CAP", "D-CPU", "D-BURST-END", "D-SLC-CLIFF", "D-THROTTLE-QUANTUM", "D-THERMAL", "D-GC", "D-NOISY", "D-STALL",
     ],
     about: "What limited a job, where the system's own limits or the series tell it beyond doubt.",
     detect: |input, findings| {

@@ -7,6 +7,7 @@ use model::observation::Observation;
 use model::results::Results;
 
 use super::context::Context;
+use super::processor::OTHER_PROGRAMS_FIGURE;
 use super::{diagnose, system_layers};
 
 /// Shorter stalls are not reported.
@@ -44,6 +45,10 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
             Severity::Warning
         }
         Answer::Noisy => Severity::Note,
+        // GEN-CPU reports processors that fathom itself used up.
+        Answer::Processor if diagnosis.evidence.iter().any(|one| one.what == OTHER_PROGRAMS_FIGURE) => {
+            Severity::Warning
+        }
         // Other checks report these, or they are not worth a finding.
         Answer::Generator
         | Answer::Processor
@@ -58,10 +63,35 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
     let why = "the mean of the whole window is not what the target does all the time";
     let finding = match diagnosis.answer {
         Answer::Cap => finding,
+        Answer::Processor => finding.why("operations waited for a processor: the target may be able to do more"),
         _ => finding.why(why),
     };
     Some(match diagnosis.advice.first() {
         Some(advice) => finding.help(advice.clone()),
         None => finding,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::diagnosis::Evidence;
+
+    use super::*;
+
+    /// Processors that fathom used up are those of GEN-CPU.
+    #[test]
+    fn busy_processors_of_others_are_a_finding() {
+        let found = |figure: &str| {
+            finding(&Diagnosis {
+                answer: Answer::Processor,
+                evidence: vec![Evidence {
+                    what: figure.into(),
+                    ..Evidence::default()
+                }],
+                ..Diagnosis::default()
+            })
+        };
+        assert_eq!(found("other programs").unwrap().rule, "D-CPU");
+        assert_eq!(found("processor 1"), None);
+    }
 }

@@ -26,6 +26,9 @@ const MIN_SKEW: f64 = 3.0;
 /// ... if it is at least this share of its time.
 const MIN_SKEWED_SHARE: f64 = 0.10;
 
+/// Names the figure of processors that others used.
+pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
+
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
     about: "All processors were more than 95 % busy, or one was that spends at least half of its time in the kernel, where \
@@ -94,7 +97,7 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
                 "full",
             ))
             .with_evidence(figure(
-                "other programs",
+                OTHER_PROGRAMS_FIGURE,
                 100.0 * others.cpu_share,
                 "% of all processors",
             ))

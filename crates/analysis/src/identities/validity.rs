@@ -137,7 +137,7 @@ fn find_busy_processors(load: &Observation) -> Option<Finding> {
 fn busy_finding(what: String, load: &Observation) -> Finding {
     let finding = Finding::new("CPU-BUSY", Severity::Warning, what).at(&*load.name);
     let finding = finding.why("the machine that issued the load may be the limit, not the storage");
-    finding.help("spread the load over more threads and processors, or use larger blocks")
+    finding.help("stop other programs on that machine; else spread the load over more threads, or use larger blocks")
 }
 
 pub(super) const ERRORS: Rule = Rule {
