@@ -5,7 +5,7 @@ use model::finding::{Finding, Severity};
 use model::results::{HostDeviceUse, Moved, Results};
 use model::{Bytes, Direction};
 
-use super::Check;
+use super::{Check, has_errors};
 
 /// The kernel's bytes may differ by this share, for metadata and rounding.
 const TOLERANCE: f64 = 0.02;
@@ -29,7 +29,11 @@ pub(super) const KERNEL: Check = Check {
                         let host = host.map_or("", |host| &host.environment.host.name);
                         place = format!("{host}: {place}");
                     }
-                    let programs = describe_other_programs(input.results, device.host);
+                    // What failed operations moved is not known, and the kernel counts it.
+                    let programs = match results.jobs.iter().any(has_errors) {
+                        true => None,
+                        false => describe_other_programs(input.results, device.host),
+                    };
                     check_device(&moved, device, (&place, programs.as_deref()), findings);
                 }
             }
@@ -146,7 +150,7 @@ mod tests {
     use model::environment::{BusyProgram, SystemUse};
     use model::fleet::{Fleet, RankFacts};
     use model::plan::CacheMode;
-    use model::{Bytes, Nanos};
+    use model::{Bytes, Direction, Nanos};
 
     /// 10,000 reads of 4 KiB with the given share of them seen by the kernel.
     fn seen(cache: CacheMode, share: f64) -> Vec<String> {
@@ -175,6 +179,16 @@ mod tests {
         };
         assert!(!written(6 << 20), "1.5 % of 400 MB");
         assert!(written(60 << 20));
+    }
+
+    #[test]
+    fn failed_operations_are_no_load_of_others() {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
+        let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
+        stream.directions[Direction::Read].as_mut().unwrap().errors = 10_000;
+        let found = rules(&results);
+        assert!(!found.contains(&"OTHER-LOAD".to_owned()), "{found:?}");
     }
 
     #[test]

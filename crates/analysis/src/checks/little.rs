@@ -10,7 +10,7 @@ use model::fleet::RankFacts;
 use model::plan::Control;
 use model::results::{InFlight, WorkerResults};
 
-use super::{Check, JobView};
+use super::{Check, JobView, has_errors};
 use crate::identities::{Little, QueueFill};
 
 pub(super) const LITTLE: Check = Check {
@@ -19,7 +19,11 @@ pub(super) const LITTLE: Check = Check {
     detect: |input, findings| {
         let is_latency_controlled = |control: &Control| matches!(control, Control::LatencyTarget(_));
         for job in input.jobs() {
-            if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(is_latency_controlled) {
+            if !job.is_closed_loop()
+                || job.has_failed()
+                || has_errors(job.results)
+                || job.plan.control.iter().any(is_latency_controlled)
+            {
                 continue;
             }
             let found = judge_job(&job);

@@ -174,3 +174,10 @@ impl<'a> JobView<'a> {
         self.results.workers.iter().any(|worker| worker.failure.is_some())
     }
 }
+
+/// Operations of a job failed: they took slots and moved data, and count nowhere else.
+fn has_errors(job: &JobResults) -> bool {
+    let streams = job.workers.iter().flat_map(|worker| &worker.streams);
+    let mut directions = streams.flat_map(|stream| stream.directions.iter());
+    directions.any(|(_, direction)| direction.as_ref().is_some_and(|direction| direction.errors > 0))
+}

@@ -239,9 +239,13 @@ fn detect_stalls(observation: &Observation) -> Option<Finding> {
     lengths.push(current);
     lengths.retain(|length| *length >= MIN_STALL);
     let longest = lengths.iter().max()?;
+    let ended = match observation.errors {
+        None | Some(0) => "completed",
+        Some(_) => "succeeded",
+    };
     let what = match lengths.len() {
-        1 => format!("no operation completed for {longest}, once"),
-        times => format!("no operation completed for up to {longest}, {times} times"),
+        1 => format!("no operation {ended} for at least {longest}, once"),
+        times => format!("{times} times no operation {ended}, the longest time for at least {longest}"),
     };
     let finding = Finding::new("STALLS", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");

@@ -171,8 +171,12 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
 pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
     let beyond = input.bounds.iter().filter(|bound| bound.is_exceeded());
     let remark_for = |bound: &Bound| {
+        let why = match bound.kind {
+            LayerKind::ControlGroup => "it was changed during the test, or does not apply to this process",
+            _ => "a cache or credits served the rest, or the limit is another one",
+        };
         let what = format!(
-            "{} are {:.0} % of the limit of {}: a cache or credits served the rest, or the limit is another one",
+            "{} are {:.0} % of the limit of {}: {why}",
             format_figure(bound.used, bound.unit()),
             100.0 * bound.share(),
             bound.layer

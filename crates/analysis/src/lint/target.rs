@@ -143,7 +143,9 @@ pub(super) const SPARSE: Rule = Rule {
     fix: "give a size and a new file name, or remove the file: the test then creates and fills it",
     detect: |rule, test, findings| {
         for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
-            let Some(space) = facts.allocation.filter(|_| !is_rewritten(&usage.target.prepare)) else {
+            // A file that fathom has filled has no holes: one with holes is used as it is.
+            let is_made_anew = matches!(usage.target.prepare, Prepare::Recreate { .. });
+            let Some(space) = facts.allocation.filter(|_| !is_made_anew) else {
                 continue;
             };
             let never_written = space.holes.0 + space.unwritten.0;

@@ -231,7 +231,6 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
     ("FS-EMPTY", |case| case.file_system().available = Bytes(451 * GIB)),
     ("SPARSE", |case| {
-        case.target.prepare = Prepare::Existing;
         case.facts().allocation = Some(Allocation {
             unwritten: Bytes(GIB),
             ..Allocation::default()
@@ -510,8 +509,12 @@ fn thresholds_hold_on_the_other_side() {
                 workers[1].streams[0].region.base = Extent::bytes(50 * GIB);
             });
         }),
-        // A file that is filled again has no holes when the test begins.
+        // A file that is made anew has no holes when the test begins.
         ("SPARSE", |case| {
+            case.target.prepare = Prepare::Recreate {
+                size: Bytes(100 * GIB),
+                content: Content::Zeros,
+            };
             case.facts().allocation = Some(Allocation {
                 holes: Bytes(GIB),
                 ..Allocation::default()
