@@ -15,11 +15,11 @@ pub struct WeightedLine {
 /// A point of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
-    /// Where.
+    /// The position.
     pub x: f64,
-    /// What was found there.
+    /// The value.
     pub y: f64,
-    /// How much it counts: the inverse of its variance, up to a common factor.
+    /// Its weight: the inverse of its variance, up to a common factor.
     pub weight: f64,
 }
 
@@ -49,23 +49,23 @@ pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
 /// An equation of a linear model: Σ coefficient × factor = value, with its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equation<const K: usize> {
-    /// What each coefficient is multiplied with.
+    /// The factors of the coefficients.
     pub factors: [f64; K],
-    /// What was found.
+    /// The value.
     pub value: f64,
-    /// How much it counts.
+    /// Its weight.
     pub weight: f64,
 }
 
 /// A linear model that was fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearFit<const K: usize> {
-    /// The coefficients; exactly 0 where one was held there.
+    /// The coefficients; those fixed at 0 are exactly 0.
     pub coefficients: [f64; K],
     /// Standard errors of those that were free; absent where there are no more equations than free
     /// coefficients.
     pub errors: Option<[f64; K]>,
-    /// Weighted sum of squares of what the model leaves over.
+    /// Weighted sum of squares of the residuals.
     pub residual: f64,
 }
 
@@ -76,7 +76,7 @@ pub fn least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<Linear
 
 /// Weighted least squares with coefficients that are not negative, exactly: the best solution lies
 /// where some of them are 0 and the others free (Lawson and Hanson 1974, chapter 23), and for a few
-/// coefficients every such choice can be tried. `None` if no choice is determined.
+/// coefficients all choices are tried. `None` if no choice is determined.
 pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<LinearFit<K>> {
     let choices = (1u32..1 << K).map(|choice| std::array::from_fn(|k| choice & (1 << k) != 0));
     let fits = choices.filter_map(|free| fit_free(equations, free));
@@ -86,27 +86,28 @@ pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> 
 
 /// The fit in which the coefficients that are not free are 0.
 fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Option<LinearFit<K>> {
-    let kept: Vec<usize> = (0..K).filter(|k| free[*k]).collect();
+    let free_indexes: Vec<usize> = (0..K).filter(|k| free[*k]).collect();
     // Columns of equal length: factors such as N and N² differ by orders of magnitude.
     let scale = |k: usize| {
         let squares: f64 = equations.iter().map(|e| e.weight * e.factors[k].powi(2)).sum();
         squares.sqrt()
     };
-    let scales: Vec<f64> = kept.iter().map(|k| scale(*k)).collect();
-    if equations.len() < kept.len() || scales.iter().any(|scale| !(*scale > 0.0 && scale.is_finite())) {
+    let scales: Vec<f64> = free_indexes.iter().map(|k| scale(*k)).collect();
+    if equations.len() < free_indexes.len() || scales.iter().any(|scale| !(*scale > 0.0 && scale.is_finite())) {
         return None;
     }
     let sum_of = |f: &dyn Fn(&Equation<K>) -> f64| equations.iter().map(f).sum::<f64>();
-    let normal =
-        |i: usize, j: usize| sum_of(&|e| e.weight * e.factors[kept[i]] * e.factors[kept[j]]) / (scales[i] * scales[j]);
-    let size = kept.len();
+    let normal = |i: usize, j: usize| {
+        sum_of(&|e| e.weight * e.factors[free_indexes[i]] * e.factors[free_indexes[j]]) / (scales[i] * scales[j])
+    };
+    let size = free_indexes.len();
     let matrix: Vec<Vec<f64>> = (0..size).map(|i| (0..size).map(|j| normal(i, j)).collect()).collect();
     let inverse = inverse(matrix)?;
     let right: Vec<f64> = (0..size)
-        .map(|i| sum_of(&|e| e.weight * e.factors[kept[i]] * e.value) / scales[i])
+        .map(|i| sum_of(&|e| e.weight * e.factors[free_indexes[i]] * e.value) / scales[i])
         .collect();
     let mut coefficients = [0.0; K];
-    for (i, k) in kept.iter().enumerate() {
+    for (i, k) in free_indexes.iter().enumerate() {
         coefficients[*k] = (0..size).map(|j| inverse[i][j] * right[j]).sum::<f64>() / scales[i];
     }
     let left_over = |e: &Equation<K>| {
@@ -117,7 +118,7 @@ fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Optio
     let errors = (equations.len() > size).then(|| {
         let variance = residual / (equations.len() - size) as f64;
         let mut errors = [0.0; K];
-        for (i, k) in kept.iter().enumerate() {
+        for (i, k) in free_indexes.iter().enumerate() {
             errors[*k] = (variance * inverse[i][i]).max(0.0).sqrt() / scales[i];
         }
         errors
