@@ -386,7 +386,7 @@ pub const FLAGS: &[Flag] = &[
         }),
     flag("idle-prof", "KIND")
         .help(
-            "Measure how idle processors are: system, percpu; or calibrate, field measure what a unit of work \
+            "Measure how idle processors are: system, percpu; or calibrate, to measure what a unit of work \
              takes and end.",
         )
         .apply(|flags, kind| {

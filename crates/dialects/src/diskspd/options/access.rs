@@ -23,7 +23,7 @@ pub(super) const BLOCK: Switch = Switch {
         form("b", SIZE_OR_ZERO, &["-b4K", "-b512", "-b1M"])
 .help("Bytes of an operation."),
         form("bs", Value::Word(&["p", "n"]), &["-bsp", "-bsn"])
-.help("Buffers lie so far distance that the page directory's entries for them are in different cache lines (p), or \
+.help("Buffers lie so far apart that the page directory's entries for them are in different cache lines (p), or \
                as the system allocates them (n).")
 .since(Version::V2_3),
         form("bs", SIZE, &["-bs64K"])
