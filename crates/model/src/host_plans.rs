@@ -103,8 +103,8 @@ impl HostPlans {
 
     /// Number of jobs of a step that belong to lower ranks.
     fn jobs_before(&self, rank: usize, step: usize) -> u32 {
-        let of = |plan: &Plan| plan.steps.get(step).map_or(0, |step| step.jobs.len());
-        self.plans[..rank].iter().map(of).sum::<usize>() as u32
+        let jobs_of = |plan: &Plan| plan.steps.get(step).map_or(0, |step| step.jobs.len());
+        self.plans[..rank].iter().map(jobs_of).sum::<usize>() as u32
     }
 
     /// Merges the users' options, in the order of the jobs. A report setting of a single job ends
@@ -142,8 +142,8 @@ impl HostPlans {
         let mut shift = 0;
         let mut all = Vec::new();
         for (rank, plan) in self.plans.iter().enumerate() {
-            let of_rank = results.fleet.as_ref().and_then(|fleet| fleet.ranks.get(rank));
-            let machine = of_rank.and_then(|facts| facts.machine);
+            let rank_facts = results.fleet.as_ref().and_then(|fleet| fleet.ranks.get(rank));
+            let machine = rank_facts.and_then(|facts| facts.machine);
             let targets = shift..shift + plan.targets.len() as u32;
             shift = targets.end;
             let mut host = machine.and_then(|machine| results.hosts.get(machine as usize)).cloned();

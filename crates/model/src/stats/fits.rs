@@ -26,19 +26,23 @@ pub struct Weighted {
 /// The line with the least weighted squares of residuals (Aitken 1935; Bevington and Robinson,
 /// chapter 6). `None` unless two points of positive weight lie at different x.
 pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
-    let counted = || points.iter().filter(|point| point.weight > 0.0);
-    let total: f64 = counted().map(|point| point.weight).sum();
-    let mean_x = counted().map(|point| point.weight * point.x).sum::<f64>() / total;
-    let mean_y = counted().map(|point| point.weight * point.y).sum::<f64>() / total;
-    let squares: f64 = counted().map(|p| p.weight * (p.x - mean_x).powi(2)).sum();
+    let weighted_points = || points.iter().filter(|point| point.weight > 0.0);
+    let total: f64 = weighted_points().map(|point| point.weight).sum();
+    let mean_x = weighted_points().map(|point| point.weight * point.x).sum::<f64>() / total;
+    let mean_y = weighted_points().map(|point| point.weight * point.y).sum::<f64>() / total;
+    let squares: f64 = weighted_points().map(|p| p.weight * (p.x - mean_x).powi(2)).sum();
     if !(squares > 0.0 && squares.is_finite()) {
         return None;
     }
-    let shared: f64 = counted().map(|p| p.weight * (p.x - mean_x) * (p.y - mean_y)).sum();
-    let slope = shared / squares;
+    let cross_products: f64 = weighted_points()
+        .map(|p| p.weight * (p.x - mean_x) * (p.y - mean_y))
+        .sum();
+    let slope = cross_products / squares;
     let start = mean_y - slope * mean_x;
-    let residuals: f64 = counted().map(|p| p.weight * (p.y - start - slope * p.x).powi(2)).sum();
-    let free = counted().count().saturating_sub(2);
+    let residuals: f64 = weighted_points()
+        .map(|p| p.weight * (p.y - start - slope * p.x).powi(2))
+        .sum();
+    let free = weighted_points().count().saturating_sub(2);
     Some(WeightedLine {
         slope,
         start,
@@ -74,9 +78,9 @@ pub fn least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<Linear
     fit_free(equations, [true; K])
 }
 
-/// Weighted least squares with coefficients that are not negative, exactly: the best solution lies
-/// where some of them are 0 and the others free (Lawson and Hanson 1974, chapter 23), and for a few
-/// coefficients all choices are tried. `None` if no choice is determined.
+/// Exact weighted least squares with non-negative coefficients. In the best solution some
+/// coefficients are 0 and the others free (Lawson and Hanson 1974, chapter 23); all choices of the
+/// free ones are tried. `None` if no choice is determined.
 pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<LinearFit<K>> {
     let choices = (1u32..1 << K).map(|choice| std::array::from_fn(|k| choice & (1 << k) != 0));
     let fits = choices.filter_map(|free| fit_free(equations, free));
@@ -110,11 +114,11 @@ fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Optio
     for (i, k) in free_indexes.iter().enumerate() {
         coefficients[*k] = (0..size).map(|j| inverse[i][j] * right[j]).sum::<f64>() / scales[i];
     }
-    let left_over = |e: &Equation<K>| {
+    let weighted_residual = |e: &Equation<K>| {
         let model: f64 = (0..K).map(|k| coefficients[k] * e.factors[k]).sum();
         e.weight * (e.value - model).powi(2)
     };
-    let residual = sum_of(&left_over);
+    let residual = sum_of(&weighted_residual);
     let errors = (equations.len() > size).then(|| {
         let variance = residual / (equations.len() - size) as f64;
         let mut errors = [0.0; K];

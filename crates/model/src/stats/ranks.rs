@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn both_sides_of_a_distribution_give_the_same_rank() {
         for (n, p) in [(10, 0.5), (50, 0.9), (200, 0.99), (999, 0.995), (40, 0.51), (3, 0.999)] {
-            // From the side of the many, slowly.
+            // Summed from the larger side, which is slow.
             let mut below = 0.0;
             let slow = Terms::new(n, p).take_while(|term| {
                 below += term;

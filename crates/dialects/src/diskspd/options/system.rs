@@ -35,7 +35,7 @@ pub(super) const CACHE: Switch = Switch {
     ],
     apply: |line, value| {
         if value.is_empty() {
-            line.once(
+            line.require(
                 !line.seen.cache && !line.seen.mapped,
                 || "ERROR: -S conflicts with earlier specification of cache mode",
             )?;
@@ -47,40 +47,40 @@ pub(super) const CACHE: Switch = Switch {
 };
 
 fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
-    let (cache, through, mapped) = (line.seen.cache, line.seen.write_through, line.seen.mapped);
+    let (cache, write_through, mapped) = (line.seen.cache, line.seen.write_through, line.seen.mapped);
     let unbuffered = line.target.cache == Cache::Unbuffered;
     match letter {
         'b' => {
-            line.once(
+            line.require(
                 !cache,
                 || "ERROR: -Sb conflicts with earlier specification of cache mode",
             )?;
             line.choose_cache(Cache::Cached);
         }
         'h' => {
-            line.once(
-                !(cache || through || mapped),
+            line.require(
+                !(cache || write_through || mapped),
                 || "ERROR: -Sh conflicts with earlier specification of cache/writethrough/memory mapped",
             )?;
             line.choose_cache(Cache::Unbuffered);
             line.choose_write_through();
         }
         'm' => {
-            line.once(
+            line.require(
                 !(mapped || unbuffered),
                 || "ERROR: -Sm conflicts with earlier specification of memory mapped IO/unbuffered IO",
             )?;
             (line.target.memory_mapped, line.seen.mapped) = (true, true);
         }
         'r' => {
-            line.once(
+            line.require(
                 !cache,
                 || "ERROR: -Sr conflicts with earlier specification of cache mode",
             )?;
             line.choose_cache(Cache::NoLocal);
         }
         'u' => {
-            line.once(
+            line.require(
                 !(cache || mapped),
                 || "ERROR: -Su conflicts with earlier specification of cache mode/memory mapped IO",
             )?;
@@ -88,8 +88,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
         }
         'w' => {
             // The missing colon is DiskSpd's.
-            line.once(
-                !through,
+            line.require(
+                !write_through,
                 || "ERROR -Sw conflicts with earlier specification of write through",
             )?;
             line.choose_write_through();
@@ -102,7 +102,7 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
 }
 
 impl Line<'_> {
-    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
+    fn require(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
         if free { Ok(()) } else { Err(self.refuse(complaint())) }
     }
 
@@ -124,7 +124,7 @@ pub(super) const OLD_UNCACHED: Switch = Switch {
     forms: &[form("h", Value::None, &["-h"]).help("The old way to write `-Sh`.")],
     apply: |line, _| {
         // Unlike `-Sh` this does not check memory mapping; validation refuses the combination.
-        line.once(
+        line.require(
             !(line.seen.cache || line.seen.write_through),
             || "ERROR: -h conflicts with earlier specification of cache/writethrough",
         )?;

@@ -46,21 +46,23 @@ impl Lowering<'_> {
             Some(Amount::Percent(_) | Amount::Zones(_)) | None => stop.region_percent = Some(100 * times as u32),
         }
         // A job that visits each block once ends when no block is left, even before its amount.
-        let mut more = match pattern.io_size {
+        let mut needs_more_passes = match pattern.io_size {
             Some(Amount::Bytes(bytes)) => self.area.is_some_and(|area| bytes > area),
             Some(Amount::Percent(percent)) => percent > 100,
             Some(Amount::Zones(_)) | None => false,
         };
         // Each loop passes over the area once; further passes follow until the amount is reached.
-        if let (true, Some(rounds), Some(area @ 1..), Some(bytes)) = (more, stop.rounds, self.area, stop.bytes) {
+        if let (true, Some(rounds), Some(area @ 1..), Some(bytes)) =
+            (needs_more_passes, stop.rounds, self.area, stop.bytes)
+        {
             let needed = bytes.0.div_ceil(area.saturating_mul(times));
             stop.rounds = Some(rounds.max(needed.min(u32::MAX.into()) as u32));
             stop.bytes = Some(Bytes(area.saturating_mul(times)));
-            more = false;
+            needs_more_passes = false;
         }
         let may_end = |access: &Access| matches!(access, Access::Sequential(_)) || access.ends();
-        let ends = pattern::pattern(&job.options).access.iter().all(may_end);
-        stop.passes = (ends && !more).then_some(1);
+        let ends_after_pass = pattern::pattern(&job.options).access.iter().all(may_end);
+        stop.passes = (ends_after_pass && !needs_more_passes).then_some(1);
         stop
     }
 
@@ -76,7 +78,7 @@ impl Lowering<'_> {
     }
 
     /// Sets which jobs end with others.
-    pub(super) fn end_together(&mut self) {
+    pub(super) fn set_end_rules(&mut self) {
         for (index, job) in self.jobs.jobs.iter().enumerate() {
             let options = &job.options.job;
             let place = self.places[index];

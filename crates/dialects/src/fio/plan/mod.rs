@@ -299,7 +299,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn finish(mut self) -> Lowered {
-        self.end_together();
+        self.set_end_rules();
         let origin = self.origin();
         let plan = Plan {
             name: "fio".into(),

@@ -14,11 +14,11 @@ use super::{Candidate, Contents, Reason};
 pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason> {
     let mut reasons = match subject.identity {
         Some(Identity::BlockDevice(number)) => match inventory.device(number) {
-            Some(device) => of_device(inventory, device),
-            None => hidden(inventory),
+            Some(device) => device_reasons(inventory, device),
+            None => unlisted_device(inventory),
         },
-        Some(identity @ Identity::File { .. }) => of_file(inventory, identity),
-        None if subject.kind == FileKind::BlockDevice => hidden(inventory),
+        Some(identity @ Identity::File { .. }) => file_reasons(inventory, identity),
+        None if subject.kind == FileKind::BlockDevice => unlisted_device(inventory),
         Some(Identity::CharacterDevice(_)) | None => Vec::new(),
     };
     if let Contents::Known(signatures) = &subject.contents {
@@ -36,7 +36,7 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason>
 }
 
 /// The reason for a device that the system does not list.
-fn hidden(inventory: &Inventory) -> Vec<Reason> {
+fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
     let why = "the system does not list it among its disks and partitions, nor as a volume on one of them".to_owned();
     let in_doubt = Reason::InDoubt {
         what: Relation::Itself,
@@ -48,14 +48,15 @@ fn hidden(inventory: &Inventory) -> Vec<Reason> {
 /// Which uses of a related device count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// The device itself, what is made of it, and the disk it is a part of: every use of those is a
-    /// use of its blocks.
+    /// The device itself, the devices built on it, and its disk: every use of these is a use of its
+    /// blocks.
     All,
-    /// A device below it, on which other devices may be built without sharing a block.
-    OnlyWhole,
+    /// A device below it: other devices built on that one may share no block, so only uses of the
+    /// whole count.
+    WholeOnly,
 }
 
-fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
+fn device_reasons(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
     let mut related = vec![(device, Relation::Itself, Reach::All)];
     add_above(inventory, device, device, &mut related);
     if let Some(disk) = device
@@ -84,11 +85,11 @@ fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
             continue;
         }
         visited.push(&other.name);
-        uses_of(inventory, other, relation, *reach, &mut reasons);
+        add_uses(inventory, other, relation, *reach, &mut reasons);
     }
     // Uncertain uses of any device may concern this one.
-    let anywhere = inventory.uses_of(None).map(|kind| described(kind, Relation::Itself));
-    reasons.extend(anywhere);
+    let uncertain = inventory.uses_of(None).map(|kind| use_reason(kind, Relation::Itself));
+    reasons.extend(uncertain);
     reasons
 }
 
@@ -116,7 +117,7 @@ fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &
         if related.iter().any(|(known, ..)| known.name == beneath.name) {
             continue;
         }
-        related.push((beneath, Relation::Beneath(beneath.name.clone()), Reach::OnlyWhole));
+        related.push((beneath, Relation::Beneath(beneath.name.clone()), Reach::WholeOnly));
         add_beneath(inventory, beneath, related);
     }
 }
@@ -132,7 +133,7 @@ fn add_twins<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mu
     }
 }
 
-fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: Reach, reasons: &mut Vec<Reason>) {
+fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: Reach, reasons: &mut Vec<Reason>) {
     let identity = Identity::BlockDevice(device.number);
     let what = || what.clone();
     let mut mount_points: Vec<String> = Vec::new();
@@ -169,8 +170,8 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
         }
     }
     let others = inventory.uses_of(Some(device.number));
-    reasons.extend(others.map(|kind| described(kind, what())));
-    if reach == Reach::OnlyWhole {
+    reasons.extend(others.map(|kind| use_reason(kind, what())));
+    if reach == Reach::WholeOnly {
         return;
     }
     for name in &device.part_of {
@@ -189,7 +190,7 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
     }
 }
 
-fn described(kind: &UseKind, what: Relation) -> Reason {
+fn use_reason(kind: &UseKind, what: Relation) -> Reason {
     match kind {
         UseKind::PartOf(by) => Reason::Held { what, by: by.clone() },
         UseKind::System(how) => Reason::System { what, how },
@@ -197,7 +198,7 @@ fn described(kind: &UseKind, what: Relation) -> Reason {
     }
 }
 
-fn of_file(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
+fn file_reasons(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
     let what = Relation::Itself;
     let mut reasons = Vec::new();
     if inventory.swaps_on(identity).next().is_some() {
