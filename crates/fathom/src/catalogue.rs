@@ -55,7 +55,7 @@ pub struct InputArgs {
     set: Vec<String>,
 }
 
-/// What the flags say about a disk.
+/// The flags that describe a disk.
 ///
 /// # Errors
 /// [`Faults`] if `--set` has no `=`.
@@ -139,7 +139,7 @@ fn texts(path: &Path) -> Result<Vec<(String, String)>, Fault> {
     files.into_iter().map(read).collect()
 }
 
-/// Today's date, which tells what is old.
+/// Today's date, to find outdated entries.
 pub fn today() -> Date {
     let now = Zoned::now();
     Date::day(now.year(), now.month(), now.day())

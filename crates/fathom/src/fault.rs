@@ -1,4 +1,4 @@
-//! What went wrong, as a user sees it: what, where, why, and what to do.
+//! A problem as a user sees it: what, where, why, and what to do.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -213,7 +213,7 @@ impl From<RunError> for Faults {
                 exit: Exit::Refused,
             },
             RunError::Setup(faults) => {
-                // Every worker of a job meets the same obstacle; it is said once.
+                // Every worker of a job meets the same obstacle; it is reported once.
                 let mut list: Vec<Fault> = Vec::new();
                 let exit = match faults.iter().any(|fault| is_of_the_system(&fault.why)) {
                     true => Exit::Failed,
@@ -253,7 +253,7 @@ fn is_of_the_system(error: &SetupError) -> bool {
 
 impl From<ArchiveError> for Faults {
     fn from(error: ArchiveError) -> Faults {
-        // What a user names and this program cannot read is no fault of ours.
+        // An unreadable file that the user named is not an internal error.
         match &error {
             ArchiveError::System { verb: "read", path, source } => Faults::unreadable(path, source),
             ArchiveError::System { verb, path, source } => {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use dialects::native::Document;
 use engine::probe::{self, System};
-use model::fleet::{Rank, own_name};
+use model::fleet::{Rank, expand_name};
 use run::hosts::{
     Comm, Coordinator, Duplex, HostFault, LocalHost, PROCESS_ENDED, StreamComm, announced_rank, detect_launcher,
     rendezvous, run_agent,
@@ -192,7 +192,7 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
             ));
         }
         for target in &mut job.targets {
-            *target = own_name(target, &rank);
+            *target = expand_name(target, &rank);
         }
     }
     Ok(())

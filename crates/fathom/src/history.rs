@@ -1,7 +1,7 @@
-//! What is measured goes into the history, unless the user says otherwise; and where that history
+//! Results are recorded in the history unless the user disables it; and where that history
 //! lies.
 //!
-//! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. What goes wrong here is a warning: the
+//! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. A failure here is only a warning: the
 //! figures are there, and the exit code is theirs.
 
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const PREFIX: &str = "history:";
 enum Place {
     /// The user wants none.
     Off,
-    /// In this file; `true` if the user has said that there is to be one.
+    /// In this file; `true` if the user explicitly requested it.
     At(PathBuf, bool),
     /// The environment names no folder for it.
     Nowhere,
@@ -45,7 +45,7 @@ pub fn keep(args: &MeasureArgs, save: Option<&PathBuf>, kind: EntryKind, subject
     keep_as(args, save, kind, subject, None, verdict);
 }
 
-/// The same under a name of its own.
+/// Records results with the given entry kind and subject.
 pub fn keep_as(
     args: &MeasureArgs,
     save: Option<&PathBuf>,
@@ -105,7 +105,7 @@ fn warn(fault: &Fault) {
     }
 }
 
-/// What is wrong with a history, and what to do.
+/// The fault of a history that cannot be used, with help.
 pub fn fault(error: &HistoryError) -> Fault {
     let shown = |path: &Path| path.display().to_string();
     let help = match error {

@@ -14,13 +14,13 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
 
-/// What came of each job.
+/// The verdicts of all jobs.
 pub struct Judged {
     /// Name of the job and the verdict; absent where nothing was measured.
     jobs: Vec<(String, Option<Verdict>)>,
 }
 
-/// What the `[preset]` table of a document asks for; empty if it asks for nothing.
+/// The clauses of the `[preset]` table of a document; empty if there are none.
 ///
 /// # Errors
 /// Every clause that is wrong.
@@ -31,7 +31,7 @@ pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
     }
 }
 
-/// Clauses of a text that stands somewhere.
+/// Parses clauses; `at` names the place of the text.
 ///
 /// # Errors
 /// Every clause that is wrong.

@@ -174,7 +174,7 @@ impl Storage {
         Ok(storage)
     }
 
-    /// What holds for every load.
+    /// What applies to every load.
     pub fn of_all(&self) -> &StoragePath {
         &self.of_all
     }
@@ -184,7 +184,7 @@ impl Storage {
         self.of_all.replicas.unwrap_or(1)
     }
 
-    /// What `--host-cache` alone says.
+    /// What `--host-cache` alone states.
     pub fn from_host_cache(host_cache: bool) -> Storage {
         let cached = host_cache.then_some(CachePath::Cached);
         Storage {
@@ -376,13 +376,13 @@ pub struct DetectedMachine {
     pub fact: Option<String>,
 }
 
-/// The machine of `--vm`, or what the firmware or, where `asked` by `--metadata`, the cloud calls
-/// this machine. What was detected is printed on stderr; with `--quiet` only what was asked for
-/// with `--metadata`, since it changes what a result means.
+/// The machine of `--vm`, or what the firmware or, where `requested` by `--metadata`, the cloud
+/// calls this machine. What was detected is printed on stderr; with `--quiet` only what was asked
+/// for with `--metadata`, since it changes what a result means.
 pub fn machine(
     vm: Option<&String>,
     disks: &[String],
-    asked: bool,
+    requested: bool,
     quiet: bool,
     catalogue: &Catalogue,
     targets: &[&str],
@@ -394,7 +394,7 @@ pub fn machine(
         };
     }
     let system = System::live();
-    let detected = match asked {
+    let detected = match requested {
         true => {
             metadata::machine_type(probe::cloud(&system)).map(|(cloud, name)| (cloud, name, "the metadata service"))
         }
@@ -430,9 +430,9 @@ pub fn machine(
             let fact = format!("{described}: its limits are used; --vm names another machine");
             (Some(name), Some(fact))
         }
-        Err(why) => (None, Some(why).filter(|_| asked)),
+        Err(why) => (None, Some(why).filter(|_| requested)),
     };
-    if let Some(fact) = fact.as_ref().filter(|_| asked || !quiet) {
+    if let Some(fact) = fact.as_ref().filter(|_| requested || !quiet) {
         crate::screen::note(&fact.to_string());
     }
     DetectedMachine { name, fact }

@@ -85,7 +85,7 @@ fn load_option(option: &'static NativeOption) -> Arg {
             .value_hint(ValueHint::AnyPath),
         value => arg.action(ArgAction::Set).value_name(value).allow_hyphen_values(true),
     };
-    // Each of them says what the operations are.
+    // Each of these options chooses the operations.
     let exclusive = [&DIRECTIONS[..], &["mix", "sequence"]];
     match exclusive.into_iter().find(|names| names.contains(&option.name)) {
         Some(names) => arg.conflicts_with_all(names.iter().filter(|name| **name != option.name)),

@@ -417,7 +417,7 @@ impl Outputs {
     }
 }
 
-/// What failed, on stderr, for no report on standard output says it.
+/// Prints failures on stderr, because no report on standard output shows them.
 fn note_errors(results: &Results) {
     for finding in results
         .findings
@@ -468,7 +468,7 @@ pub(crate) fn prove_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
         }
-        // A device such as /dev/null or a pipe is written as it is.
+        // A device such as /dev/null or a pipe is written directly.
         if !path.exists() || path.is_file() {
             tempfile::tempfile_in(folder).map_err(|error| failed(&error))?;
         }

@@ -1,4 +1,5 @@
-//! What the user allows to be lost or run, by flags and by variables that also work in scripts.
+//! What the user allows to be overwritten or run, by flags and by variables that also work in
+//! scripts.
 
 use clap::ValueHint;
 use run::targets::guard::Permissions;
@@ -17,7 +18,7 @@ pub struct SafetyArgs {
     allow_overwrite: Vec<String>,
 }
 
-/// What flags and variables name again.
+/// The confirmations by flags and variables.
 pub fn from_args(args: &SafetyArgs) -> Permissions {
     let mut permissions = from_env();
     permissions.destroy.extend_from_slice(&args.allow_destroy);
@@ -25,7 +26,7 @@ pub fn from_args(args: &SafetyArgs) -> Permissions {
     permissions
 }
 
-/// What the variables alone name.
+/// The confirmations by variables alone.
 pub fn from_env() -> Permissions {
     let mut permissions = Permissions::default();
     if let Ok(text) = std::env::var("FATHOM_ALLOW_DESTROY") {

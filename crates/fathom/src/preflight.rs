@@ -16,7 +16,7 @@ use crate::session::Session;
 /// Rules that a look around can make speak.
 const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
 
-/// The time that is given, or the usual one.
+/// The given time, or the default one.
 ///
 /// # Errors
 /// It is no time.

@@ -8,7 +8,7 @@ use engine::Clock;
 use engine::clock::ClockStart;
 use engine::sys::signals;
 
-/// What every command has.
+/// What every command receives.
 #[derive(Debug)]
 pub struct Process {
     clock: ClockStart,
@@ -58,7 +58,7 @@ impl Process {
         self.interrupt
     }
 
-    /// True if the user or the system asked to stop.
+    /// Whether the user or the system requested a stop.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }
@@ -69,7 +69,7 @@ impl Process {
         self.arguments.iter().any(|word| word == "--quiet" || word == "-q")
     }
 
-    /// What the user calls this program.
+    /// The name under which the user started this program.
     pub fn program(&self) -> String {
         let called = self.arguments.first().map(String::as_str).unwrap_or("fathom");
         match called.contains(' ') || called.is_empty() {

@@ -24,7 +24,7 @@ pub struct Running {
     pub started_unix_ns: u64,
 }
 
-/// The file of a run; it goes with the run.
+/// The file of a run, removed at its end.
 #[derive(Debug)]
 pub struct Notice(PathBuf);
 

@@ -22,7 +22,7 @@ use crate::terminal::{self, View};
 const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
 /// A line that changes more often than this cannot be read.
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);
-/// What is over by then needs no view.
+/// A run that ends before this needs no view.
 const WORTH_A_VIEW: Nanos = Nanos::secs(2);
 
 /// How progress is shown.
@@ -60,7 +60,7 @@ pub struct Screen {
     form: Form,
     /// May become a view when a run begins that is worth it.
     waiting: Option<&'static std::sync::atomic::AtomicBool>,
-    /// A line stands on the terminal that the next one replaces.
+    /// The terminal shows a line that the next one replaces.
     standing: bool,
     shown_at: Instant,
 }
@@ -81,7 +81,7 @@ impl Screen {
     /// printed on standard output meanwhile.
     ///
     /// # Errors
-    /// A view is asked for, and there is no place for it.
+    /// A view was requested, but there is no terminal for it.
     pub fn from_args(session: &Session, args: &ProgressArgs, streaming: bool) -> Result<Screen, Faults> {
         let mut screen = Screen::line(args.quiet);
         if matches!(screen.form, Form::Quiet) {
@@ -120,7 +120,7 @@ impl Screen {
         }
     }
 
-    /// Another run begins. `about` tells which of several it is.
+    /// Begins the view of another run. `about` identifies it among several.
     pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
         self.clear();
         self.live = Live::new(plan.steps.len() as u32);

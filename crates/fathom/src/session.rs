@@ -81,7 +81,7 @@ impl Session {
             .as_ref()
             .and_then(|fleet| fleet.coordinator.as_ref())
         {
-            Some(coordinator) => Ok(coordinator.whole(plan)?),
+            Some(coordinator) => Ok(coordinator.merge_plans(plan)?),
             None => Ok(plan.clone()),
         }
     }

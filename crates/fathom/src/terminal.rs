@@ -165,9 +165,9 @@ struct LiveTerminal {
 enum Key {
     /// Stop, and report.
     Quit,
-    /// What Ctrl-C does.
+    /// The action of Ctrl-C.
     Interrupt,
-    /// What Ctrl-Z does.
+    /// The action of Ctrl-Z.
     #[cfg_attr(windows, expect(dead_code, reason = "there are no jobs there that could be stopped"))]
     Suspend,
     /// Draw everything anew.
@@ -225,7 +225,7 @@ fn give_back_on_panic() {
     });
 }
 
-/// What the thread does: waits a moment, draws and listens until the view is dropped or the
+/// The loop of the thread: waits a moment, draws and listens until the view is dropped or the
 /// terminal is lost.
 fn show(shared: &Shared, interrupt: &AtomicBool) {
     let early = |inside: &mut Inside| !inside.closing;
@@ -275,7 +275,7 @@ fn current_look(inside: &Inside) -> Look {
     }
 }
 
-/// The locale says so; of a Windows console it is taken for granted.
+/// Decided by the locale; always assumed for a Windows console.
 pub fn speaks_unicode() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let set = names

@@ -45,7 +45,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// All that `source` holds, if that is at most `max` bytes.
+/// The content of `source`, if it is at most `max` bytes.
 ///
 /// # Errors
 /// Those of the system; of kind `InvalidInput` if there is more.

@@ -32,7 +32,7 @@ pub enum BlockEvent {
 /// A request of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRequest {
-    /// When it happened, on a clock that only goes forward.
+    /// When it happened, on a monotonic clock.
     pub at_ns: Nanos,
     /// What it does.
     pub action: BlockAction,

@@ -1,12 +1,11 @@
-//! How often blocks were trimmed before something failed there: what fio's
-//! `block_error_percentiles` reports.
+//! How often blocks were trimmed before an error: the data of fio's `block_error_percentiles`.
 //!
-//! Blocks with the same life are counted together, so that lives of several workers add up.
+//! Blocks with the same history are counted together, so that workers can be summed.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What became of a block.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockState {
@@ -32,7 +31,7 @@ impl BlockState {
         BlockState::WriteFailed,
     ];
 
-    /// Nothing is known of it, it lives, or it has failed.
+    /// The rank in the order: untouched, alive, failed.
     fn rank(self) -> u8 {
         match self {
             BlockState::Untouched => 0,
@@ -41,7 +40,7 @@ impl BlockState {
         }
     }
 
-    /// Something has failed there; what follows changes nothing.
+    /// Whether an operation failed there, which is final.
     pub fn has_failed(self) -> bool {
         self.rank() == 2
     }
@@ -50,11 +49,11 @@ impl BlockState {
 /// Blocks with the same life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockLife {
-    /// What became of them.
+    /// Their state.
     pub state: BlockState,
     /// How often each was trimmed.
     pub trims: u32,
-    /// How many they are.
+    /// Their number.
     pub blocks: u64,
 }
 
@@ -62,7 +61,7 @@ pub struct BlockLife {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct BlockLifetimes {
-    /// Each kind of life once, those of blocks that live first, then by trims.
+    /// One entry per state and number of trims: living blocks first, then by trims.
     pub lives: Vec<BlockLife>,
 }
 
@@ -87,8 +86,8 @@ impl BlockLifetimes {
         lives.map(|life| life.blocks).sum()
     }
 
-    /// How often the block was trimmed that is reached at `percent` of those that were touched:
-    /// living ones come before those that failed, each by their trims. `None` if none was touched.
+    /// The number of trims at `percent` of the touched blocks: living blocks come before failed
+    /// ones, each sorted by trims. `None` if none was touched.
     pub fn percentile(&self, percent: f64) -> Option<u32> {
         let touched = || self.lives.iter().filter(|life| life.state != BlockState::Untouched);
         let count: u64 = touched().map(|life| life.blocks).sum();

@@ -1,4 +1,4 @@
-//! How long an operation is.
+//! The lengths of operations.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub enum BlockSizes {
     },
     /// `low` plus a draw below `high`, rounded down to a multiple of `low` and capped at `high`
     /// (fio): all multiples are equally likely where `high` is one of them; otherwise `high` gets
-    /// what lies beyond it.
+    /// the share beyond it.
     Range {
         /// Shortest length.
         low: Bytes,
@@ -28,7 +28,7 @@ pub enum BlockSizes {
         #[serde(default)]
         unaligned: bool,
     },
-    /// Some lengths with a share each.
+    /// Several lengths, each with a share.
     Split {
         /// The lengths. Shares are scaled to their sum.
         entries: Vec<SizeShare>,
@@ -121,8 +121,8 @@ impl BlockSizes {
             BlockSizes::Split { entries } => {
                 let total: f64 = drawable(entries).map(|e| e.percent).sum();
                 loop {
-                    // fio's rule: a length that does not fit gives way to the next one of the list
-                    // that does, and only where none follows is it drawn again.
+                    // fio's rule: a length that does not fit is replaced by the next fitting one of
+                    // the list; if there is none, it is drawn again.
                     let mut level = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
                     let drawn = drawable(entries).find(|entry| {
                         level -= entry.percent;

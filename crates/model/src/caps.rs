@@ -1,8 +1,7 @@
-//! Limits that stand between a program and its data, and which of them binds.
+//! Limits between a program and its data, and which of them binds.
 //!
-//! A virtual machine, a disk, a control group, a network each allow that many operations and that
-//! many bytes per second. What can be reached is the smallest of them; which one that is depends on
-//! the length of an operation.
+//! A virtual machine, a disk, a control group and a network each limit operations and bytes per
+//! second. The smallest limit binds; which one it is depends on the length of an operation.
 
 use std::ops::Add;
 
@@ -22,9 +21,9 @@ pub const ABOVE: f64 = 0.05;
 /// One limit with its name and source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Layer {
-    /// What has the limit, such as `VM Standard_B2ms, uncached` or `4 × P30`.
+    /// Its name, such as `VM Standard_B2ms, uncached` or `4 × P30`.
     pub name: String,
-    /// What kind of thing it is.
+    /// Its kind.
     pub kind: LayerKind,
     /// Operations per second, over all of `count`.
     #[serde(default)]
@@ -32,7 +31,7 @@ pub struct Layer {
     /// Bytes per second, over all of `count`.
     #[serde(default)]
     pub bytes_per_sec: Option<Limit>,
-    /// Longer operations count as several: one for each begun unit of this many bytes.
+    /// A longer operation counts once for each started unit of this many bytes.
     #[serde(default)]
     pub unit: Option<Bytes>,
     /// Which operations it limits.
@@ -57,12 +56,12 @@ impl Layer {
     /// names no path is uncached.
     pub fn covers(&self, job: &str, storage: &StoragePath) -> bool {
         let path = storage.cache.unwrap_or_default();
-        self.path.is_none_or(|wanted| wanted == path)
+        self.path.is_none_or(|required| required == path)
             && self
                 .role
                 .as_ref()
-                .is_none_or(|wanted| storage.role.as_ref() == Some(wanted))
-            && self.job.as_ref().is_none_or(|wanted| wanted == job)
+                .is_none_or(|required| storage.role.as_ref() == Some(required))
+            && self.job.as_ref().is_none_or(|required| required == job)
     }
 
     /// Device operations that one client operation of this kind causes: replicated storage writes
@@ -76,11 +75,11 @@ impl Layer {
     }
 }
 
-/// What kind of thing limits.
+/// The kind of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayerKind {
-    /// A rate that the test itself asks for.
+    /// A target rate of the test itself.
     Application,
     /// A control group of the operating system.
     ControlGroup,

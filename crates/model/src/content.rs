@@ -1,4 +1,4 @@
-//! What writes contain.
+//! The content of writes.
 //!
 //! Zeros, patterns and repeated blocks make compressing and deduplicating storage look faster than
 //! it is, so native writes carry fresh random data each time. The generator is xoshiro256+ in eight
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::draws::{Draws, Purpose};
 use crate::units::{Bytes, Nanos};
 
-/// What writes contain.
+/// The content of writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "content", rename_all = "snake_case")]
 pub enum Content {
@@ -55,7 +55,7 @@ pub enum Content {
         /// How many different buffers there are to repeat; 0 repeats only the last one.
         #[serde(default)]
         working_set: u64,
-        /// The working set is the same for all streams that say so (fio `dedupe_global`).
+        /// All streams with this flag have the same working set (fio `dedupe_global`).
         #[serde(default)]
         shared: bool,
         /// A part of every buffer is constant.
@@ -85,7 +85,7 @@ pub struct ConstantPart {
 }
 
 impl Content {
-    /// True if a buffer must be touched before each write.
+    /// Whether a buffer changes before each write.
     pub fn changes_each_write(&self) -> bool {
         match self {
             Content::Once | Content::Zeros | Content::Counting | Content::Pattern { .. } => false,
@@ -98,7 +98,7 @@ impl Content {
         }
     }
 
-    /// True if filling a buffer draws from the worker's generators.
+    /// Whether filling a buffer draws from the worker's generators.
     pub fn draws(&self) -> bool {
         match self {
             Content::Drawn | Content::Duplicated { .. } | Content::Source { .. } => true,
@@ -164,15 +164,15 @@ impl WideRandom {
 /// instruction set.
 pub type RandomFill = fn(&mut WideRandom, &mut [u8]);
 
-/// The buffer that writes of a [`Content::Source`] are taken from: what its file holds, repeated as
-/// often as need be; random data if that is empty. Empty for other contents.
+/// The source buffer of a [`Content::Source`]: the content of its file, repeated as needed, or
+/// random data if that is empty. Empty for other contents.
 pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u8]> {
     let Content::Source { size, .. } = content else {
         return Arc::default();
     };
     let mut bytes = vec![0u8; size.0 as usize];
     if file.is_empty() {
-        // Not from the run's seed: the same source for every run, as in DiskSpd.
+        // The seed is fixed: every run has the same source, as in DiskSpd.
         fill_random(&mut WideRandom::new(0), &mut bytes);
     } else {
         repeat(file, &mut bytes);
@@ -180,7 +180,7 @@ pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u
     bytes.into()
 }
 
-/// What the numbers of a working set that streams share are mixed with to make seeds.
+/// The seed of a working set that streams share.
 const SHARED_SET: u64 = 0xded0_b5e7_0000_0001;
 
 /// Fills the write buffers of one worker.
@@ -190,9 +190,9 @@ pub struct Filler {
     random: WideRandom,
     fill_random: RandomFill,
     seed: u64,
-    /// Buffers made so far, each from a seed of its own (duplicated contents only).
+    /// Buffers created so far, each from its own seed (duplicated contents only).
     made: u64,
-    /// Contents that do not change are made again before each write.
+    /// Constant contents are written again before each write.
     each_time: bool,
     source: Arc<[u8]>,
     /// Source offsets are rounded down to this (the sector, for direct I/O).
@@ -200,8 +200,8 @@ pub struct Filler {
 }
 
 impl Filler {
-    /// A filler for the given contents. `source` is what [`source()`] has made of them; all fillers
-    /// of a step share it.
+    /// A filler for the given contents. `source` is the result of [`source()`], which all fillers
+    /// of a step share.
     pub fn new(content: &Content, seed: u64, fill_random: RandomFill, source: Arc<[u8]>, source_step: u64) -> Filler {
         Filler {
             content: content.clone(),
@@ -237,13 +237,13 @@ impl Filler {
         }
     }
 
-    /// From now on, contents that do not change are made again before each write, because something
-    /// else uses the buffers too.
+    /// Writes constant contents again before each write from now on, because the buffers have other
+    /// users too.
     pub fn prepare_each_time(&mut self) {
         self.each_time = true;
     }
 
-    /// Makes a buffer ready for a write at `offset`. Contents that do not change were made by
+    /// Fills a buffer for a write at `offset`. Constant contents are already there from
     /// [`Filler::prepare`].
     #[inline]
     pub fn fill(&mut self, buffer: &mut [u8], offset: u64, now: Nanos, draws: &mut Draws) {
@@ -278,7 +278,7 @@ impl Filler {
                         (self.seed, self.made)
                     }
                     (true, 0) => (self.seed, self.made),
-                    // Not from the run's seed, or the streams would not have the same set.
+                    // The seed is fixed, so that all streams have the same set.
                     (true, set) if *shared => (SHARED_SET, 1 + draws.word(Purpose::Content) % set),
                     (true, set) => (self.seed, 1 + draws.word(Purpose::Content) % set.min(self.made)),
                 };
@@ -301,9 +301,8 @@ impl Filler {
 }
 
 impl Filler {
-    /// Fills a buffer from a seed of its own, so that the same seed gives the same bytes again: for
-    /// blocks that will be verified. Contents that are constant in part are so here too; all others
-    /// are random.
+    /// Fills a buffer reproducibly from a seed, for blocks that will be verified. Partly constant
+    /// contents remain so; all others are random.
     pub fn fill_from_seed(&self, buffer: &mut [u8], seed: u64) {
         (self.fill_random)(&mut WideRandom::new(seed), buffer);
         match &self.content {
@@ -348,9 +347,9 @@ fn make_constant(buffer: &mut [u8], percent: u8, chunk: usize, pattern: &[u8]) {
     }
 }
 
-/// As many draws as DiskSpd takes for a buffer of this size, so that the offsets that follow are
-/// the same: while more than sixteen words remain, five draws make sixteen words; the others take
-/// one draw each.
+/// Uses as many draws as DiskSpd for a buffer of this size, so that later offsets are the same:
+/// while more than sixteen words remain, five draws yield sixteen words; the rest take one draw
+/// each.
 fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut left = words.len();
@@ -362,11 +361,11 @@ fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
     while left > 16 {
         let seeds: [u64; 5] = std::array::from_fn(|_| draws.word(Purpose::Content));
         for index in 0..16u32 {
-            let (one, other) = (
+            let (first, second) = (
                 seeds[index as usize % 5],
                 seeds[(index as usize + 1 + index as usize / 5) % 5],
             );
-            put(one ^ other.rotate_left(1 + index * 3));
+            put(first ^ second.rotate_left(1 + index * 3));
         }
         left -= 16;
     }
@@ -508,8 +507,8 @@ mod tests {
             (0..400).map(&mut block).collect::<std::collections::HashSet<_>>()
         };
         for (shared, common) in [(false, 0), (true, 8)] {
-            let (one, other) = (blocks_of(3, shared), blocks_of(4, shared));
-            assert_eq!(one.intersection(&other).count(), common, "shared: {shared}");
+            let (first, second) = (blocks_of(3, shared), blocks_of(4, shared));
+            assert_eq!(first.intersection(&second).count(), common, "shared: {shared}");
         }
     }
 

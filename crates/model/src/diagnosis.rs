@@ -1,4 +1,4 @@
-//! What limited a load: an answer with its evidence. Plain data; `analysis` makes it.
+//! What limited a load: an answer with its evidence. Plain data, produced by `analysis`.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,18 +18,18 @@ pub struct Diagnosis {
     /// The share of that layer's limit that was reached; 1 is all of it.
     #[serde(default)]
     pub share: Option<f64>,
-    /// Whether a second run at twice the depth bore the answer out; absent where there was none.
+    /// Whether a second run at twice the depth confirmed the answer; absent without one.
     #[serde(default)]
     pub confirmed: Option<bool>,
     /// The figures behind the answer.
     pub evidence: Vec<Evidence>,
-    /// Every known limit, and how much of it was used.
+    /// Every known limit and its use.
     #[serde(default)]
     pub layers: Vec<LayerUse>,
-    /// What else was seen, with the name of its rule.
+    /// Other observations, with their rules.
     #[serde(default)]
     pub also: Vec<Remark>,
-    /// What could not be judged, because its figures were not there.
+    /// What could not be checked for lack of data.
     #[serde(default)]
     pub missing: Vec<String>,
     /// What to do.
@@ -46,21 +46,21 @@ pub enum Answer {
     Processor,
     /// A limit of a known layer.
     Cap,
-    /// The device, or something before it with an unknown limit: more depth brings no more.
+    /// The device, or an unknown limit before it: more depth does not help.
     Saturated,
-    /// The time of one operation: more depth would bring more.
+    /// The latency of an operation: more depth would help.
     LatencyBound,
     /// A queue between the program and the device.
     QueueAbove,
-    /// The network between them.
+    /// The network.
     Network,
-    /// Saved-up credits ran out.
+    /// Burst credits were exhausted.
     BurstEnd,
-    /// The fast part of a flash disk was full.
+    /// The SLC cache of a flash disk was full.
     SlcCliff,
-    /// The storage became slower all the time.
+    /// The storage became steadily slower.
     Drift,
-    /// Operations are let through in portions.
+    /// A throttle lets operations through in bursts.
     ThrottleQuantum,
     /// The device was too hot.
     Thermal,
@@ -68,9 +68,9 @@ pub enum Answer {
     GarbageCollection,
     /// Another user shared the storage.
     Noisy,
-    /// For some time nothing was served at all.
+    /// For some time no operation completed.
     Stall,
-    /// The figures do not tell.
+    /// The data does not decide it.
     #[default]
     Undetermined,
 }
@@ -99,7 +99,7 @@ impl Answer {
     }
 }
 
-/// A figure and what it was held against.
+/// A figure and its reference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     /// What the figure is.
@@ -108,20 +108,20 @@ pub struct Evidence {
     pub value: f64,
     /// Its unit, such as `IOPS`, `ms`, `%`; empty for a plain number.
     pub unit: String,
-    /// What it was held against, in the same unit.
+    /// The reference, in the same unit.
     #[serde(default)]
     pub against: Option<f64>,
-    /// What that is.
+    /// The name of the reference.
     #[serde(default)]
     pub which: String,
 }
 
-/// A known limit and how much of it was used.
+/// A known limit and its use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerUse {
     /// The layer.
     pub layer: String,
-    /// What is limited, and the unit of the figures: `IOPS` or `bytes/s`.
+    /// The unit of the figures: `IOPS` or `bytes/s`.
     pub unit: String,
     /// The limit, in its own unit.
     pub limit: f64,
@@ -129,10 +129,10 @@ pub struct LayerUse {
     pub used: f64,
     /// The share of the limit that was used; 1 is all.
     pub share: f64,
-    /// What is out of reach, because another layer allows less: in the unit of the limit.
+    /// The part of the limit that another layer makes unreachable, in the unit of the limit.
     #[serde(default)]
     pub stranded: Option<f64>,
-    /// It is the least of all for this load.
+    /// It is the lowest limit for this load.
     #[serde(default)]
     pub binds: bool,
     /// The use lies at the limit: from 3 % below to 5 % above.
@@ -146,20 +146,20 @@ pub struct LayerUse {
     pub source: String,
 }
 
-/// Limits that jobs share which ran at the same time, and limits that one of them has to itself.
+/// The limits, shared or not, of jobs that ran at the same time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitTable {
     /// Index of the step of a plan, or the number of the group of jobs in another tool's report.
     pub group: u32,
-    /// The jobs, each with what is known of the storage below it.
+    /// The jobs with the storage below them.
     pub jobs: Vec<JobPath>,
     /// Every limit that one of the jobs counts against.
     pub limits: Vec<LayerUse>,
-    /// What follows, in sentences.
+    /// Conclusions, in sentences.
     pub sentences: Vec<String>,
 }
 
-/// What is known of the storage below a job.
+/// A job and the storage below it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobPath {
     /// The job.
@@ -171,12 +171,12 @@ pub struct JobPath {
     pub storage: StoragePath,
 }
 
-/// Something else that was seen.
+/// Another observation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
     /// Name of the rule.
     pub rule: String,
-    /// What was seen, in a sentence.
+    /// The observation, in a sentence.
     pub what: String,
 }
 

@@ -1,4 +1,4 @@
-//! What surrounded a test: facts that could explain its figures.
+//! The environment of a test: facts that could explain its figures.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,25 +19,24 @@ pub struct Environment {
     /// Limits that the system puts on this process.
     #[serde(default)]
     pub limits: Limits,
-    /// One entry for each target of the plan that this machine has to do with, in plan order.
+    /// One entry for each target of the plan on this machine, in plan order.
     #[serde(default)]
     pub targets: Vec<TargetFacts>,
-    /// Which targets of the plan these are, ascending; empty: the first ones. Of a test on several
-    /// machines each has its own.
+    /// The plan's numbers of these targets, ascending; empty: the first ones. In a fleet each
+    /// machine has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_numbers: Vec<u32>,
-    /// What others did to the devices before the test began; absent where it was not examined.
+    /// The activity of other programs before the test; absent if it was not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
-    /// Processors that a launcher of MPI had left this process, where that was all that it had
-    /// started and it took all that it may have. Of several processes each has its own number,
-    /// which is said of its rank.
+    /// The number of processors to which an MPI launcher had restricted this process before it took
+    /// all permitted ones. With several processes each rank has its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened_from: Option<u32>,
 }
 
 impl Environment {
-    /// What is known of a target of the plan on this machine.
+    /// The facts of a target of the plan on this machine.
     pub fn target(&self, number: u32) -> Option<&TargetFacts> {
         let place = match self.target_numbers.is_empty() {
             true => number as usize,
@@ -54,14 +53,14 @@ impl Environment {
     }
 }
 
-/// What others did to the devices under the targets before the test began.
+/// The activity of other programs on the targets' devices before the test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Before {
-    /// How long was looked.
+    /// The time of observation.
     pub watched_ns: Nanos,
-    /// The devices that were busy with anything.
+    /// The devices that were busy.
     pub devices: Vec<DeviceUse>,
-    /// Programs that read or wrote most in that time, the busiest first: their names and numbers.
+    /// The programs with the most I/O, the busiest first.
     #[serde(default)]
     pub programs: Vec<BusyProgram>,
 }
@@ -69,7 +68,7 @@ pub struct Before {
 /// A program that reads or writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyProgram {
-    /// Its number.
+    /// Its process id.
     pub process: u32,
     /// Its name.
     pub name: String,
@@ -116,11 +115,10 @@ pub struct Cpu {
     /// Frequency governor of the first CPU.
     #[serde(default)]
     pub governor: Option<String>,
-    /// Where each logical CPU sits, in ascending order of number; empty where the system does not
-    /// tell.
+    /// The topology of the logical CPUs, sorted by number; empty if unknown.
     #[serde(default)]
     pub topology: Vec<LogicalCpu>,
-    /// The deepest idle state that the system may enter, where it tells.
+    /// The deepest idle state that the system may enter, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deepest_idle: Option<IdleState>,
 }
@@ -134,7 +132,7 @@ pub struct IdleState {
     pub exit_ns: Nanos,
 }
 
-/// Where a logical CPU sits.
+/// The place of a logical CPU in the topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogicalCpu {
     /// Its number.
@@ -145,7 +143,7 @@ pub struct LogicalCpu {
     pub socket: u32,
     /// Its NUMA node.
     pub node: u32,
-    /// 0 for the most frugal kind of core, more for faster kinds; 0 throughout where all are alike.
+    /// 0 for the most efficient kind of core, more for faster kinds; always 0 if all are equal.
     #[serde(default)]
     pub efficiency_class: u8,
 }
@@ -155,13 +153,13 @@ pub struct LogicalCpu {
 pub struct Clock {
     /// `tsc`, `cntvct`, `clock_gettime`, `performance_counter` or `simulated`.
     pub source: String,
-    /// Why that one.
+    /// Why this source was chosen.
     pub reason: String,
     /// Ticks per second; 0 where the source counts in nanoseconds.
     pub frequency_hz: u64,
     /// Time of one reading.
     pub reading_ns: f64,
-    /// How far it went from the system's monotonic clock during the run, in parts per million.
+    /// Its drift from the system's monotonic clock during the run, in parts per million.
     #[serde(default)]
     pub drift_ppm: Option<f64>,
 }
@@ -199,7 +197,7 @@ pub struct DeviceLimit {
     pub write_bytes: Option<u64>,
 }
 
-/// What is known of a target.
+/// The facts of a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetFacts {
     /// Path as opened, links resolved.
@@ -216,19 +214,19 @@ pub struct TargetFacts {
     /// The file system it lies on.
     #[serde(default)]
     pub file_system: Option<FileSystem>,
-    /// The devices under it: the first is its own, the others lie beneath that one.
+    /// The devices under it: the first is its own, the others are below that one.
     #[serde(default)]
     pub devices: Vec<Device>,
-    /// How its space is allocated, where the file system tells.
+    /// The allocation of its space, if known.
     #[serde(default)]
     pub allocation: Option<Allocation>,
-    /// The cluster's name for the volume that it lies on, where that is one of a cluster.
+    /// The cluster's name of its volume, if it is on a cluster volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_volume: Option<String>,
-    /// The node of a cluster that owns the volume, where it is one.
+    /// The cluster node that owns the volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The same when the test had ended.
+    /// The same after the test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_after: Option<String>,
 }
@@ -261,9 +259,9 @@ pub struct Device {
     pub logical_sector: Bytes,
     /// Physical sector.
     pub physical_sector: Bytes,
-    /// It has platters that turn: the disk itself says so, and no hypervisor's default.
+    /// It is a hard disk, according to the disk itself and not to a hypervisor's default.
     pub rotational: bool,
-    /// What kind of virtual disk it is, such as `virtio disk` or `Amazon EBS volume`; absent for
+    /// The kind of virtual disk, such as `virtio disk` or `Amazon EBS volume`; absent for
     /// hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_kind: Option<String>,
@@ -291,25 +289,24 @@ pub struct Device {
     /// NUMA node it is attached to.
     #[serde(default)]
     pub numa_node: Option<u32>,
-    /// What its link carries one way, where the system tells: of NVMe devices the lanes of PCI
-    /// Express, of SATA and SAS disks the speed that was agreed on.
+    /// The bandwidth of its link in one direction, if known: of the PCI Express lanes for NVMe, of
+    /// the negotiated speed for SATA and SAS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bytes_per_sec: Option<u64>,
     /// `disk`, `partition`, `loop`, `device mapper`, `RAID`, `bcache` or `compressed memory`; empty
     /// where not known.
     #[serde(default)]
     pub kind: String,
-    /// The kernel takes no writes for it.
+    /// The kernel refuses writes to it.
     #[serde(default)]
     pub read_only: bool,
-    /// What it is made of where sysfs names no device: the backing file of a loop device, the name
-    /// of a mapping.
+    /// Its backing if sysfs names no device: the file of a loop device, the name of a mapping.
     #[serde(default)]
     pub detail: Option<String>,
-    /// What it or the system says of its health; absent where neither does.
+    /// Its health, from the device or the system; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
-    /// The same when the test had ended; absent where it was not examined again.
+    /// The same after the test; absent if it was not examined again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health_after: Option<Health>,
 }
@@ -317,29 +314,29 @@ pub struct Device {
 /// The health of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// Where this comes from, such as `NVMe health log`, `SMART` or `md`.
+    /// The source, such as `NVMe health log`, `SMART` or `md`.
     pub source: String,
-    /// What is wrong, in words; empty if nothing is.
+    /// Problems, in words; empty if there are none.
     pub complaints: Vec<String>,
     /// Temperature in degrees Celsius.
     #[serde(default)]
     pub celsius: Option<i32>,
-    /// Share of the promised life that is used up, in percent; may go beyond 100.
+    /// The share of the rated endurance that is used, in percent; may exceed 100.
     #[serde(default)]
     pub used_percent: Option<u32>,
-    /// Spare blocks that are left, in percent of those it had.
+    /// The remaining spare blocks, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_percent: Option<u32>,
-    /// Errors of its media, or of the data on them, that it has met.
+    /// Media and data errors so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media_errors: Option<u64>,
-    /// Sectors that spare ones stand in for.
+    /// Reallocated sectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reallocated_sectors: Option<u64>,
-    /// Sectors that could not be read and wait to be replaced.
+    /// Unreadable sectors that wait for reallocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_sectors: Option<u64>,
-    /// Transfers that were garbled on the way to it, since it was made.
+    /// Transfer errors of its link so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_errors: Option<u64>,
 }
@@ -347,12 +344,12 @@ pub struct Health {
 /// How the space of a file is allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Allocation {
-    /// Bytes never written: reads come from nowhere.
+    /// Bytes never written: reads need no device.
     pub holes: Bytes,
     /// Bytes reserved but never written: reads need no device either.
     pub unwritten: Bytes,
-    /// How many those are is not known, and there may be more. So it is on Windows where a file
-    /// system does not say up to where a file holds valid data.
+    /// The number of unwritten bytes is unknown and may be higher. This happens on Windows if a
+    /// file system does not report the valid data length.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwritten_unknown: bool,
     /// Separate extents.
@@ -397,38 +394,37 @@ impl DeviceUse {
     }
 }
 
-/// What the system counted over a run beside devices and processors.
+/// Counters of the system over a run, apart from devices and processors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SystemUse {
-    /// Segments that TCP sent, and those of them that it had to send again.
+    /// TCP segments sent, and retransmitted.
     #[serde(default)]
     pub tcp_segments: Option<[u64; 2]>,
-    /// Network interfaces that lost anything.
+    /// Network interfaces with losses.
     #[serde(default)]
     pub losses: Vec<InterfaceLosses>,
-    /// Time for which the control group kept this process from running.
+    /// Time for which the control group throttled this process.
     #[serde(default)]
     pub throttled_ns: Option<Nanos>,
-    /// Times at which a processor slowed down because it was too hot.
+    /// Thermal throttling events of processors.
     #[serde(default)]
     pub thermal_events: Option<u64>,
-    /// Other programs that read or wrote most meanwhile, the busiest first; on whichever device.
+    /// Other programs with the most I/O during the run, on any device, the busiest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<BusyProgram>,
-    /// The processes of this test: where several carried it out on one machine, each is another
-    /// program to the rest.
+    /// The processes of this test, so that several on one machine do not report each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_processes: Vec<u32>,
 }
 
-/// What a network interface lost.
+/// Losses of a network interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceLosses {
     /// Its name.
     pub name: String,
     /// Packets or frames with errors.
     pub errors: u64,
-    /// Those that were dropped.
+    /// Packets that were dropped.
     pub dropped: u64,
 }
 
@@ -437,7 +433,7 @@ pub struct InterfaceLosses {
 pub struct CoreUse {
     /// Number of the CPU.
     pub cpu: u32,
-    /// In programs.
+    /// In user mode.
     pub user_ns: Nanos,
     /// In the kernel, without interrupts.
     pub system_ns: Nanos,
@@ -449,15 +445,15 @@ pub struct CoreUse {
     pub idle_ns: Nanos,
 }
 
-/// What the provider of a virtual disk counts for it, as differences over a window: the other
-/// side's view of the same load.
+/// The provider's counters for a virtual disk, as differences over a window: the same load from the
+/// other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeUse {
     /// Kernel name of the device.
     pub name: String,
     /// Indexes of the plan's targets that lie on it.
     pub targets: Vec<u32>,
-    /// Whose page it is, such as `Amazon EBS`.
+    /// The provider of the log page, such as `Amazon EBS`.
     pub provider: String,
     /// Operations: reads, writes.
     pub operations: [u64; 2],
@@ -465,21 +461,20 @@ pub struct VolumeUse {
     pub bytes: [u64; 2],
     /// Time that operations took: reads, writes.
     pub time_ns: [Nanos; 2],
-    /// Time in which more operations were asked for than the volume allows.
+    /// Time in which the operations exceeded the volume's limit.
     pub volume_iops_exceeded_ns: Nanos,
-    /// Time in which more bytes were asked for than the volume allows.
+    /// Time in which the bytes exceeded the volume's limit.
     pub volume_throughput_exceeded_ns: Nanos,
-    /// Time in which more operations were asked for than the instance allows for all of its
-    /// volumes.
+    /// Time in which the operations exceeded the instance's limit for all of its volumes.
     pub instance_iops_exceeded_ns: Nanos,
-    /// Time in which more bytes were asked for than the instance allows for all of its volumes.
+    /// Time in which the bytes exceeded the instance's limit for all of its volumes.
     pub instance_throughput_exceeded_ns: Nanos,
     /// Operations in its queue at the end of the window.
     pub queue_length: u64,
-    /// How long reads took there.
+    /// Latencies of reads there.
     #[serde(default)]
     pub read_latency: Vec<VolumeLatency>,
-    /// How long writes took there.
+    /// Latencies of writes there.
     #[serde(default)]
     pub write_latency: Vec<VolumeLatency>,
 }

@@ -1,4 +1,4 @@
-//! What happens while a plan is executed: the whole interface between a run and its viewers.
+//! Events of a run: the whole interface between a run and its viewers.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::plan::FileOperationKind;
 use crate::results::StepResults;
 use crate::units::{Bytes, Nanos};
 
-/// One happening. Watchers consume events at their own pace and cannot slow down the workers.
+/// An event. Watchers consume events at their own pace and cannot slow down the workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -34,8 +34,8 @@ pub enum Event {
         /// Time it took.
         took_ns: Nanos,
     },
-    /// All workers of a step are set up and wait to be let go. A watcher that does not return holds
-    /// them back.
+    /// All workers of a step are set up and wait for the start. A watcher that does not return
+    /// delays them.
     Ready {
         /// Index of the step.
         step: u32,
@@ -58,24 +58,23 @@ pub enum Event {
     },
     /// An interval of the measured window or of warm-up is complete.
     Interval(Box<Interval>),
-    /// What a step has measured so far, where that was asked for; the last one of a step comes when
-    /// it has ended. It is not written to streams of events, which tell the same by intervals.
+    /// The results of a step so far, if requested; the last one follows the end of the step. Event
+    /// streams omit it, since they have the intervals.
     #[serde(skip)]
     #[schemars(skip)]
     Snapshot {
         /// Index of the step.
         step: u32,
-        /// It has ended: there is none after this one.
+        /// The step has ended, and this is its last snapshot.
         last: bool,
-        /// Its results: without what workers tell only at their end.
+        /// Its results, without those that workers report only at their end.
         results: Box<StepResults>,
     },
-    /// What one of the processes does that carry a test out together; the figures of all others are
-    /// of the sum. It is not written to streams of events.
+    /// The progress of one process of a fleet; all other figures are sums. Event streams omit it.
     #[serde(skip)]
     #[schemars(skip)]
     Rank(Box<RankNow>),
-    /// Something worth telling at once.
+    /// A finding to report at once.
     Notice {
         /// The finding.
         finding: Finding,
@@ -104,7 +103,7 @@ pub enum Phase {
     Measured,
     /// I/O that is not measured any more.
     CoolDown,
-    /// What was written is read back and checked.
+    /// Written data is verified.
     Verify,
     /// No new operations; those in flight complete.
     Draining,
@@ -145,7 +144,7 @@ pub struct Interval {
     pub name: String,
     /// The phase it belongs to.
     pub phase: Phase,
-    /// Statistics were begun anew that many times before it.
+    /// The number of statistics resets before it.
     pub epoch: u32,
     /// Start of the interval from the start of its phase.
     pub start_ns: Nanos,
@@ -155,10 +154,10 @@ pub struct Interval {
     pub counts: PerDirection<Counts>,
     /// Total latency, or response time when paced, of the directions in which operations completed.
     pub latency: PerDirection<Option<Histogram>>,
-    /// The times from queued to completed of all operations, added up: divided by the length it is
-    /// how many were in flight on average.
+    /// The sum of the times from queued to completed; divided by the length it is the average
+    /// number in flight.
     pub in_flight_ns: Nanos,
-    /// How many the job aimed to keep in flight.
+    /// The target queue depth of the job.
     pub depth: u64,
     /// The same for each target, where the job has streams on more than one.
     pub targets: Vec<TargetInterval>,
@@ -180,22 +179,22 @@ pub struct FileOperationInterval {
     pub latency_ns: Nanos,
 }
 
-/// What one of several processes does at this moment.
+/// The progress of one process of a fleet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankNow {
     /// Its number.
     pub rank: u32,
-    /// How many there are.
+    /// The number of processes.
     pub of: u32,
     /// Name of its host.
     pub host: String,
-    /// What it does.
+    /// Its state.
     pub state: RankState,
-    /// Its last interval, where that is what is new.
+    /// The figures of its last interval, if new.
     pub figures: Option<RankFigures>,
 }
 
-/// How far a process is.
+/// The state of a process of a fleet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RankState {
     /// It prepares its targets.
@@ -203,13 +202,13 @@ pub enum RankState {
     Preparing,
     /// It waits for the others.
     Ready,
-    /// It does what is measured.
+    /// It runs the load.
     Running,
-    /// Nothing was heard of it for longer than usual.
+    /// It has been silent for longer than usual.
     Late,
     /// It has done its part.
     Ended,
-    /// It takes no part any more.
+    /// It no longer takes part.
     Lost,
 }
 
@@ -227,7 +226,7 @@ impl RankState {
     }
 }
 
-/// What a process did in an interval of a job.
+/// The figures of a process in an interval of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RankFigures {
     /// Index of the step.
@@ -241,7 +240,7 @@ pub struct RankFigures {
 }
 
 impl RankFigures {
-    /// Those of an interval.
+    /// The figures of an interval.
     pub fn from_interval(interval: &Interval) -> RankFigures {
         let operations: u64 = interval.counts.iter().map(|(_, counts)| counts.operations).sum();
         let latency = interval.latency_of_all();
@@ -265,7 +264,7 @@ impl Interval {
     }
 }
 
-/// What a job did to one target, or to files that a stream uses together, in an interval.
+/// The figures of a job on one target, or on a stream's set of files, in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetInterval {
     /// Indexes of the plan's targets: several are files that a stream chooses from.
@@ -313,16 +312,16 @@ impl Counts {
 pub enum EndReason {
     /// Its time was over.
     Time,
-    /// Its bytes, operations or passes were done.
+    /// It completed its bytes, operations or passes.
     Done,
-    /// A rule of its own ended it.
+    /// A control rule ended it.
     Control {
-        /// Which, in words.
+        /// The rule, in words.
         rule: String,
     },
     /// Another job ended it.
     OtherJob,
-    /// The user or the system asked.
+    /// The user or the system interrupted it.
     Interrupted,
     /// A worker failed.
     Failed,

@@ -1,8 +1,8 @@
 //! Which file of a set the next operation goes to, and which of them are open.
 //!
 //! The rules are fio's (`file_service_type`, `openfiles`): a file is opened when it is first
-//! chosen, files that are done are passed over, and while as many are open as may be, so are those
-//! that are not. A choice knows nothing of positions.
+//! chosen, completed files are skipped, and while the limit of open files is reached, closed ones
+//! too. Positions are decided elsewhere.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, DrawsForm, Purpose, Reduction};
 use crate::plan::FileService;
 
-/// Ranks for each file where the service is skewed, so that neighbours in rank need not be
-/// neighbours in number (fio).
+/// Ranks per file of a skewed service, so that neighbours in rank need not be neighbours in number
+/// (fio).
 const RANKS_PER_FILE: u64 = 1 << 10;
 
 /// The files of one set while they are used.
@@ -23,10 +23,10 @@ pub struct FileChoice {
     operations: u64,
     open_at_once: usize,
     files: Box<[FileState]>,
-    /// The file that is used now.
-    present: Option<usize>,
+    /// The current file.
+    current: Option<usize>,
     left: u64,
-    /// Where turns go on.
+    /// The next file in turn.
     next_in_turn: usize,
     skew: Option<Skew>,
 }
@@ -37,7 +37,7 @@ struct FileState {
     done: bool,
 }
 
-/// A skewed service has a generator of its own: its draws must not change the positions within
+/// A skewed service has its own generator, so that its draws do not change the positions within
 /// files.
 #[derive(Clone, Debug)]
 struct Skew {
@@ -45,7 +45,7 @@ struct Skew {
     draws: Draws,
 }
 
-/// What to use next.
+/// The file to use next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextFile {
     /// This one, which is open.
@@ -59,8 +59,7 @@ pub enum NextFile {
 }
 
 impl FileChoice {
-    /// A choice among `count` files, none of which is open. `draws` seeds skewed services and is
-    /// else left alone.
+    /// A choice among `count` closed files. `draws` is used only to seed a skewed service.
     pub fn new(
         service: FileService,
         operations: u64,
@@ -73,28 +72,28 @@ impl FileChoice {
             operations: operations.max(1),
             open_at_once: (open_at_once as usize).clamp(1, count.max(1)),
             files: vec![FileState::default(); count].into(),
-            present: None,
+            current: None,
             left: 0,
             next_in_turn: 0,
             skew: Skew::new(service, count, draws),
         }
     }
 
-    /// Most files that are open at once.
+    /// The maximum number of open files.
     pub fn open_at_once(&self) -> usize {
         self.open_at_once
     }
 
-    /// The file of the next operation, which counts as opened. It is asked once for each operation;
-    /// where the answer comes to nothing, because the file is done, say so and ask again.
+    /// Chooses the file of the next operation and counts it as open. Call it once per operation; if
+    /// the file turns out to be done, call `is_done` and then this again.
     pub fn next(&mut self, draws: &mut Draws) -> NextFile {
-        if let Some(present) = self.present
+        if let Some(current) = self.current
             && self.left > 0
-            && self.files[present].open
-            && !self.files[present].done
+            && self.files[current].open
+            && !self.files[current].done
         {
             self.left -= 1;
-            return NextFile::Use(present);
+            return NextFile::Use(current);
         }
         let open = self.files.iter().filter(|file| file.open).count();
         let room = open < self.open_at_once;
@@ -105,7 +104,7 @@ impl FileChoice {
         if !self.files.iter().any(usable) {
             return NextFile::Wait;
         }
-        // Some file is usable, so that drawing again comes to an end; fio draws again too.
+        // Some file is usable, so repeated draws end; fio redraws too.
         let chosen = loop {
             let candidate = self.candidate(draws);
             if usable(&self.files[candidate]) {
@@ -113,7 +112,7 @@ impl FileChoice {
             }
         };
         self.next_in_turn = chosen + 1;
-        self.present = Some(chosen);
+        self.current = Some(chosen);
         self.left = match self.service {
             FileService::Sequential => u64::MAX,
             _ => self.operations - 1,
@@ -131,39 +130,38 @@ impl FileChoice {
             (Some(skew), _) => skew.draw().min(count - 1),
             (None, FileService::Random) => draws.below(Purpose::File, count as u64, Reduction::MultiplyHigh32) as usize,
             (None, _) => {
-                let turn = self.next_in_turn % count;
-                self.next_in_turn = turn + 1;
-                turn
+                let index = self.next_in_turn % count;
+                self.next_in_turn = index + 1;
+                index
             }
         }
     }
 
-    /// The file has nothing more to do in this pass.
-    pub fn is_done(&mut self, file: usize) {
-        // Skewed services go on with a file from its beginning, as in fio: such a set is never
-        // done.
+    /// Marks a file as done for this pass.
+    pub fn mark_done(&mut self, file: usize) {
+        // As in fio, skewed services restart a file from its beginning: such a set is never done.
         if self.skew.is_none() {
             self.files[file].done = true;
         }
         self.left = 0;
     }
 
-    /// True if files never come to their end, but begin anew.
-    pub fn goes_on(&self) -> bool {
+    /// Whether files restart at their end instead of being done.
+    pub fn restarts_files(&self) -> bool {
         self.skew.is_some()
     }
 
-    /// The file is open.
-    pub fn opened(&mut self, file: usize) {
+    /// Marks a file as open.
+    pub fn mark_open(&mut self, file: usize) {
         self.files[file].open = true;
     }
 
-    /// The file was closed.
-    pub fn closed(&mut self, file: usize) {
+    /// Marks a file as closed.
+    pub fn mark_closed(&mut self, file: usize) {
         self.files[file].open = false;
     }
 
-    /// An open file that is done, and so may be closed as soon as nothing is in flight on it.
+    /// The open files that are done, which may be closed once nothing is in flight on them.
     pub fn open_and_done(&self) -> impl Iterator<Item = usize> {
         let states = self.files.iter().enumerate();
         states
@@ -180,7 +178,7 @@ impl FileChoice {
     /// Begins another pass, with the first file.
     pub fn restart(&mut self) {
         self.files.iter_mut().for_each(|file| file.done = false);
-        (self.present, self.left, self.next_in_turn) = (None, 0, 0);
+        (self.current, self.left, self.next_in_turn) = (None, 0, 0);
     }
 }
 
@@ -243,8 +241,8 @@ mod tests {
             };
             assert!(choice.open().count() <= open_at_once as usize, "too many are open");
             if left[file] == 0 {
-                choice.is_done(file);
-                choice.closed(file);
+                choice.mark_done(file);
+                choice.mark_closed(file);
             } else {
                 left[file] -= 1;
                 served.push(file);
@@ -299,13 +297,13 @@ mod tests {
     fn a_full_set_waits_until_a_file_is_closed() {
         let (mut choice, mut draws) = choice(FileService::RoundRobin, 1, 1, 2);
         assert_eq!(choice.next(&mut draws), NextFile::Open(0));
-        choice.is_done(0);
+        choice.mark_done(0);
         assert_eq!(choice.next(&mut draws), NextFile::Wait);
         assert_eq!(choice.open_and_done().collect::<Vec<_>>(), [0]);
-        choice.closed(0);
+        choice.mark_closed(0);
         assert_eq!(choice.next(&mut draws), NextFile::Open(1));
-        choice.is_done(1);
-        choice.closed(1);
+        choice.mark_done(1);
+        choice.mark_closed(1);
         assert_eq!(choice.next(&mut draws), NextFile::AllDone);
         choice.restart();
         assert_eq!(choice.next(&mut draws), NextFile::Open(0));

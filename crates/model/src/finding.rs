@@ -1,4 +1,4 @@
-//! What a check found: never a bare number, always what, why and what to do.
+//! The result of a check: what was found, why it matters and what to do.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// Name of the rule, such as `QD-NOT-ACHIEVED`.
     pub rule: String,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// What was found, in a sentence.
     pub what: String,
-    /// Which job, worker, target or option.
+    /// The job, worker, target or option.
     #[serde(default)]
     pub at: Option<String>,
     /// Why it matters.
@@ -23,7 +23,7 @@ pub struct Finding {
     pub help: Option<String>,
 }
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -47,7 +47,7 @@ impl Severity {
 }
 
 impl Finding {
-    /// A finding with its rule and sentence; the rest is added by the other methods.
+    /// A finding with its rule and sentence; the other methods add the rest.
     pub fn new(rule: &str, severity: Severity, what: impl Into<String>) -> Finding {
         Finding {
             rule: rule.to_owned(),
@@ -59,7 +59,7 @@ impl Finding {
         }
     }
 
-    /// Adds where.
+    /// Adds the place.
     pub fn at(self, at: impl Into<String>) -> Finding {
         Finding {
             at: Some(at.into()),

@@ -1,10 +1,9 @@
-//! One test on several hosts: which part of a plan each of them executes, and how their results
-//! become one.
+//! One test on several hosts: the share of the plan for each host, and the merging of their
+//! results.
 //!
 //! A *rank* is one process of the test, as MPI calls it; usually there is one on each host. The
-//! plan of the whole is the plans of the ranks side by side: the workers of a job are those of all
-//! ranks in rank order, and so are the targets. So depth, rates and counts of the whole are what
-//! they are on one host: sums over its workers.
+//! merged plan has the shares of all ranks side by side: workers and targets in rank order. So its
+//! depth, rates and counts are sums over workers, as on one host.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,11 +18,11 @@ use crate::plan::{
 use crate::results::{HostDeviceUse, HostResults, JobResults, RankSeries, Results, StepResults};
 use crate::units::{Bytes, Nanos};
 
-/// Parts of a target that hosts divide among them begin at multiples of this many bytes.
+/// Divided parts of a target begin at multiples of this many bytes.
 const PART_ALIGNMENT: u64 = 1 << 20;
-/// No part of a region is smaller.
+/// The minimum part of a region.
 const MIN_PART: u64 = 4096;
-/// Hosts that a sentence names at most.
+/// The maximum number of hosts named in a sentence.
 const MAX_NAMED: usize = 8;
 
 /// One of the processes that execute a test together.
@@ -31,7 +30,7 @@ const MAX_NAMED: usize = 8;
 pub struct Rank {
     /// Its number, from 0.
     pub number: u32,
-    /// How many there are.
+    /// The number of ranks.
     pub of: u32,
     /// Name of its host.
     pub host: String,
@@ -40,17 +39,17 @@ pub struct Rank {
 /// The processes that executed a test together, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fleet {
-    /// What carried messages, in words.
+    /// The transport of messages, in words.
     pub transport: String,
-    /// Each rank in order, those that were lost too.
+    /// All ranks in order, including lost ones.
     pub ranks: Vec<RankFacts>,
-    /// Those that were left went on where one was lost, instead of stopping.
+    /// The others continued after a rank was lost, instead of stopping.
     #[serde(default)]
     pub goes_on: bool,
 }
 
 impl Fleet {
-    /// Who took part: `2 processes on db1, db2`. Of many hosts the first are named.
+    /// The participants: `2 processes on db1, db2`, with at most the first hosts.
     pub fn words(&self) -> String {
         let mut hosts: Vec<&str> = self.ranks.iter().map(|rank| rank.host.as_str()).collect();
         hosts.sort_unstable();
@@ -70,28 +69,29 @@ impl Fleet {
     }
 }
 
-/// What is known of a rank beside its results.
+/// Facts of a rank apart from its results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankFacts {
     /// Name of its host.
     pub host: String,
-    /// Index of its machine among the hosts of the results; absent where nothing came from it.
+    /// Index of its machine among the hosts of the results; absent if it sent no results.
     pub machine: Option<u32>,
-    /// How far its clock is ahead of that of the process that leads, in nanoseconds.
+    /// How far its clock is ahead of the coordinator's, in nanoseconds.
     pub clock_ahead_ns: i64,
     /// Shortest time of a message there and back; half of it bounds the error of `clock_ahead_ns`.
     pub round_trip_ns: Nanos,
-    /// When each step began there, in nanoseconds after the agreed moment, by the clock of the
-    /// process that leads.
+    /// The start of each step there, in nanoseconds after the agreed time, by the coordinator's
+    /// clock.
     #[serde(default)]
     pub starts_ns: Vec<i64>,
-    /// When it had ended, from the agreed start of the first step; absent if it was lost.
+    /// Its end, from the agreed start of the first step; absent if it was lost.
     #[serde(default)]
     pub ended_ns: Option<Nanos>,
-    /// Processors that it may use, where its launcher had left it fewer: that many.
+    /// The number of processors to which its launcher had restricted it, before it took all
+    /// permitted ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened_from: Option<u32>,
-    /// Why it was lost, in a sentence; what it had measured before may be in the results.
+    /// Why it was lost, in a sentence; its measurements until then may be in the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
 }
@@ -99,20 +99,19 @@ pub struct RankFacts {
 /// The part of a plan that one rank executes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// What it executes.
+    /// The plan that it executes.
     pub plan: Plan,
-    /// For each step, which jobs of the common plan these are.
+    /// For each step, the numbers of its jobs in the common plan.
     pub jobs: Vec<Vec<u32>>,
 }
 
 impl Share {
-    /// The part of a rank: targets by its own names (`%h` is the host, `%r` the rank, `%%` a
-    /// percent sign), the jobs that are for it, random decisions of its own, and its part of what
-    /// is divided. `hosts` are those of all ranks, in order. A name without a directory of its own
-    /// is one below `folder`.
+    /// The share of a rank: targets with its own names (`%h` is the host, `%r` the rank, `%%` a
+    /// percent sign), its jobs, its own random decisions, and its part of divided values. `hosts`
+    /// are those of all ranks, in order. Relative names are below `folder`.
     ///
     /// # Errors
-    /// A sentence, if something cannot be divided among that many, or a job is for a host that does
+    /// A sentence, if a value cannot be divided among the ranks, or a job is for a host that does
     /// not take part.
     pub fn for_rank(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
@@ -122,18 +121,23 @@ impl Share {
                 TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
             );
             if named {
-                target.path = absolute(&own_name(&target.path, rank), folder);
+                target.path = absolute(&expand_name(&target.path, rank), folder);
             }
         }
         let mut jobs = Vec::new();
         for step in &mut mine.steps {
-            step.jobs.iter().try_for_each(|job| all_take_part(job, hosts))?;
-            let kept: Vec<u32> = (0..step.jobs.len() as u32)
+            step.jobs.iter().try_for_each(|job| check_hosts_exist(job, hosts))?;
+            let job_numbers: Vec<u32> = (0..step.jobs.len() as u32)
                 .filter(|number| is_for(&step.jobs[*number as usize].hosts, rank.number, &rank.host))
                 .collect();
-            let place = |old: u32| kept.iter().position(|number| *number == old).map(|new| new as u32);
+            let place = |old: u32| {
+                job_numbers
+                    .iter()
+                    .position(|number| *number == old)
+                    .map(|new| new as u32)
+            };
             let old = std::mem::take(&mut step.jobs);
-            for mut job in kept.iter().map(|number| old[*number as usize].clone()) {
+            for mut job in job_numbers.iter().map(|number| old[*number as usize].clone()) {
                 job.after = job
                     .after
                     .iter()
@@ -144,14 +148,14 @@ impl Share {
                     *list = list.iter().filter_map(|one| place(*one)).collect();
                 }
                 for file in [&mut job.operation_log, &mut job.trace].into_iter().flatten() {
-                    *file = absolute(&format!("{}.{}", own_name(file, rank), rank.number), folder);
+                    *file = absolute(&format!("{}.{}", expand_name(file, rank), rank.number), folder);
                 }
                 let sharers = sharers(&job.hosts, rank, hosts);
                 for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
                     divide(stream, job.divide, sharers).map_err(|why| format!("job `{}`: {why}", job.name))?;
                 }
                 for worker in &mut job.workers {
-                    worker.draws = worker.draws.of_rank(rank.number);
+                    worker.draws = worker.draws.for_rank(rank.number);
                     if let (true, Depth::Shared { operations }) = (job.divide.depth, &mut worker.depth) {
                         *operations =
                             part(*operations, sharers).ok_or_else(|| too_few(&job.name, *operations, sharers))?;
@@ -159,9 +163,9 @@ impl Share {
                 }
                 step.jobs.push(job);
             }
-            jobs.push(kept);
+            jobs.push(job_numbers);
         }
-        leave_out_targets_of_others(plan, &mut mine);
+        remove_unused_targets(plan, &mut mine);
         // Groups are about the jobs of the whole.
         mine.groups.clear();
         if mine.steps.iter().all(|step| step.jobs.is_empty()) {
@@ -173,8 +177,7 @@ impl Share {
         Ok(Share { plan: mine, jobs })
     }
 
-    /// The same, where threads that take the processors of their host in turn have those of this
-    /// one.
+    /// The same share, with the processors of this host assigned to threads that take them in turn.
     #[must_use]
     pub fn with_turns_among(mut self, cpus: &[u32]) -> Share {
         let jobs = self.plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
@@ -191,18 +194,18 @@ impl Share {
     }
 }
 
-/// Targets that only jobs of other hosts use are none of this one's.
-fn leave_out_targets_of_others(plan: &Plan, mine: &mut Plan) {
-    let stay: Vec<bool> = plan
+/// Removes targets that only jobs of other hosts use.
+fn remove_unused_targets(plan: &Plan, mine: &mut Plan) {
+    let is_used: Vec<bool> = plan
         .uses_of_targets()
         .into_iter()
         .zip(mine.uses_of_targets())
         .map(|(all, me)| me || !all)
         .collect();
-    mine.keep_targets(&stay);
+    mine.keep_targets(&is_used);
 }
 
-/// The number of a rank among those that share a job, and how many these are.
+/// The number of a rank among those that share a job, and their count.
 fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
     if named.is_empty() {
         return (rank.number, rank.of);
@@ -213,13 +216,13 @@ fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
     (before as u32, all.len() as u32)
 }
 
-/// A job without names is for all; a name is that of a host or the number of a rank.
+/// A job without names is for all; a name is a host name or a rank number.
 fn is_for(named: &[String], number: u32, host: &str) -> bool {
     named.is_empty() || named.iter().any(|one| one == host || *one == number.to_string())
 }
 
-/// A name that no host has would silently leave a part of the job undone.
-fn all_take_part(job: &Job, hosts: &[String]) -> Result<(), String> {
+/// A name that matches no host would silently skip a part of the job.
+fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
     let takes_part = |name: &String| {
         (0..)
             .zip(hosts)
@@ -249,7 +252,7 @@ fn too_few(job: &str, depth: u32, (_, of): (u32, u32)) -> String {
     format!("job `{job}`: a queue depth of {depth} cannot be divided among {of} ranks; ask for at least {of}")
 }
 
-/// A part of a number, so that all parts add up to it; `None` if that would be 0.
+/// A part of a number, so that all parts sum to it; `None` if it would be 0.
 fn part(whole: u32, (number, of): (u32, u32)) -> Option<u32> {
     let part = whole / of.max(1) + u32::from(number < whole % of.max(1));
     (part > 0).then_some(part)
@@ -282,8 +285,8 @@ fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), 
     Ok(())
 }
 
-/// The same number of operations is due in a time that is longer; the ranks begin one after the
-/// other, so that all together are as even as one.
+/// Divides a rate by stretching its period. The ranks start staggered, so that the sum is as even
+/// as one.
 fn divide_rate(rate: &mut Rate, (number, of): (u32, u32)) {
     let gap = rate.per_ns.0 / rate.amount.max(1);
     rate.per_ns = Nanos(rate.per_ns.0.saturating_mul(u64::from(of)));
@@ -301,7 +304,7 @@ fn part_of_region(region: &Region, (number, of): (u32, u32)) -> Result<Region, S
                 ..region.base
             };
             let part = part_of_percents(region, rest, number, of);
-            // What does not divide evenly is the last one's.
+            // The last rank gets the remainder.
             let length = part.length.filter(|_| number + 1 < of);
             Ok(Region { length, ..part })
         }
@@ -312,7 +315,7 @@ fn part_of_region(region: &Region, (number, of): (u32, u32)) -> Result<Region, S
     }
 }
 
-/// The parts follow one another without a gap: every byte belongs to a part.
+/// The parts are adjacent: every byte belongs to one part.
 fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Result<Region, String> {
     let whole = length.resolve(0);
     let unit = match whole / of {
@@ -340,7 +343,7 @@ fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Resul
     })
 }
 
-/// How large the target is becomes known on each host only.
+/// The size of the target is known only on each host.
 fn part_of_percents(region: &Region, length: Extent, number: u64, of: u64) -> Region {
     let align = region.base.align.max(PART_ALIGNMENT);
     let times = |extent: Extent, by: u64| Extent {
@@ -361,8 +364,8 @@ fn part_of_percents(region: &Region, length: Extent, number: u64, of: u64) -> Re
     }
 }
 
-/// A name of a file or host list with the rank's own words in it.
-pub fn own_name(text: &str, rank: &Rank) -> String {
+/// Replaces the placeholders of a name by the values of the rank.
+pub fn expand_name(text: &str, rank: &Rank) -> String {
     let (mut out, mut letters) = (String::new(), text.chars().peekable());
     while let Some(letter) = letters.next() {
         match (letter, letters.peek()) {
@@ -380,15 +383,15 @@ pub fn own_name(text: &str, rank: &Rank) -> String {
 }
 
 fn absolute(path: &str, folder: Option<&str>) -> String {
-    let is_whole = path.starts_with(['/', '\\']) || path.get(1..2) == Some(":");
+    let is_absolute = path.starts_with(['/', '\\']) || path.get(1..2) == Some(":");
     match folder {
-        Some(folder) if !is_whole && !path.is_empty() => format!("{}/{path}", folder.trim_end_matches('/')),
+        Some(folder) if !is_absolute && !path.is_empty() => format!("{}/{path}", folder.trim_end_matches('/')),
         _ => path.to_owned(),
     }
 }
 
-/// The plan of the whole: the parts of all ranks side by side.
-pub fn whole(common: &Plan, shares: &[Share]) -> Plan {
+/// Merges the shares of all ranks into one plan.
+pub fn merge_shares(common: &Plan, shares: &[Share]) -> Plan {
     let mut plan = common.clone();
     plan.targets = Vec::new();
     plan.prepare_once.clear();
@@ -423,21 +426,21 @@ fn shift_targets(target: &mut StreamTarget, by: u32) {
     }
 }
 
-/// Puts the results of ranks together. Feed it in rank order: sums do not depend on it, the order
-/// of workers does. What it takes is the same for each rank, however many there are.
+/// Merges the results of ranks. Add them in rank order, which decides the order of workers. The
+/// cost per rank is constant.
 #[derive(Debug)]
 pub struct Gathering<'a> {
     results: Results,
     shares: &'a [Share],
-    /// Where the targets of each rank begin in the plan of the whole.
+    /// The index of each rank's first target in the merged plan.
     shifts: Vec<u32>,
     /// Index of each machine by its name and boot.
     machines: BTreeMap<(String, Option<String>), u32>,
-    /// Where the counters of a machine are in a step.
+    /// The positions of a machine's counters in a step.
     counted: BTreeMap<(usize, u32), Counted>,
 }
 
-/// The places of a machine's devices among those of a step.
+/// The positions of a machine's counters in a step.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     devices: Range<usize>,
@@ -445,7 +448,7 @@ struct Counted {
     samples: Range<usize>,
 }
 
-/// Where the targets of each rank begin in the plan of the whole.
+/// The index of each rank's first target in the merged plan.
 pub fn shifts(shares: &[Share]) -> Vec<u32> {
     let mut before = 0;
     let one = |share: &Share| {
@@ -457,10 +460,9 @@ pub fn shifts(shares: &[Share]) -> Vec<u32> {
 }
 
 impl<'a> Gathering<'a> {
-    /// Nothing yet; `tool` and the plan's frame are taken from `common` and the first results that
-    /// are added.
+    /// Empty results of the merged plan, based on `frame`.
     pub fn new(common: &Plan, shares: &'a [Share], frame: Results) -> Gathering<'a> {
-        let plan = whole(common, shares);
+        let plan = merge_shares(common, shares);
         let job = |job: &Job| JobResults {
             name: job.name.clone(),
             ..JobResults::default()
@@ -485,8 +487,8 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Adds the results of a rank; returns the index of its machine. A machine on which another
-    /// rank was before counts its devices and processors only once.
+    /// Adds the results of a rank; returns the index of its machine. The devices and processors of
+    /// a machine with several ranks are counted once.
     pub fn add(&mut self, rank: u32, mut theirs: Results) -> Option<u32> {
         let share = self.shares.get(rank as usize)?;
         let shift = *self.shifts.get(rank as usize)?;
@@ -503,21 +505,21 @@ impl<'a> Gathering<'a> {
                 device.counters.targets.iter_mut().for_each(|target| *target += shift);
             }
             match self.counted.get(&(number, machine)) {
-                // The counters are those of the machine; what lies on its devices is reported by
-                // each rank for itself.
+                // The counters are those of the machine; each rank reports its own targets on the
+                // devices.
                 Some(places) => {
-                    lie_on(&mut into.devices[places.devices.clone()], from.devices);
-                    lie_on(
+                    add_targets_to_devices(&mut into.devices[places.devices.clone()], from.devices);
+                    add_targets_to_devices(
                         &mut into.devices_measured[places.devices_measured.clone()],
                         from.devices_measured,
                     );
-                    // The other processes of a fleet are no strangers.
+                    // The other processes of a fleet do not count as other programs.
                     for (mine, theirs) in into.samples[places.samples.clone()].iter_mut().zip(from.samples) {
                         mine.own_ns += theirs.own_ns;
                     }
                 }
                 None if from.has_counters() => {
-                    let places = count(into, from, machine);
+                    let places = add_machine_counters(into, from, machine);
                     self.counted.insert((number, machine), places);
                 }
                 None => {}
@@ -539,7 +541,7 @@ impl<'a> Gathering<'a> {
         Some(machine)
     }
 
-    /// The machine of a rank: one that is known already, or a new one.
+    /// Finds or adds the machine of a rank.
     fn machine(&mut self, mut host: HostResults, shift: u32, targets: &[Target]) -> u32 {
         let mut facts = std::mem::take(&mut host.environment.targets);
         facts.resize(targets.len(), TargetFacts::default());
@@ -548,17 +550,18 @@ impl<'a> Gathering<'a> {
         let hosts = &mut self.results.hosts;
         let machine = *self.machines.entry(key).or_insert(hosts.len() as u32);
         match hosts.get_mut(machine as usize) {
-            Some(one) => {
-                one.started_unix_ns = one.started_unix_ns.min(host.started_unix_ns);
-                one.ended_unix_ns = one.ended_unix_ns.max(host.ended_unix_ns);
-                // Of a rank that was lost only the name of its machine is known.
+            Some(existing) => {
+                existing.started_unix_ns = existing.started_unix_ns.min(host.started_unix_ns);
+                existing.ended_unix_ns = existing.ended_unix_ns.max(host.ended_unix_ns);
+                // For a lost rank only the name of its machine is known.
                 let own = host.system.iter().flat_map(|system| system.own_processes.clone());
-                let known = one.system.iter_mut();
+                let known = existing.system.iter_mut();
                 known.for_each(|known| known.own_processes.extend(own.clone()));
-                if one.environment.cpu.logical == 0 {
-                    let mine = std::mem::replace(&mut one.environment, host.environment);
-                    (one.environment.targets, one.environment.target_numbers) = (mine.targets, mine.target_numbers);
-                    one.system = host.system;
+                if existing.environment.cpu.logical == 0 {
+                    let mine = std::mem::replace(&mut existing.environment, host.environment);
+                    (existing.environment.targets, existing.environment.target_numbers) =
+                        (mine.targets, mine.target_numbers);
+                    existing.system = host.system;
                 }
             }
             None => hosts.push(host),
@@ -569,14 +572,14 @@ impl<'a> Gathering<'a> {
         machine
     }
 
-    /// What came of all of them.
+    /// Completes the merged results.
     pub fn finish(self) -> Results {
         self.results
     }
 }
 
-/// More targets lie on devices that are counted already.
-fn lie_on(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>) {
+/// Adds targets to devices that are counted already.
+fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>) {
     for one in theirs {
         if let Some(mine) = mine.iter_mut().find(|mine| mine.counters.name == one.counters.name) {
             mine.counters.targets.extend(one.counters.targets);
@@ -585,7 +588,7 @@ fn lie_on(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>) {
 }
 
 /// Adds the counters of a machine.
-fn count(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted {
+fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted {
     let devices = from.devices.iter_mut().chain(&mut from.devices_measured);
     devices.for_each(|one| one.host = machine);
     from.cores.iter_mut().for_each(|one| one.host = machine);

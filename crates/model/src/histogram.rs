@@ -1,10 +1,10 @@
 //! The latency histogram: nanoseconds in log-linear buckets.
 //!
-//! Seven bits below the leading one name the bucket, so a bucket is at most 1/128 of its value wide
-//! and its middle is within 0.39 % of every value in it. 4352 buckets reach to 2^40 ns (18
-//! minutes); longer times are counted beside them. Count, smallest, largest, sum and sum of squares
-//! are exact. Merging is addition, whatever the order. Every pair of neighbouring buckets above 127
-//! ns lies within one of fio's bins.
+//! The seven bits below the leading one select the bucket, so a bucket is at most 1/128 of its
+//! value wide and its middle is within 0.39 % of every value in it. 4352 buckets reach to 2^40 ns
+//! (18 minutes); longer times are counted beside them. Count, smallest, largest, sum and sum of
+//! squares are exact. Merging is addition, whatever the order. Every pair of neighbouring buckets
+//! above 127 ns lies within one of fio's bins.
 
 mod packed;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use packed::PackedHistogram;
 
-/// Bits below the leading one that name a bucket.
+/// The number of bits below the leading one that select a bucket.
 pub const SUB_BITS: u32 = 7;
 /// Buckets below 2^40 ns.
 pub const BUCKETS: usize = 4352;
@@ -81,9 +81,9 @@ pub fn bucket_high(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// An empty histogram. Its memory becomes real only where values are counted.
+    /// An empty histogram. Its memory is allocated by the kernel only where values are counted.
     pub fn new() -> Histogram {
-        // From a vector, because a boxed array would first be made on the stack.
+        // From a vector, because a boxed array would first be built on the stack.
         let counts = vec![0; BUCKETS + 1]
             .into_boxed_slice()
             .try_into()
@@ -112,7 +112,7 @@ impl Histogram {
         };
         *count += times;
         self.n += times;
-        // Seldom true once the run has begun: branches are cheaper here than conditional moves.
+        // Rarely true after the start, so branches are cheaper here than conditional moves.
         if value < self.min {
             self.min = value;
         }
@@ -138,7 +138,7 @@ impl Histogram {
             .saturating_add(product.saturating_mul(u128::from(value)));
     }
 
-    /// Adds all that `other` has counted.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         if other.n == 0 {
             return;
@@ -155,8 +155,8 @@ impl Histogram {
         self.sum_squares += other.sum_squares;
     }
 
-    /// Takes smallest and largest value out, so that those of the next values can be distinguished.
-    /// They must be put back with [`Histogram::put_extremes`] before anything else is asked.
+    /// Removes and returns the minimum and maximum, so that those of the next values can be
+    /// distinguished. [`Histogram::put_extremes`] must restore them before any other call.
     pub fn take_extremes(&mut self) -> (u64, u64) {
         (
             std::mem::replace(&mut self.min, u64::MAX),
@@ -164,7 +164,7 @@ impl Histogram {
         )
     }
 
-    /// Puts back what [`Histogram::take_extremes`] has taken.
+    /// Restores the result of [`Histogram::take_extremes`].
     pub fn put_extremes(&mut self, (min, max): (u64, u64)) {
         self.min = self.min.min(min);
         self.max = self.max.max(max);
@@ -271,8 +271,8 @@ impl Histogram {
         })
     }
 
-    /// The value that stands for a rank: the middle of its bucket, kept within smallest and
-    /// largest; 0 if empty.
+    /// The value of a rank: the middle of its bucket, clamped to the minimum and maximum; 0 if
+    /// empty.
     pub fn value_of_rank(&self, rank: u64) -> u64 {
         match self.bucket_of_rank(rank) {
             None => 0,
@@ -364,7 +364,7 @@ impl TryFrom<SavedHistogram> for Histogram {
     type Error = String;
 
     fn try_from(saved: SavedHistogram) -> Result<Histogram, String> {
-        /// Far beyond all that is ever counted, and a million of them can be added.
+        /// Far beyond any real count, and a million of them can be added.
         const MAX_COUNT: u64 = 1 << 44;
         const MAX_SUM: u128 = 1 << 108;
         let number = |text: &str| {

@@ -14,7 +14,7 @@ pub struct HostPlans {
 }
 
 impl HostPlans {
-    /// Takes the plans, without targets that none of their jobs uses.
+    /// Takes the plans, without unused targets.
     pub fn new(mut plans: Vec<Plan>) -> HostPlans {
         for plan in &mut plans {
             plan.keep_targets(&plan.uses_of_targets());
@@ -27,23 +27,23 @@ impl HostPlans {
         &self.plans
     }
 
-    /// Merges the plans into one. `%` in names is escaped: nothing in them stands for a host.
+    /// Merges the plans into one. `%` in names is escaped, because they have no placeholders.
     pub fn merge(&self) -> Plan {
         let Some(first) = self.plans.first() else {
             return Plan::default();
         };
-        let mut whole = Plan {
+        let mut merged = Plan {
             targets: Vec::new(),
             prepare_once: Vec::new(),
             steps: Vec::new(),
             groups: Vec::new(),
             ..first.clone()
         };
-        whole.origin.profile = self.plans.iter().flat_map(|plan| plan.origin.profile.clone()).collect();
-        whole.steps.resize_with(self.steps(), Step::default);
+        merged.origin.profile = self.plans.iter().flat_map(|plan| plan.origin.profile.clone()).collect();
+        merged.steps.resize_with(self.steps(), Step::default);
         for (rank, plan) in self.plans.iter().enumerate() {
-            let shift = whole.targets.len() as u32;
-            whole.targets.extend(plan.targets.iter().cloned().map(|mut target| {
+            let shift = merged.targets.len() as u32;
+            merged.targets.extend(plan.targets.iter().cloned().map(|mut target| {
                 if matches!(
                     target.kind,
                     TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
@@ -52,23 +52,27 @@ impl HostPlans {
                 }
                 target
             }));
-            whole.prepare_once.extend(plan.prepare_once.iter().map(|id| {
+            merged.prepare_once.extend(plan.prepare_once.iter().map(|id| {
                 let mut id = *id;
                 id.0 += shift;
                 id
             }));
             for grid in &plan.grids {
-                if !whole.grids.contains(grid) {
-                    whole.grids.push(*grid);
+                if !merged.grids.contains(grid) {
+                    merged.grids.push(*grid);
                 }
             }
-            for (step, into) in plan.steps.iter().zip(&mut whole.steps) {
+            for (step, into) in plan.steps.iter().zip(&mut merged.steps) {
                 let before = into.jobs.len() as u32;
                 into.prepare = into.prepare.or(step.prepare);
                 for job in &step.jobs {
                     let mut job = job.clone();
                     job.hosts = vec![rank.to_string()];
-                    job.after = job.after.iter().map(|one| Dependency(one.0 + before)).collect();
+                    job.after = job
+                        .after
+                        .iter()
+                        .map(|dependency| Dependency(dependency.0 + before))
+                        .collect();
                     for list in [&mut job.ends_with.jobs, &mut job.ends_with.on_failure] {
                         list.iter_mut().for_each(|one| *one += before);
                     }
@@ -86,11 +90,11 @@ impl HostPlans {
                 for (step, job) in &mut group.jobs {
                     *job += self.jobs_before(rank, *step as usize);
                 }
-                whole.groups.push(group);
+                merged.groups.push(group);
             }
         }
-        self.merge_echo(&mut whole);
-        whole
+        self.merge_echo(&mut merged);
+        merged
     }
 
     fn steps(&self) -> usize {
@@ -99,14 +103,14 @@ impl HostPlans {
 
     /// Number of jobs of a step that belong to lower ranks.
     fn jobs_before(&self, rank: usize, step: usize) -> u32 {
-        let of = |plan: &Plan| plan.steps.get(step).map_or(0, |step| step.jobs.len());
-        self.plans[..rank].iter().map(of).sum::<usize>() as u32
+        let jobs_of = |plan: &Plan| plan.steps.get(step).map_or(0, |step| step.jobs.len());
+        self.plans[..rank].iter().map(jobs_of).sum::<usize>() as u32
     }
 
-    /// Merges what the users wrote, in the order of the jobs. A report setting of a single job ends
+    /// Merges the users' options, in the order of the jobs. A report setting of a single job ends
     /// in the number of that job.
-    fn merge_echo(&self, whole: &mut Plan) {
-        let origin = &mut whole.origin;
+    fn merge_echo(&self, merged: &mut Plan) {
+        let origin = &mut merged.origin;
         let numbered = |name: &str| {
             let (name, number) = name.rsplit_once('.')?;
             Some((name.to_owned(), number.parse::<usize>().ok()?))
@@ -138,8 +142,8 @@ impl HostPlans {
         let mut shift = 0;
         let mut all = Vec::new();
         for (rank, plan) in self.plans.iter().enumerate() {
-            let of_rank = results.fleet.as_ref().and_then(|fleet| fleet.ranks.get(rank));
-            let machine = of_rank.and_then(|facts| facts.machine);
+            let rank_facts = results.fleet.as_ref().and_then(|fleet| fleet.ranks.get(rank));
+            let machine = rank_facts.and_then(|facts| facts.machine);
             let targets = shift..shift + plan.targets.len() as u32;
             shift = targets.end;
             let mut host = machine.and_then(|machine| results.hosts.get(machine as usize)).cloned();
@@ -152,11 +156,11 @@ impl HostPlans {
                 environment.targets = facts.cloned().collect();
             }
             let step = |(number, step): (usize, &Step)| {
-                let found = results.steps.get(number);
+                let results_of_step = results.steps.get(number);
                 self.step_of_host(
                     rank,
                     (number, step),
-                    found.filter(|_| machine.is_some()),
+                    results_of_step.filter(|_| machine.is_some()),
                     machine,
                     &targets,
                 )
@@ -183,15 +187,15 @@ impl HostPlans {
         &self,
         rank: usize,
         (number, step): (usize, &Step),
-        found: Option<&StepResults>,
+        results_of_step: Option<&StepResults>,
         machine: Option<u32>,
         targets: &std::ops::Range<u32>,
     ) -> StepResults {
-        let Some(found) = found else {
+        let Some(results_of_step) = results_of_step else {
             return StepResults::not_started(step);
         };
         let before = self.jobs_before(rank, number) as usize;
-        let jobs = found.jobs.iter().skip(before).take(step.jobs.len()).cloned();
+        let jobs = results_of_step.jobs.iter().skip(before).take(step.jobs.len()).cloned();
         let devices = |list: &[HostDeviceUse]| -> Vec<HostDeviceUse> {
             let here = list.iter().filter(|one| Some(one.host) == machine).cloned();
             here.map(|mut one| {
@@ -206,17 +210,25 @@ impl HostPlans {
             })
             .collect()
         };
-        let cores = found.cores.iter().filter(|one| Some(one.host) == machine).cloned();
-        let mounts = found
+        let cores = results_of_step
+            .cores
+            .iter()
+            .filter(|one| Some(one.host) == machine)
+            .cloned();
+        let mounts = results_of_step
             .network_mounts
             .iter()
             .filter(|one| Some(one.host) == machine)
             .cloned();
-        let volumes = found.volumes.iter().filter(|one| Some(one.host) == machine).cloned();
+        let volumes = results_of_step
+            .volumes
+            .iter()
+            .filter(|one| Some(one.host) == machine)
+            .cloned();
         StepResults {
             jobs: jobs.map(|job| job_of_host(job, targets)).collect(),
-            devices: devices(&found.devices),
-            devices_measured: devices(&found.devices_measured),
+            devices: devices(&results_of_step.devices),
+            devices_measured: devices(&results_of_step.devices_measured),
             cores: cores
                 .map(|mut one| {
                     one.host = 0;
@@ -235,8 +247,8 @@ impl HostPlans {
                     one
                 })
                 .collect(),
-            observed_ns: found.observed_ns,
-            samples: found
+            observed_ns: results_of_step.observed_ns,
+            samples: results_of_step
                 .samples
                 .iter()
                 .filter(|one| Some(one.host) == machine)
@@ -298,10 +310,10 @@ mod tests {
     #[test]
     fn plans_are_merged_side_by_side() {
         let plans = HostPlans::new(vec![plan(["a", "b", "c%h"]), plan(["d", "e", "f"])]);
-        let whole = plans.merge();
-        let paths: Vec<&str> = whole.targets.iter().map(|target| target.path.as_str()).collect();
+        let merged = plans.merge();
+        let paths: Vec<&str> = merged.targets.iter().map(|target| target.path.as_str()).collect();
         assert_eq!(paths, ["a", "c%%h", "d", "f"]);
-        let jobs: Vec<(&str, &str, u32, Vec<u32>)> = whole.steps[0]
+        let jobs: Vec<(&str, &str, u32, Vec<u32>)> = merged.steps[0]
             .jobs
             .iter()
             .map(|job| {
@@ -317,13 +329,13 @@ mod tests {
             ("d-1", "1", 3, vec![2]),
         ];
         assert_eq!(jobs, expected);
-        let groups: Vec<_> = whole.groups.iter().map(|group| group.jobs[0]).collect();
+        let groups: Vec<_> = merged.groups.iter().map(|group| group.jobs[0]).collect();
         assert_eq!(groups, [(0, 1), (0, 3)]);
         let other = |name: &str| {
-            let mut all = whole.origin.presentation.other.iter();
+            let mut all = merged.origin.presentation.other.iter();
             all.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
         };
-        let found = ["pid", "thread.1", "thread.2", "thread.4"].map(other);
-        assert_eq!(found, [Some("a"), Some("a"), Some("d"), None]);
+        let results_of_step = ["pid", "thread.1", "thread.2", "thread.4"].map(other);
+        assert_eq!(results_of_step, [Some("a"), Some("a"), Some("d"), None]);
     }
 }

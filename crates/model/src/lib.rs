@@ -2,8 +2,8 @@
 //!
 //! Plain data and pure arithmetic: units, the plan, access patterns, buffer contents, the latency
 //! histogram, results, findings and events. Everything else is parsed into the plan or rendered
-//! from the results. This crate deliberately knows no files, threads, clocks or printing, so that
-//! grammars, judgement and rendering can be tested without a disk.
+//! from the results. This crate deliberately has no files, threads, clocks or printing, so that the
+//! other crates can be tested without a disk.
 //!
 //! Counts are in bytes, nanoseconds and operations, and are never rounded or divided here, so
 //! merging results is addition. [`fleet`] divides a plan among hosts and merges their results;
@@ -48,7 +48,7 @@ pub mod visible;
 
 mod direction;
 
-/// Describes a saved type for the published schemas; without the feature `schema`, nothing.
+/// Derives the published schema of a saved type, if the feature `schema` is on.
 #[cfg(not(feature = "schema"))]
 pub use schema::JsonSchema;
 #[cfg(feature = "schema")]

@@ -1,4 +1,4 @@
-//! What verification found wrong: blocks that were read back and are not what was written.
+//! Mismatches found by verification: blocks whose data differs from what was written.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::plan::VerifyMethod;
 use crate::units::Bytes;
 
-/// A checked piece of a block that was not as it should be.
+/// A checked piece of a block that did not match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mismatch {
     /// Number of the stream in its worker.
     pub stream: u32,
     /// The file or device.
     pub path: String,
-    /// Where the checked piece begins.
+    /// The start of the checked piece.
     pub offset: Bytes,
     /// Bytes of the piece.
     pub length: u32,
-    /// Where the operation began that read it.
+    /// The start of the operation that read it.
     pub block_offset: Bytes,
     /// Bytes of that operation.
     pub block_length: u32,
@@ -27,7 +27,7 @@ pub struct Mismatch {
     pub fault: BlockFault,
 }
 
-/// The path of a dump, named as fio names it: the target's name, where the block begins, `received`
+/// The path of a dump, named as in fio: the target's name, the offset of the block, and `received`
 /// or `expected`.
 pub fn dump_path(directory: &str, target: &str, block_offset: u64, kind: &str) -> PathBuf {
     let name = Path::new(target).file_name().unwrap_or_default().to_string_lossy();
@@ -40,14 +40,14 @@ pub fn dump_path(directory: &str, target: &str, block_offset: u64, kind: &str) -
 pub enum BlockFault {
     /// It does not begin with a header.
     Magic {
-        /// What stands where the header should begin.
+        /// The value at the start of the header.
         found: u16,
-        /// What should.
+        /// The expected value.
         expected: u16,
     },
-    /// A number in its header is not the one that was written.
+    /// A number in its header is wrong.
     Header {
-        /// Which.
+        /// The field.
         field: HeaderField,
         /// What it is.
         found: u64,
@@ -56,11 +56,11 @@ pub enum BlockFault {
     },
     /// The checksum of its data is not the one in its header.
     Checksum {
-        /// How it was computed.
+        /// The checksum method.
         method: VerifyMethod,
-        /// Of the data that were read.
+        /// The checksum of the data read.
         found: Vec<u8>,
-        /// From the header.
+        /// The checksum in the header.
         expected: Vec<u8>,
     },
     /// It does not hold the pattern.
@@ -71,7 +71,7 @@ pub enum BlockFault {
         found: u8,
         /// What it should be.
         expected: u8,
-        /// How many of its bits are wrong.
+        /// The number of wrong bits in it.
         bad_bits: u32,
     },
     /// It was discarded and does not read as zeros.

@@ -1,4 +1,4 @@
-//! Read or write: what the next operation does.
+//! The direction of the next operation.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum Mix {
     Drawn {
         /// Share of writes in percent.
         write_percent: f64,
-        /// When and how.
+        /// When and how it is drawn.
         rule: MixRule,
     },
     /// The share is kept to within one operation at every moment (error diffusion); `verify` uses
@@ -30,7 +30,7 @@ pub enum Mix {
     },
     /// A block is trimmed, then the same block is written (fio `trimwrite`).
     TrimThenWrite,
-    /// A trace says it; these are the directions that occur in it.
+    /// The trace decides; these are its directions.
     Traced {
         /// Reads.
         reads: bool,
@@ -50,8 +50,8 @@ pub enum MixRule {
     /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns a sequential run
     /// keeps the type of its first operation (DiskSpd).
     AfterPlace,
-    /// Before the position, and only when the operations in the present direction have reached a
-    /// target that is set again at each change of direction (fio).
+    /// Before the position, and only when the operations in the current direction reach a count
+    /// that each change of direction recomputes (fio).
     Redrawn,
 }
 
@@ -71,16 +71,16 @@ impl Mix {
     }
 
     /// True if operations of this direction can occur.
-    pub fn includes(&self, wanted: Direction) -> bool {
+    pub fn includes(&self, direction: Direction) -> bool {
         match self {
-            Mix::Only { direction } => *direction == wanted,
-            Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => match wanted {
+            Mix::Only { direction: only } => *only == direction,
+            Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent } => match direction {
                 Direction::Read => *write_percent < 100.0,
                 Direction::Write => *write_percent > 0.0,
                 Direction::Trim => false,
             },
-            Mix::TrimThenWrite => wanted != Direction::Read,
-            Mix::Traced { reads, writes, trims } => match wanted {
+            Mix::TrimThenWrite => direction != Direction::Read,
+            Mix::Traced { reads, writes, trims } => match direction {
                 Direction::Read => *reads,
                 Direction::Write => *writes,
                 Direction::Trim => *trims,
@@ -160,7 +160,7 @@ enum Kind {
     TrimThenWrite,
 }
 
-/// A mix on its way.
+/// The state of a mix.
 #[derive(Clone, Debug)]
 pub struct MixCursor {
     kind: Kind,
@@ -169,13 +169,13 @@ pub struct MixCursor {
     present: Direction,
     /// Operations issued so far: reads, writes.
     issued: [u64; 2],
-    /// Operations in the present direction at which it is drawn again (fio's rule).
+    /// The number of operations in the current direction after which it is redrawn (fio's rule).
     target: u64,
-    /// Fraction of a write owed (error diffusion).
+    /// The fraction of a write that is due (error diffusion).
     debt: f64,
 }
 
-/// A mix whose draws do not depend on one another.
+/// A mix with independent draws.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Independent {
     Only(Direction),
@@ -194,7 +194,7 @@ impl Independent {
 }
 
 impl MixCursor {
-    /// The mix, if its draws do not depend on one another.
+    /// The mix, if its draws are independent.
     pub(crate) fn independent(&self) -> Option<Independent> {
         match self.kind {
             Kind::Only(direction) => Some(Independent::Only(direction)),
@@ -284,8 +284,8 @@ impl MixCursor {
         };
     }
 
-    /// Forgets the direction given last, because its operation will not be issued.
-    pub(crate) fn take_back(&mut self) {
+    /// Undoes the last direction, because its operation will not be issued.
+    pub(crate) fn undo_last(&mut self) {
         match self.kind {
             Kind::Exact => {
                 self.debt -= self.write_percent / 100.0;
@@ -293,26 +293,26 @@ impl MixCursor {
                     self.debt += 1.0;
                 }
             }
-            // The pair that was just begun is not: a trim is due again.
+            // The pair did not start: a trim is due again.
             Kind::TrimThenWrite => self.present = Direction::Write,
             Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPlace | Kind::Redrawn => {}
         }
     }
 
-    /// Begins another pass: fio's rules begin anew, shares go on where they were.
+    /// Begins another pass: fio's rules restart, shares continue.
     pub(crate) fn restart(&mut self) {
         if let Kind::Redrawn | Kind::TrimThenWrite = self.kind {
             (self.present, self.issued, self.target) = (Direction::Read, [0; 2], 0);
         }
     }
 
-    /// True if the second of a pair is due, which repeats the position of the first.
+    /// Whether the second of a pair is due, which repeats the position of the first.
     #[inline(always)]
     pub fn repeats_place(&self) -> bool {
         matches!(self.kind, Kind::TrimThenWrite) && self.present == Direction::Write
     }
 
-    /// True where the direction is decided after the position.
+    /// Whether the direction is decided after the position.
     pub fn decides_late(&self) -> bool {
         matches!(self.kind, Kind::AfterPlace)
     }

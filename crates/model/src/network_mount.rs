@@ -1,4 +1,4 @@
-//! What the client of a network file system counts for a mount (`/proc/self/mountstats` of Linux,
+//! The counters of a network file system client for a mount (`/proc/self/mountstats` of Linux,
 //! NFS since 2.6.17).
 
 use crate::JsonSchema;
@@ -28,7 +28,7 @@ pub struct NetworkMount {
     pub connections: Vec<ConnectionCounts>,
 }
 
-/// Bytes by the way in which they were moved.
+/// Bytes by kind of transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkBytes {
     /// Read by programs through the page cache.
@@ -52,9 +52,9 @@ pub struct RpcCounts {
     pub name: String,
     /// Operations.
     pub calls: u64,
-    /// Requests sent: more than there were operations where some were sent again.
+    /// Requests sent, including retransmissions.
     pub transmissions: u64,
-    /// Requests that had no answer within the time that the mount allows.
+    /// Requests without an answer within the mount's timeout.
     pub timeouts: u64,
     /// Sent, headers included.
     pub sent: Bytes,
@@ -64,7 +64,7 @@ pub struct RpcCounts {
     pub queue_ns: Nanos,
     /// Σ of the time from sending to the answer: the network and the server.
     pub rtt_ns: Nanos,
-    /// Σ of the whole time in the client: the two above and what the client does with the answer.
+    /// Σ of the total time in the client: the two above and its processing of the answer.
     pub execute_ns: Nanos,
     /// Operations that failed; 0 before Linux 5.3.
     pub errors: u64,
@@ -75,7 +75,7 @@ pub struct RpcCounts {
 pub struct ConnectionCounts {
     /// `tcp`, `udp` or `rdma`.
     pub protocol: String,
-    /// Times that it was made.
+    /// The number of connects.
     pub connects: u64,
     /// Requests sent.
     pub sends: u64,
@@ -97,8 +97,8 @@ pub fn mount_option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
 }
 
 impl NetworkMount {
-    /// What was counted since an earlier reading of the same mount; `None` where it was mounted
-    /// anew in between, or is another.
+    /// The difference from an earlier reading of the same mount; `None` if it was remounted in
+    /// between, or is another one.
     pub fn since(&self, before: &NetworkMount) -> Option<NetworkMount> {
         let is_same = self.source == before.source && self.mount_point == before.mount_point;
         if !is_same || self.covers_ns < before.covers_ns {
@@ -132,15 +132,15 @@ impl NetworkMount {
         })
     }
 
-    /// The operations, those that took most of the time first.
+    /// The operations, sorted by total time, the longest first.
     pub fn by_time(&self) -> Vec<&RpcCounts> {
         let mut operations: Vec<&RpcCounts> = self.operations.iter().filter(|one| one.calls > 0).collect();
         operations.sort_by_key(|one| std::cmp::Reverse((one.execute_ns, one.calls)));
         operations
     }
 
-    /// The part of the bytes read by programs that did not come from the server in that time;
-    /// `None` where nothing was read.
+    /// The share of the bytes read by programs that did not come from the server; `None` if nothing
+    /// was read.
     pub fn answered_by_cache(&self) -> Option<f64> {
         let read = self.bytes.read.0 + self.bytes.read_direct.0;
         let missing = read.saturating_sub(self.bytes.from_server.0);
@@ -165,7 +165,7 @@ impl RpcCounts {
         })
     }
 
-    /// Requests that were sent again.
+    /// Retransmitted requests.
     pub fn retransmissions(&self) -> u64 {
         self.transmissions.saturating_sub(self.calls)
     }

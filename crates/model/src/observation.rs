@@ -1,9 +1,8 @@
-//! What is known of one measured load, whichever tool measured it: the common ground of verdicts,
-//! diagnosis, explanation and comparison.
+//! A measured load of any tool: the input of verdicts, diagnosis, explanation and comparison.
 //!
 //! [`Observation::from_results`] makes one from our own results; readers of other tools' reports
-//! make them from text. A figure that a source does not have is absent, never zero and never worked
-//! out from a guess: a judgement says what it could not judge.
+//! make them from text. A figure that a source lacks is absent, never zero or guessed, so that
+//! judgements can list what they lack.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,43 +17,42 @@ use crate::results::{DirectionResults, JobResults, Results, StepResults, sum_of}
 use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
 
-/// One measured load: what was asked for and what came of it.
+/// A measured load: its settings and its figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
     /// The program that measured, such as `fathom`, `DiskSpd` or `fio`.
     pub tool: String,
-    /// Its version, as it says itself.
+    /// Its version, as it reports it.
     pub version: Option<String>,
     /// Name of the job or time span.
     pub name: String,
-    /// What was asked for.
+    /// The settings.
     pub load: Load,
     /// Length of the measured window.
     pub measured_ns: Option<Nanos>,
-    /// What each direction did; absent where it did not occur.
+    /// The figures of each direction; absent if it did not occur.
     pub directions: PerDirection<Option<Flow>>,
     /// All directions together.
     pub total: Flow,
-    /// The same by thread or target, where the source tells.
+    /// The same by thread or target, if the source has it.
     pub parts: Vec<PartFlow>,
-    /// Shares of each processor's time, in the order of their numbers; empty where it is not known.
+    /// Shares of each processor's time, sorted by number; empty if unknown.
     pub cores: Vec<CoreShare>,
-    /// What issuing the load cost.
+    /// The cost of issuing the load.
     pub generator: Option<Generator>,
     /// The device's own view, from the kernel's counters.
     pub device: Option<DeviceView>,
-    /// What was done interval by interval, in time order from the start of the measured window;
-    /// empty where it is not known.
+    /// The figures by interval, from the start of the measured window; empty if unknown.
     pub series: Vec<SeriesPoint>,
-    /// What happened second by second, in time order; empty where it was not recorded.
+    /// The evidence by second, in time order; empty if it was not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seconds: Vec<Second>,
     /// Operations that failed.
     pub errors: Option<u64>,
-    /// Figures that only a few sources have beside those above.
+    /// Figures that only a few sources have.
     #[serde(default)]
     pub stated: Stated,
-    /// Which other loads ran at the same time; absent where the source does not tell.
+    /// The loads that ran at the same time; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<AtOnce>,
 }
@@ -64,7 +62,7 @@ pub struct Observation {
 pub struct AtOnce {
     /// Loads of the same number ran side by side.
     pub group: u32,
-    /// Start of the measured window on the clock of the group; 0 where the source does not tell.
+    /// Start of the measured window on the clock of the group; 0 if unknown.
     #[serde(default)]
     pub start_ns: Nanos,
     /// It is the sum of the others.
@@ -76,19 +74,19 @@ pub struct AtOnce {
 /// rates add up.
 const OVERLAP: f64 = 0.9;
 
-/// Figures that a source states although others tell as much: they are shown or held against those,
-/// and nothing is worked out from them.
+/// Redundant figures of a source: they are shown or compared with others, and nothing is computed
+/// from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stated {
     /// Operations in flight on average, as the source counted them.
     pub in_flight: Option<f64>,
-    /// Mean bytes of an operation, of whatever sizes they were.
+    /// Mean bytes of an operation of any size.
     pub bytes_per_operation: Option<f64>,
     /// Share of the time of all processors together that was used, from 0 to 1.
     pub processors_busy: Option<f64>,
 }
 
-/// What was asked for. Everything that differs among the workers of a load is absent.
+/// The settings of a load. A setting that differs among its workers is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Files and devices.
@@ -99,21 +97,21 @@ pub struct Load {
     pub depth: Option<u64>,
     /// Bytes of an operation, where all have the same.
     pub block: Option<Bytes>,
-    /// Percent of the operations that should read.
+    /// The percentage of reads.
     pub read_percent: Option<f64>,
     /// Positions are random.
     pub random: Option<bool>,
-    /// An operation follows another as soon as there is a place in the queue: no rate, no pauses.
+    /// An operation is issued as soon as a slot is free: no rate, no pauses.
     pub closed_loop: Option<bool>,
-    /// Operations per second that were asked for, over all workers.
+    /// The target rate in operations per second, over all workers.
     pub rate_iops: Option<f64>,
     /// The operating system's cache is bypassed.
     pub direct: Option<bool>,
     /// I/O before the measured window.
     pub warm_up_ns: Option<Nanos>,
-    /// Bytes of each target that are used, where all are alike.
+    /// Bytes used of each target, if all are equal.
     pub size: Option<Bytes>,
-    /// What is known of the storage between the program and the disks.
+    /// The storage between the program and the disks.
     #[serde(default, skip_serializing_if = "StoragePath::is_unknown")]
     pub storage: StoragePath,
 }
@@ -125,7 +123,7 @@ pub struct Flow {
     pub operations: Option<u64>,
     /// Bytes transferred.
     pub bytes: Option<Bytes>,
-    /// Operations per second, as the source says or as counted.
+    /// Operations per second, as reported or as counted.
     pub iops: Option<f64>,
     /// Bytes per second, likewise.
     pub bytes_per_sec: Option<f64>,
@@ -140,7 +138,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// What a user of the storage would have waited: response time when paced, latency otherwise.
+    /// The waiting time of a user: response time when paced, latency otherwise.
     pub fn waited(&self) -> Option<&Latency> {
         self.response.as_ref().or(self.latency.as_ref())
     }
@@ -153,7 +151,7 @@ pub struct PartFlow {
     pub name: String,
     /// Its direction; absent: all together.
     pub direction: Option<crate::direction::Direction>,
-    /// What it did.
+    /// Its figures.
     pub flow: Flow,
 }
 
@@ -173,12 +171,12 @@ pub struct Latency {
     /// Quantiles that the source states: share of the values below (0.99 for p99) and nanoseconds,
     /// ascending.
     pub quantiles: Vec<(f64, f64)>,
-    /// The whole distribution, where it is known: any quantile and its interval can be had.
+    /// The whole distribution, if known, which yields any quantile and its interval.
     pub histogram: Option<Histogram>,
 }
 
 impl Latency {
-    /// Everything that a histogram tells.
+    /// The figures of a histogram.
     pub fn from_histogram(histogram: &Histogram) -> Option<Latency> {
         (!histogram.is_empty()).then(|| Latency {
             samples: Some(histogram.n()),
@@ -207,7 +205,7 @@ impl Latency {
 pub struct CoreShare {
     /// Its number.
     pub cpu: u32,
-    /// In programs.
+    /// In user mode.
     pub user: f64,
     /// In the kernel, interrupts included.
     pub kernel: f64,
@@ -232,7 +230,7 @@ impl CoreShare {
     }
 }
 
-/// What issuing the load cost.
+/// The cost of issuing the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Generator {
     /// Share of the time in which the busiest worker had a processor, from 0 to 1.
@@ -262,10 +260,10 @@ pub struct DeviceView {
 pub struct Second {
     /// How the workers used their queues and threads.
     pub facts: IntervalFacts,
-    /// What the kernel counted on the hosts in the same second.
+    /// The kernel's counters on the hosts in the same second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostSample>,
-    /// Bytes that all jobs of the step moved in it.
+    /// Bytes that all jobs of the step transferred in it.
     #[serde(default)]
     pub moved: Bytes,
 }
@@ -300,44 +298,44 @@ impl SeriesPoint {
 }
 
 impl Observation {
-    /// What job `job` of step `step` measured; `None` if it measured nothing. The series has the
-    /// finest whole-job grid of at least 100 ms that the plan keeps.
+    /// The measurements of job `job` of step `step`; `None` if there are none. The series has the
+    /// plan's finest whole-job grid of at least 100 ms.
     pub fn from_results(results: &Results, step: usize, job: usize) -> Option<Observation> {
-        let around = results.steps.get(step)?;
-        let found = around.jobs.get(job)?;
-        let asked = results.plan.steps.get(step)?.jobs.get(job)?;
-        let measured = found.measured();
-        if measured == Nanos(0) || found.operations() == 0 {
+        let step_results = results.steps.get(step)?;
+        let job_results = step_results.jobs.get(job)?;
+        let planned = results.plan.steps.get(step)?.jobs.get(job)?;
+        let measured = job_results.measured();
+        if measured == Nanos(0) || job_results.operations() == 0 {
             return None;
         }
-        let directions = found.directions();
+        let directions = job_results.directions();
         let flows = directions.map(|of| of.as_ref().and_then(|of| flow(of, measured)));
         let total = sum_of(directions);
-        let usage = found.usage();
-        let busiest = found.workers.iter().map(|worker| worker.usage.cpu().0).max();
+        let usage = job_results.usage();
+        let busiest = job_results.workers.iter().map(|worker| worker.usage.cpu().0).max();
         Some(Observation {
             tool: results.tool.name.clone(),
             version: Some(results.tool.version.clone()),
-            name: found.name.clone(),
-            load: Load::from_job(&results.plan, asked),
+            name: job_results.name.clone(),
+            load: Load::from_job(&results.plan, planned),
             measured_ns: Some(measured),
             directions: flows,
             total: flow(&total, measured)?,
             parts: Vec::new(),
-            cores: cores(around),
+            cores: cores(step_results),
             generator: Some(Generator {
                 busiest_worker: busiest.unwrap_or(0) as f64 / measured.0 as f64,
                 processors: usage.cpu().0 as f64 / measured.0 as f64,
                 ceiling_iops: None,
             }),
-            device: device(around),
-            series: series(found),
-            seconds: seconds(around, found),
+            device: device(step_results),
+            series: series(job_results),
+            seconds: seconds(step_results, job_results),
             errors: Some(total.errors),
             stated: Stated::default(),
-            at_once: asked.after.is_empty().then(|| AtOnce {
+            at_once: planned.after.is_empty().then(|| AtOnce {
                 group: step as u32,
-                start_ns: asked.phases.start_delay.low_ns + asked.phases.warm_up_ns,
+                start_ns: planned.phases.start_delay.low_ns + planned.phases.warm_up_ns,
                 is_sum: false,
             }),
         })
@@ -346,21 +344,21 @@ impl Observation {
     /// Every job of every step that measured something, in order.
     pub fn all(results: &Results) -> Vec<Observation> {
         let jobs = results.steps.iter().enumerate();
-        jobs.flat_map(|(step, found)| {
-            (0..found.jobs.len()).filter_map(move |job| Observation::from_results(results, step, job))
+        jobs.flat_map(|(step, job_results)| {
+            (0..job_results.jobs.len()).filter_map(move |job| Observation::from_results(results, step, job))
         })
         .collect()
     }
 
-    /// Whether another load of the same source ran at the same time, so that rates of both add up:
-    /// they are of one group, and 90 % of the longer measured window is shared. A sum of loads runs
-    /// beside none.
+    /// Whether another load of the same source ran at the same time, so that their rates add up:
+    /// they are of one group, and share 90 % of the longer measured window. Sums of loads do not
+    /// count.
     pub fn ran_with(&self, other: &Observation) -> bool {
         let (Some(ours), Some(theirs)) = (self.at_once, other.at_once) else {
             return false;
         };
         let (Some(our_time), Some(their_time)) = (self.measured_ns, other.measured_ns) else {
-            // Without times the source's word for it has to do.
+            // Without times, the group alone decides.
             return ours.group == theirs.group && !ours.is_sum && !theirs.is_sum;
         };
         let end = (ours.start_ns + our_time).min(theirs.start_ns + their_time);
@@ -400,12 +398,12 @@ impl Load {
             targets,
             workers: Some(job.workers.len() as u32),
             depth: Some(job.depth()),
-            block: same(streams().map(block_of)).flatten(),
-            read_percent: same(streams().map(|stream| read_percent(&stream.mix))).flatten(),
-            random: same(streams().map(is_random)),
+            block: common_value(streams().map(block_of)).flatten(),
+            read_percent: common_value(streams().map(|stream| read_percent(&stream.mix))).flatten(),
+            random: common_value(streams().map(is_random)),
             closed_loop: Some(streams().all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())),
             rate_iops: rate_iops(job),
-            direct: same(streams().map(|stream| stream.cache.direct)),
+            direct: common_value(streams().map(|stream| stream.cache.direct)),
             warm_up_ns: Some(job.phases.warm_up_ns),
             size: None,
             storage: job.storage.clone(),
@@ -413,8 +411,8 @@ impl Load {
     }
 }
 
-/// The value that all have.
-fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+/// The common value, if all are equal.
+fn common_value<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
 }
@@ -446,8 +444,7 @@ fn is_random(stream: &Stream) -> bool {
     stream.pattern.access.iter().any(Access::jumps)
 }
 
-/// Operations per second that a job asks for over all its workers; absent where any of its streams
-/// has no rate.
+/// The target rate of a job over all its workers; absent if any of its streams has none.
 pub fn rate_iops(job: &Job) -> Option<f64> {
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
     streams.map(rate_of).sum()
@@ -462,23 +459,23 @@ fn rate_of(stream: &Stream) -> Option<f64> {
         Pacing::Unpaced => None,
         Pacing::Together { rate } => operations(rate),
         Pacing::PerDirection { rates } => {
-            let asked = rates.iter().filter(|(direction, _)| stream.mix.includes(*direction));
-            asked.map(|(_, rate)| rate.as_ref().and_then(operations)).sum()
+            let planned = rates.iter().filter(|(direction, _)| stream.mix.includes(*direction));
+            planned.map(|(_, rate)| rate.as_ref().and_then(operations)).sum()
         }
     }
 }
 
-fn flow(found: &DirectionResults, measured: Nanos) -> Option<Flow> {
+fn flow(job_results: &DirectionResults, measured: Nanos) -> Option<Flow> {
     let seconds = measured.as_secs();
-    (found.operations > 0).then(|| Flow {
-        operations: Some(found.operations),
-        bytes: Some(found.bytes),
-        iops: Some(found.operations as f64 / seconds),
-        bytes_per_sec: Some(found.bytes.0 as f64 / seconds),
+    (job_results.operations > 0).then(|| Flow {
+        operations: Some(job_results.operations),
+        bytes: Some(job_results.bytes),
+        iops: Some(job_results.operations as f64 / seconds),
+        bytes_per_sec: Some(job_results.bytes.0 as f64 / seconds),
         iops_deviation: None,
-        latency: Latency::from_histogram(&found.total),
-        response: found.response.as_ref().and_then(Latency::from_histogram),
-        schedule_delay: found.schedule_delay.as_ref().and_then(Latency::from_histogram),
+        latency: Latency::from_histogram(&job_results.total),
+        response: job_results.response.as_ref().and_then(Latency::from_histogram),
+        schedule_delay: job_results.schedule_delay.as_ref().and_then(Latency::from_histogram),
     })
 }
 
@@ -497,7 +494,7 @@ fn seconds(step: &StepResults, job: &JobResults) -> Vec<Second> {
     let mut samples: Vec<&HostSample> = step.samples.iter().collect();
     samples.sort_by_key(|sample| sample.start_ns);
     let hosts = 1 + samples.iter().map(|sample| sample.host).max().unwrap_or(0) as usize;
-    let one = |facts: &IntervalFacts| {
+    let second = |facts: &IntervalFacts| {
         let middle = facts.start_ns + Nanos(facts.length_ns.0 / 2);
         let begun = samples.partition_point(|sample| sample.start_ns <= middle);
         let candidates = samples[begun.saturating_sub(hosts)..begun].iter();
@@ -508,7 +505,7 @@ fn seconds(step: &StepResults, job: &JobResults) -> Vec<Second> {
             moved: Bytes(step.jobs.iter().map(|job| moved(job, facts)).sum()),
         }
     };
-    job.seconds.iter().map(one).collect()
+    job.seconds.iter().map(second).collect()
 }
 
 /// Bytes that a job moved in an interval, from its finest series.
@@ -524,8 +521,8 @@ fn moved(job: &JobResults, within: &IntervalFacts) -> u64 {
     points.map(|point| point.bytes).sum()
 }
 
-/// The first device that targets of the step lie on: the one that programs address. Those beneath
-/// it see the same again.
+/// The first device under the targets of the step, which programs address. Those below it count the
+/// same I/O again.
 fn device(step: &StepResults) -> Option<DeviceView> {
     let window = step.observed_ns;
     let device = &step.devices_measured.first()?.counters;
@@ -539,10 +536,10 @@ fn device(step: &StepResults) -> Option<DeviceView> {
 }
 
 fn series(job: &JobResults) -> Vec<SeriesPoint> {
-    const FINEST: Nanos = Nanos(100_000_000);
+    const FINEST_GRID: Nanos = Nanos(100_000_000);
     let whole = job.series.iter().filter(|series| series.of.is_none());
     let Some(series) = whole
-        .filter(|series| series.length_ns >= FINEST)
+        .filter(|series| series.length_ns >= FINEST_GRID)
         .min_by_key(|series| series.length_ns)
     else {
         return Vec::new();

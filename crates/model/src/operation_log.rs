@@ -1,5 +1,5 @@
-//! The form of a log of single operations: what a run writes, and what is read from it when other
-//! logs are made of it.
+//! The format of a log of single operations, which a run writes and from which other logs are
+//! derived.
 //!
 //! One line for each operation that ended in the measured window, with commas between the columns.
 //! Times are in nanoseconds.
@@ -11,7 +11,7 @@ use crate::units::Nanos;
 pub const HEADER: &str = "completed_ns,worker,stream,operation,offset,length,moved,schedule_delay_ns,submission_ns,\
                           total_ns,error\n";
 
-/// A line, read again.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedOperation {
     /// When it was reaped, from the start of the worker's measured window.
@@ -24,9 +24,9 @@ pub struct LoggedOperation {
     pub direction: Option<Direction>,
     /// First byte.
     pub offset: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub length: u32,
-    /// Bytes that were really moved.
+    /// Bytes transferred.
     pub moved: u32,
     /// Due → queued, where it was paced.
     pub schedule_delay: Option<Nanos>,
@@ -39,7 +39,7 @@ pub struct LoggedOperation {
 }
 
 impl LoggedOperation {
-    /// Reads a line other than the first. `None` if it has another form.
+    /// Parses a line after the header. `None` if it is malformed.
     pub fn parse(line: &str) -> Option<LoggedOperation> {
         let mut columns = line.trim_end_matches('\n').split(',');
         let mut next = || columns.next();
@@ -69,7 +69,7 @@ impl LoggedOperation {
         self.completed.since(self.completion())
     }
 
-    /// True if it is counted among the operations of its direction.
+    /// Whether it counts among the operations of its direction.
     pub fn counts(&self) -> bool {
         self.direction.is_some() && self.error == 0 && self.moved > 0
     }
@@ -83,7 +83,7 @@ fn direction(word: &str) -> Option<Option<Direction>> {
     }
 }
 
-/// A number that may be left out.
+/// An optional number.
 fn optional(text: &str) -> Option<Option<u64>> {
     match text {
         "" => Some(None),

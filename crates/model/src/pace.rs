@@ -4,9 +4,8 @@ use crate::draws::{Draws, Purpose};
 use crate::plan::{CatchUp, Process, Rate, RateUnit};
 use crate::units::Nanos;
 
-/// A schedule on its way. Due times are absolute, so a stall is followed by operations that were
-/// due during it and keep those due times: latency counted from them shows what a user would have
-/// waited (no coordinated omission).
+/// The state of a schedule. Due times are absolute: operations due during a stall keep their due
+/// times, so their latency includes the wait (no coordinated omission).
 #[derive(Clone, Debug)]
 pub struct Schedule {
     rate: Rate,
@@ -15,7 +14,7 @@ pub struct Schedule {
     due: Nanos,
     /// Fraction of a nanosecond beyond `due`, in units of 1/`rate.amount`.
     remainder: u64,
-    /// Operations given up because the schedule was too far behind.
+    /// Operations dropped because the schedule was too far behind.
     dropped: u64,
     /// Bytes of the last operation, to count dropped ones of a byte rate.
     last_length: u32,
@@ -45,7 +44,7 @@ impl Schedule {
         self.due
     }
 
-    /// Moves on from an operation of `length` bytes.
+    /// Advances by an operation of `length` bytes.
     pub fn advance(&mut self, length: u32, draws: &mut Draws) {
         self.last_length = length;
         let units = match self.rate.unit {
@@ -82,8 +81,8 @@ impl Schedule {
         self.due += by;
     }
 
-    /// Gives up what is too far behind, where the plan caps catching up. Call it before asking for
-    /// the next due time.
+    /// Drops operations that are too far behind, if the plan limits catching up. Call it before
+    /// `due`.
     pub fn limit_backlog(&mut self, now: Nanos, draws: &mut Draws) {
         if let CatchUp::Within(limit) = self.rate.catch_up {
             while now.since(self.due) > limit {
@@ -94,7 +93,7 @@ impl Schedule {
         }
     }
 
-    /// Operations given up so far.
+    /// Operations dropped so far.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }

@@ -1,8 +1,8 @@
-//! What happened second by second: the evidence for whose fault a missed rate was.
+//! Figures by second: the evidence for the cause of a missed rate.
 //!
-//! Workers account for their queue slots and their threads at every exchange of recorders, once a
-//! second; the coordinator samples the kernel's counters of processors and devices. Every field is
-//! a sum, so that workers and hosts add up.
+//! Workers record the use of their queue slots and threads once a second, at every exchange of
+//! recorders; the coordinator samples the kernel's counters of processors and devices. Every field
+//! is a sum, so that workers and hosts add up.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct IntervalFacts {
     /// Queue use of paced streams.
     #[serde(flatten)]
     pub queue: QueueUse,
-    /// What the worker threads did.
+    /// The use of the worker threads.
     #[serde(flatten)]
     pub threads: ThreadUse,
 }
@@ -51,7 +51,7 @@ pub struct QueueUse {
     pub late_ns: Nanos,
 }
 
-/// What worker threads did, from the kernel's accounts of them.
+/// The use of worker threads, from the kernel's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadUse {
     /// CPU time.
@@ -63,7 +63,7 @@ pub struct ThreadUse {
 }
 
 impl QueueUse {
-    /// Adds what another worker, or the same one later, did.
+    /// Adds the use of another worker, or of the same one later.
     pub fn add(&mut self, other: &QueueUse) {
         self.slots_ns += other.slots_ns;
         self.in_use_ns += other.in_use_ns;
@@ -78,14 +78,14 @@ impl QueueUse {
 }
 
 impl ThreadUse {
-    /// Adds what another thread did.
+    /// Adds the use of another thread.
     pub fn add(&mut self, other: &ThreadUse) {
         self.cpu_ns += other.cpu_ns;
         self.run_delay_ns += other.run_delay_ns;
         self.involuntary_switches += other.involuntary_switches;
     }
 
-    /// What a thread did between two readings of its counters.
+    /// The use between two readings of a thread's counters.
     pub fn since(&self, earlier: &ThreadUse) -> ThreadUse {
         ThreadUse {
             cpu_ns: self.cpu_ns - earlier.cpu_ns,
@@ -96,7 +96,7 @@ impl ThreadUse {
 }
 
 impl IntervalFacts {
-    /// Adds what other workers did in the same interval.
+    /// Adds the same interval of other workers.
     pub fn add(&mut self, other: &IntervalFacts) {
         self.length_ns = self.length_ns.max(other.length_ns);
         self.operations += other.operations;
@@ -106,7 +106,7 @@ impl IntervalFacts {
     }
 }
 
-/// What the kernel counted on one host in one interval, about everybody on it.
+/// The kernel's counters of a host in an interval, for all its processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostSample {
     /// Index of the host.
@@ -124,7 +124,7 @@ pub struct HostSample {
     pub own_ns: Nanos,
     /// Time that the hypervisor gave to others while this machine wanted to run.
     pub stolen_ns: Nanos,
-    /// Operations and bytes that the first device under the targets completed, for anybody.
+    /// Operations and bytes that the first device under the targets completed for all processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceSample>,
     /// Other processes that used the most CPU time, with their shares of one processor. They are

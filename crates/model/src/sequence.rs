@@ -1,7 +1,7 @@
 //! The operations of one stream, one after the other: direction, position and length together.
 //!
-//! The order in which the three are decided is part of what the dialects promise, so it lives here
-//! in one place. A sequence knows nothing of time, queue depth or what becomes of the operations.
+//! The order in which the three are decided must match the dialects, so it is implemented here
+//! only. A sequence is independent of time, queue depth and outcomes.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Stands where there is no operation yet.
+    /// A placeholder for an unplanned operation.
     const NONE: Operation = Operation {
         direction: Direction::Read,
         offset: 0,
@@ -41,7 +41,7 @@ pub struct Planned {
     operations: [Operation; AHEAD],
     next: usize,
     end: usize,
-    /// The pass is over behind them.
+    /// The pass ends after them.
     is_last: bool,
 }
 
@@ -59,8 +59,8 @@ impl Default for Planned {
     }
 }
 
-/// The ranges in effect where a pattern has a stepped distribution, on `base … base + length` of
-/// its target; empty where it has none. Those of the first direction that occurs stand for all.
+/// The effective ranges of a stepped distribution on `base … base + length` of its target; empty
+/// for other patterns. They are those of the first direction that occurs.
 pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> Vec<EffectiveRange> {
     let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
         return Vec::new();
@@ -88,25 +88,24 @@ pub struct Sequence {
     cursor_of: PerDirection<u8>,
     sizes: PerDirection<BlockSizes>,
     sizes_by_place: bool,
-    /// No position is a random one.
+    /// All positions are sequential.
     walks: bool,
     /// End of the area, from the start of the target.
     end: u64,
     last: Operation,
     planned: Planned,
-    /// Operations that may be planned at once without changing what they are.
+    /// The number of operations that may be planned at once without changing them.
     ahead: usize,
-    /// No more may be planned than are taken: others draw from the same generator in between.
+    /// Plan only as many operations as are taken: others draw from the same generator in between.
     only_taken: bool,
-    /// The next operation is a write, whatever the mix says: nothing is there to be read before it.
+    /// The next operation is a write, regardless of the mix: there is no data to read yet.
     begins_with_write: bool,
-    /// The length of all operations, and what decides their directions, where neither depends on
-    /// anything.
+    /// The constant length and the independent mix, if there are such.
     fixed: Option<(u32, Independent)>,
 }
 
 impl Sequence {
-    /// No operations at all: for a stream that takes them from elsewhere.
+    /// A sequence without operations, for a stream with another source.
     pub fn nothing(mix: Mix) -> Sequence {
         Sequence {
             mix: mix.start(),
@@ -125,7 +124,7 @@ impl Sequence {
         }
     }
 
-    /// Makes a stream's pattern ready for `base … base + length` of its target.
+    /// Creates the sequence of a stream's pattern on `base … base + length` of its target.
     ///
     /// # Errors
     /// [`AccessError`] if a pattern does not fit the area.
@@ -150,7 +149,7 @@ impl Sequence {
         };
         let begins_with_write = mix.includes(Direction::Write) && pattern.access.iter().any(reads_what_it_writes);
         let mut mix = mix.start();
-        // DiskSpd draws a type before the first operation, and only a mixed pattern ever uses it.
+        // DiskSpd draws a type before the first operation, which only a mixed pattern uses.
         if mix.decides_late() {
             mix.draw_type(draws);
         }
@@ -190,30 +189,29 @@ impl Sequence {
         self.ahead = self.ahead.min(1);
     }
 
-    /// The next operations, at least one and at most `most`; none if the pass is over. They come
-    /// from those planned ahead where that is possible: planning many at once costs a fraction of
-    /// planning each when it is needed. `slot` is the slot that will carry the first, counted
-    /// within the stream.
+    /// The next operations, at least one and at most `max`; none if the pass is over. They are
+    /// planned ahead if possible: planning many at once costs a fraction of planning each when it
+    /// is needed. `slot` is the slot of the first, counted within the stream.
     #[inline(always)]
-    pub fn take(&mut self, draws: &mut Draws, slot: u32, most: usize) -> &[Operation] {
-        if self.planned.next == self.planned.end && !self.plan_ahead(draws, slot, most) {
+    pub fn take(&mut self, draws: &mut Draws, slot: u32, max: usize) -> &[Operation] {
+        if self.planned.next == self.planned.end && !self.plan_ahead(draws, slot, max) {
             return &[];
         }
         let start = self.planned.next;
-        let end = self.planned.end.min(start + most);
+        let end = self.planned.end.min(start + max);
         self.planned.next = end;
         self.planned.operations.get(start..end).unwrap_or(&[])
     }
 
-    /// Plans operations, of which `most` are taken now; false if the pass is over.
+    /// Plans operations, of which `max` are taken now; false if the pass is over.
     #[inline(never)]
-    fn plan_ahead(&mut self, draws: &mut Draws, slot: u32, most: usize) -> bool {
+    fn plan_ahead(&mut self, draws: &mut Draws, slot: u32, max: usize) -> bool {
         let count = match self.only_taken {
-            true => self.ahead.min(most),
+            true => self.ahead.min(max),
             false => self.ahead,
         };
         self.planned.next = 0;
-        // Another direction might still have a place; the pass ended with the one that has none.
+        // Another direction might still have a position; the pass ended with the one that has none.
         if std::mem::take(&mut self.planned.is_last) {
             self.planned.end = 0;
             return false;
@@ -238,23 +236,20 @@ impl Sequence {
         count
     }
 
-    /// The usual case without its choices: one pattern, one length, and directions that depend on
-    /// nothing.
+    /// The fast path of the usual case: one pattern, one length, and independent directions.
     fn plan_fixed(&mut self, draws: &mut Draws, count: usize) -> Option<usize> {
         let (length, choice) = self.fixed?;
         let offsets = self.planned.operations[..count].iter_mut();
         let offsets = offsets.map(|operation| &mut operation.offset);
         let count = match (&mut self.cursors[..], choice) {
             ([Cursor::Uniform(cursor)], _) => cursor.fill(draws, length, offsets).then_some(count)?,
-            // A direction is drawn even for the operation that the end of a pass leaves without a
-            // place.
+            // A direction is drawn even for the operation that finds the pass over.
             ([Cursor::Placed(PlacementCursor::Once(cursor))], Independent::Only(_)) => {
                 cursor.fill(draws, length, offsets)?
             }
             _ => return None,
         };
-        // Directions and lengths of the last round are still there; only what differs is written
-        // again.
+        // Directions and lengths of the last round are still stored; only differences are written.
         let planned = &mut self.planned.operations;
         if planned[0].length != length {
             planned.iter_mut().for_each(|operation| operation.length = length);
@@ -271,8 +266,8 @@ impl Sequence {
         Some(count)
     }
 
-    /// The next operation, decided now; `None` if the pass is over. A schedule that decides the
-    /// direction gives it; otherwise the mix does.
+    /// The next operation, decided now; `None` if the pass is over. `scheduled` is the direction if
+    /// the schedule decides it; otherwise the mix does.
     #[inline(always)]
     pub fn next(&mut self, draws: &mut Draws, slot: u32, scheduled: Option<Direction>) -> Option<Operation> {
         let mut early = scheduled.or_else(|| self.mix.before_place(draws));
@@ -282,9 +277,15 @@ impl Sequence {
         if self.mix.repeats_place() {
             return Some(self.second_of_pair());
         }
-        let asked = early.unwrap_or(Direction::Read);
-        let cursor = &mut self.cursors[self.cursor_of[asked] as usize];
-        let Some(place) = cursor.next(draws, Wanted { direction: asked, slot }) else {
+        let direction_of_access = early.unwrap_or(Direction::Read);
+        let cursor = &mut self.cursors[self.cursor_of[direction_of_access] as usize];
+        let Some(place) = cursor.next(
+            draws,
+            Wanted {
+                direction: direction_of_access,
+                slot,
+            },
+        ) else {
             return self.end_pass(scheduled);
         };
         let direction = match early {
@@ -310,7 +311,7 @@ impl Sequence {
         Some(self.last)
     }
 
-    /// The write of the very bytes that were just trimmed.
+    /// The write of the bytes that were just trimmed.
     #[cold]
     fn second_of_pair(&self) -> Operation {
         Operation {
@@ -319,11 +320,11 @@ impl Sequence {
         }
     }
 
-    /// The operation that the mix has just counted will not be issued: the pass is over.
+    /// Ends the pass: the operation that the mix has just counted will not be issued.
     #[cold]
     fn end_pass(&mut self, scheduled: Option<Direction>) -> Option<Operation> {
         if scheduled.is_none() {
-            self.mix.take_back();
+            self.mix.undo_last();
         }
         None
     }
@@ -337,7 +338,7 @@ impl Sequence {
         }
     }
 
-    /// Zones that were reset so far.
+    /// The number of zone resets so far.
     pub fn zone_resets(&self) -> u64 {
         self.cursors.iter().map(Cursor::zone_resets).sum()
     }
@@ -348,9 +349,8 @@ impl Sequence {
     }
 }
 
-/// The length of all operations, and what decides their directions, where neither depends on
-/// anything. With one generator for everything, draws of directions depend on their place among the
-/// others.
+/// The constant length and the independent mix, if there are such. With a single generator, draws
+/// of directions depend on their order among the others.
 fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32, Independent)> {
     let choice = mix
         .independent()
@@ -358,12 +358,12 @@ fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32
     let BlockSizes::Fixed { size } = pattern.sizes.read else {
         return None;
     };
-    let same = pattern.sizes.write == pattern.sizes.read && pattern.sizes.trim == pattern.sizes.read;
-    (same && !pattern.sizes_by_place).then_some((size.0 as u32, choice))
+    let same_sizes = pattern.sizes.write == pattern.sizes.read && pattern.sizes.trim == pattern.sizes.read;
+    (same_sizes && !pattern.sizes_by_place).then_some((size.0 as u32, choice))
 }
 
-/// The length that goes with the place: that of a walk or that of a jump; the other one, where that
-/// does not fit.
+/// The length for the position: that of sequential or that of random ones; the other if it does not
+/// fit.
 #[inline(never)]
 fn length_by_place(
     sizes: &PerDirection<BlockSizes>,
@@ -395,8 +395,8 @@ fn has_random_map(pattern: &Pattern) -> bool {
     })
 }
 
-/// The areas of the three directions. Directions that cannot occur take the area of one that can,
-/// so that a check of all areas says nothing about operations that never happen.
+/// The areas of the three directions. Directions that cannot occur get the area of one that can, so
+/// that checks ignore them.
 fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirection<Area> {
     // Where the position is drawn before the direction, it must leave room for any of them.
     let any_may_follow = matches!(
@@ -431,8 +431,8 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
         .find(|direction| mix.includes(*direction))
         .unwrap_or(Direction::Read);
     let used = area(first);
-    // As in fio, the random map has a number for each of the smallest blocks that were given, also
-    // those of directions that never occur.
+    // As in fio, the random map has a bit for each of the smallest configured blocks, even of
+    // directions that never occur.
     let sizes_map = |unused: &Area| has_random_map(pattern) && unused.positions() > used.positions();
     let pick = |direction: Direction| match area(direction) {
         own if mix.includes(direction) || sizes_map(&own) => own,

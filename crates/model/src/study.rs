@@ -1,15 +1,15 @@
-//! What a campaign of several runs found: the parameters that were varied, and the results of each
-//! run, whole.
+//! The results of a study of several runs: the varied parameters, and the complete results of each
+//! run.
 //!
-//! Tables, knees and judgements are made from it again when it is shown, so that a saved study can
-//! be asked anew.
+//! Tables, knees and judgements are computed from it whenever it is shown, so that a saved study
+//! can be re-evaluated.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Results, Tool};
 
-/// A campaign of several runs.
+/// A study of several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Study {
     /// See [`FORMAT_VERSION`](crate::results::FORMAT_VERSION).
@@ -20,11 +20,11 @@ pub struct Study {
     pub tool: Tool,
     /// Its name.
     pub name: String,
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// The runs in the order in which they were made.
+    /// The runs in order.
     pub runs: Vec<StudyRun>,
-    /// What was planned and not run, with the reason.
+    /// Planned points that did not run, with the reason.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
     /// It was cut short by the user or the system.
@@ -40,34 +40,34 @@ pub enum StudyKind {
     Study,
 }
 
-/// What a study asks.
+/// The question of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "asks", rename_all = "snake_case")]
 pub enum Question {
-    /// How figures follow the load.
+    /// How figures depend on the load.
     Sweep {
-        /// What was varied. The first that counts something in flight, or a rate, makes the curves.
+        /// The varied parameters. The first that is a depth or a rate is the axis of the curves.
         varied: Vec<Varied>,
-        /// The limit on a latency that was given, such as `p99<=3ms`.
+        /// The latency limit, such as `p99<=3ms`.
         #[serde(default)]
         limit: Option<String>,
     },
     /// Which of two is better. Runs have the settings `side` (`A` or `B`) and `pair`.
     Ab {
-        /// What A is, as the user wrote it.
+        /// A, as the user wrote it.
         a: String,
-        /// What B is.
+        /// B.
         b: String,
     },
-    /// Whether workloads keep what is required of them. Runs have the settings `workload` and
-    /// `attempt`: a second attempt has twice as much in flight.
+    /// Whether workloads meet their requirements. Runs have the settings `workload` and `attempt`:
+    /// a second attempt has twice the depth.
     Suite {
-        /// What is required of each.
+        /// The requirement of each workload.
         workloads: Vec<RequiredOf>,
     },
 }
 
-/// What is required of a workload.
+/// The requirement of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequiredOf {
     /// Its name.
@@ -81,7 +81,7 @@ pub struct RequiredOf {
 pub struct Varied {
     /// Which.
     pub parameter: Parameter,
-    /// Its values, as they were planned at first.
+    /// Its values, as planned.
     pub values: Vec<Setting>,
 }
 
@@ -126,8 +126,7 @@ impl Parameter {
         }
     }
 
-    /// It says how much is asked of the device at once, so that figures over it make a curve with a
-    /// knee.
+    /// Whether it is a load parameter, so that figures over it form a curve with a knee.
     pub fn is_load(self) -> bool {
         match self {
             Parameter::Depth | Parameter::Workers | Parameter::Rate | Parameter::Targets => true,
@@ -141,7 +140,7 @@ impl Parameter {
 pub struct Setting {
     /// Which parameter, by the name of its option; `side` and `pair` in comparisons.
     pub name: String,
-    /// Its value as the option reads it.
+    /// Its value in the syntax of the option.
     pub value: String,
     /// The same as a number: count, bytes, percent, operations per second.
     #[serde(default)]
@@ -151,36 +150,36 @@ pub struct Setting {
 /// One run of a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyRun {
-    /// What was set for it, in the order of what was varied.
+    /// Its settings, in the order of the varied parameters.
     pub settings: Vec<Setting>,
-    /// What it is for.
+    /// Its role.
     #[serde(default)]
     pub role: Role,
-    /// What it found.
+    /// Its results.
     pub results: Results,
 }
 
-/// What a run of a study is for.
+/// The role of a run in a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// A point of the table.
     #[default]
     Point,
-    /// The first point once more at the end, to see whether something drifted meanwhile.
+    /// The first point again at the end, to detect drift.
     Repeat,
     /// It had too few operations, and was followed by a longer one.
     TooShort,
-    /// Operations that were due found every queue slot taken; another run had more slots.
+    /// Due operations found every queue slot in use; another run had more slots.
     TooFewSlots,
     /// It was cut short, or failed.
     CutShort,
 }
 
-/// A point that was planned and not run.
+/// A planned point that did not run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// What would have been set.
+    /// Its settings.
     pub settings: Vec<Setting>,
     /// Why it was not run.
     pub why: String,

@@ -1,5 +1,4 @@
-//! Small plans and results for the tests of all crates. What a test does not say has its plain
-//! meaning.
+//! Small plans and results for the tests of all crates. Unspecified values have plain defaults.
 
 use crate::environment::Environment;
 use crate::plan::{Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
@@ -14,7 +13,7 @@ pub fn target(path: &str, kind: TargetKind) -> Target {
     }
 }
 
-/// A target that is found out when it is opened.
+/// A target whose kind is detected when it is opened.
 pub fn file(path: &str) -> Target {
     target(path, TargetKind::Path)
 }

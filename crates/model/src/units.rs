@@ -1,8 +1,8 @@
-//! Bytes and nanoseconds, and the way native job files and flags write them.
+//! Bytes and nanoseconds, and their syntax in native job files and flags.
 //!
 //! The model and the engines count in bytes, nanoseconds and operations only. Words follow IEC:
 //! `KiB` is 1024 and `kB` is 1000; a bare `k` is 1024, as every storage tool reads it. The dialects
-//! have unit rules of their own.
+//! have their own unit rules.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -158,7 +158,7 @@ fn scaled(nanos: u64, unit: f64, name: &str) -> String {
     format!("{digits} {name}")
 }
 
-/// Why a size, a time or a rate could not be read.
+/// Why a size, a time or a rate is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// There is no number at the start.
@@ -169,7 +169,7 @@ pub enum UnitError {
     UnknownUnit {
         /// The unit as written.
         unit: String,
-        /// What would have been understood.
+        /// The valid units.
         known: &'static str,
     },
     /// The value is negative, not a number, or does not fit in 64 bits.

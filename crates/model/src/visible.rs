@@ -1,9 +1,9 @@
-//! Text from outside in lines for people: a file name or a job name cannot move the cursor, forge a
-//! line or reverse what follows it.
+//! Escapes external text for display, so that a file or job name cannot move the cursor, forge a
+//! line or reverse the text after it.
 
 use std::borrow::Cow;
 
-/// Longest excerpt of a line from outside, in characters.
+/// The maximum length of an excerpt, in characters.
 pub const MAX_EXCERPT: usize = 60;
 
 /// The text with every control character and direction mark as an escape, such as `\u001b`: JSON
@@ -53,7 +53,7 @@ fn is_hidden(letter: char) -> bool {
         )
 }
 
-/// A word as a shell takes it: in quotes unless every character of it stands for itself.
+/// A word in shell syntax: in quotes if any character is special.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,=+@%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! What a run may do, and what its caller may ask of it.
+//! The context of a run: clock, permissions and hooks of its caller.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -8,16 +8,16 @@ use engine::Clock;
 use crate::targets::Peers;
 use crate::targets::guard::Permissions;
 
-/// What a run may do, by which clock, and what its caller may ask of it.
+/// The clock, the permissions and the caller's hooks of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunContext<'a> {
     /// The clock that stamps operations.
     pub clock: Clock,
     /// Becomes true when the user or the system asks to stop.
     pub interrupt: &'a AtomicBool,
-    /// What the user allows to be lost.
+    /// What the user permits the run to overwrite.
     pub permissions: &'a Permissions,
-    /// What the caller may ask during the run.
+    /// Hooks of the caller.
     pub hooks: RunHooks<'a>,
 }
 
@@ -39,15 +39,15 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// What the caller of a run may ask of it while it runs.
+/// Hooks by which the caller influences a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunHooks<'a> {
-    /// Raised to ask for the results so far ([`model::event::Event::Snapshot`]); there is one at
-    /// the end of each step too.
+    /// Set to request the results so far ([`model::event::Event::Snapshot`]), which each step also
+    /// sends at its end.
     pub snapshots: Option<&'a AtomicBool>,
-    /// Jobs, by step and number, that must not begin. It is read once a step is ready
+    /// Jobs, by step and number, that must not start. It is read once a step is ready
     /// ([`model::event::Event::Ready`]).
     pub cancelled: Option<&'a Mutex<Vec<(usize, usize)>>>,
-    /// Other processes that execute parts of the same test, and may want the same files.
+    /// The other processes of a fleet, which may need the same files.
     pub others: Option<&'a dyn Peers>,
 }

@@ -1,5 +1,5 @@
-//! What the coordinator asks of the workers of a job: a few words that they read once a turn and,
-//! but for the moment at which they begin, never write.
+//! Commands of the coordinating thread to the workers of a job: a few words that workers read once
+//! per turn and, except for their start time, never write.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -7,23 +7,23 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use model::Nanos;
 use model::event::EndReason;
 
-/// Requests to the workers of one job.
+/// Commands to the workers of a job.
 #[derive(Debug, Default)]
 pub(crate) struct JobControl {
-    /// Raised with every request; a worker that sees a new value looks at the rest.
+    /// Incremented with every command; a worker that sees a new value reads the others.
     commands: AtomicU32,
     /// 0, or one more than the depth in force for each worker.
     depth: AtomicU32,
-    /// Raised when statistics are to begin anew.
+    /// Incremented to reset the statistics.
     epoch: AtomicU32,
     stopping: AtomicU32,
     reason: Mutex<Option<EndReason>>,
-    /// 0, or one more than the moment at which the first worker began.
+    /// 0, or one more than the start time of the first worker.
     began: AtomicU64,
 }
 
 impl JobControl {
-    /// Changes whenever there is something new.
+    /// A counter that changes with every command.
     #[inline(always)]
     pub(crate) fn commands(&self) -> u32 {
         self.commands.load(Ordering::Relaxed)
@@ -38,7 +38,7 @@ impl JobControl {
         self.raise();
     }
 
-    /// Why the job is to end, if it is.
+    /// Why the job must end, if it must.
     pub(crate) fn stop_requested(&self) -> Option<EndReason> {
         if self.stopping.load(Ordering::Acquire) == 0 {
             return None;
@@ -61,18 +61,18 @@ impl JobControl {
         self.depth.load(Ordering::Acquire).checked_sub(1)
     }
 
-    /// Lets all workers begin their measured window anew.
+    /// Makes all workers restart their measured window.
     pub(crate) fn restart_statistics(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.raise();
     }
 
-    /// How often statistics were begun anew.
+    /// How often statistics were reset.
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// A worker begins with its operations at this moment.
+    /// Records the start time of a worker.
     pub(crate) fn note_start(&self, at: Nanos) {
         let earliest = |noted: u64| match noted {
             0 => Some(at.0 + 1),
@@ -81,8 +81,8 @@ impl JobControl {
         let _ = self.began.fetch_update(Ordering::Relaxed, Ordering::Relaxed, earliest);
     }
 
-    /// When the first worker began, once one has.
-    pub(crate) fn began(&self) -> Option<Nanos> {
+    /// The start time of the first worker.
+    pub(crate) fn first_start(&self) -> Option<Nanos> {
         self.began.load(Ordering::Relaxed).checked_sub(1).map(Nanos)
     }
 

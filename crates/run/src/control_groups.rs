@@ -1,10 +1,10 @@
-//! Control groups for block I/O that workers run in: made, entered, given a weight, and removed
-//! when the run is over.
+//! Control groups for block I/O: creates and enters them, sets their weight, and removes them at
+//! the end of the run.
 //!
-//! Version 1 of the kernel's control groups lets each thread be in a group of its own, so workers
-//! enter one by one. Version 2 keeps the threads of a process together where I/O is concerned:
-//! there the whole program enters, which is right only if all workers want the same group; other
-//! plans are refused on such a machine. Groups that were there before stay.
+//! With version 1 of the kernel's control groups, each worker thread enters its own group. Version
+//! 2 keeps the threads of a process together for I/O: there the whole process enters, so all
+//! workers must have the same group; other plans are refused on such a machine. Existing groups
+//! stay.
 
 use std::fs;
 use std::io;
@@ -16,27 +16,27 @@ use model::plan::{ControlGroup, Plan};
 
 use crate::setup_error::{Setting, SetupError};
 
-/// A thread that has ended leaves its group a moment later.
-const LEAVING: Duration = Duration::from_millis(10);
-const LOOKS: u32 = 100;
+/// The pause between attempts to remove a group: threads leave it shortly after their end.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
+const REMOVAL_ATTEMPTS: u32 = 100;
 
-/// The control groups of a run. What it made is removed when this goes, whatever ended the run.
+/// The control groups of a run. Dropping it removes the groups that it created.
 #[derive(Debug)]
 pub(crate) struct ControlGroups {
     hierarchy: Option<Hierarchy>,
-    /// All workers want the same.
+    /// Whether all workers have the same group.
     common: bool,
-    made: Mutex<Made>,
+    made: Mutex<Created>,
 }
 
 #[derive(Debug, Default)]
-struct Made {
+struct Created {
     groups: Vec<PathBuf>,
-    /// Where the whole program was before.
+    /// The previous group of the whole process.
     before: Option<PathBuf>,
 }
 
-/// Where control groups for block I/O are mounted.
+/// The mount of control groups for block I/O.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Hierarchy {
     /// Version 1, with the controller `blkio`.
@@ -69,7 +69,7 @@ impl Hierarchy {
         }
     }
 
-    /// Files that may hold the weight, the likeliest first.
+    /// The files for the weight, the most likely first.
     fn weights(&self) -> &'static [&'static str] {
         match self {
             Hierarchy::Threads(_) => &["blkio.weight", "blkio.bfq.weight"],
@@ -79,11 +79,11 @@ impl Hierarchy {
 }
 
 impl ControlGroups {
-    /// Nothing is changed yet.
+    /// The control groups of a plan; nothing is changed yet.
     pub(crate) fn from_plan(plan: &Plan) -> ControlGroups {
         let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
-        let mut wanted = workers.map(|worker| &worker.placement.control_group);
-        let first = wanted.next();
+        let mut groups = workers.map(|worker| &worker.placement.control_group);
+        let first = groups.next();
         let mounts = plan
             .jobs()
             .flat_map(|(_, job)| &job.workers)
@@ -92,15 +92,15 @@ impl ControlGroups {
             .flatten();
         ControlGroups {
             hierarchy: mounts.as_deref().and_then(Hierarchy::parse),
-            common: wanted.all(|other| Some(other) == first),
-            made: Mutex::new(Made::default()),
+            common: groups.all(|other| Some(other) == first),
+            made: Mutex::new(Created::default()),
         }
     }
 
-    /// Puts the calling thread into a group, which is made if it is not there.
+    /// Moves the calling thread into a group, which is created if missing.
     ///
     /// # Errors
-    /// [`SetupError`] with what the system refused.
+    /// [`SetupError`] with the refusal of the system.
     pub(crate) fn enter(&self, group: &ControlGroup) -> Result<(), SetupError> {
         let path = &group.path;
         let failed = |what: String| {
@@ -124,7 +124,7 @@ impl ControlGroups {
             ));
         }
         let folder = hierarchy.root().join(below);
-        self.make(&folder, group.keep)
+        self.create(&folder, group.keep)
             .map_err(failed(format!("the control group {} cannot be made", folder.display())))?;
         if let Some(weight) = group.weight {
             set_weight(&folder, hierarchy.weights(), weight).map_err(failed(format!(
@@ -133,8 +133,8 @@ impl ControlGroups {
             )))?;
         }
         let entered = match hierarchy {
-            // 0 is the writing process.
-            Hierarchy::Threads(_) => put(&folder.join("tasks"), "0"),
+            // 0 stands for the writing process.
+            Hierarchy::Threads(_) => write_existing(&folder.join("tasks"), "0"),
             Hierarchy::Processes(_) if !self.common => {
                 return Err(unfit(
                     "version 2 of control groups keeps the threads of a program together where I/O is concerned, and not all \
@@ -151,8 +151,8 @@ impl ControlGroups {
         )))
     }
 
-    /// Makes a group and remembers that it was made.
-    fn make(&self, folder: &Path, keep: bool) -> io::Result<()> {
+    /// Creates a group, and records it for removal.
+    fn create(&self, folder: &Path, keep: bool) -> io::Result<()> {
         let Ok(mut made) = self.made.lock() else { return Ok(()) };
         match fs::create_dir(folder) {
             Ok(()) if keep => Ok(()),
@@ -165,16 +165,16 @@ impl ControlGroups {
         }
     }
 
-    /// Puts the whole program into a group, once.
+    /// Moves the whole process into a group, once.
     fn enter_together(&self, root: &Path, folder: &Path) -> io::Result<()> {
         let Ok(mut made) = self.made.lock() else { return Ok(()) };
         if made.before.is_some() {
             return Ok(());
         }
-        let present = fs::read_to_string("/proc/self/cgroup")?;
-        let present = present.lines().find_map(|line| line.strip_prefix("0::/"));
-        put(&folder.join("cgroup.procs"), "0")?;
-        made.before = Some(root.join(present.unwrap_or_default()));
+        let current = fs::read_to_string("/proc/self/cgroup")?;
+        let current = current.lines().find_map(|line| line.strip_prefix("0::/"));
+        write_existing(&folder.join("cgroup.procs"), "0")?;
+        made.before = Some(root.join(current.unwrap_or_default()));
         Ok(())
     }
 }
@@ -183,12 +183,12 @@ impl Drop for ControlGroups {
     fn drop(&mut self) {
         let Ok(made) = self.made.get_mut() else { return };
         if let Some(before) = made.before.take() {
-            let _ = put(&before.join("cgroup.procs"), "0");
+            let _ = write_existing(&before.join("cgroup.procs"), "0");
         }
         for folder in made.groups.drain(..).rev() {
-            for _ in 0..LOOKS {
+            for _ in 0..REMOVAL_ATTEMPTS {
                 match fs::remove_dir(&folder) {
-                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(LEAVING),
+                    Err(error) if error.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(REMOVAL_PAUSE),
                     _ => break,
                 }
             }
@@ -196,11 +196,11 @@ impl Drop for ControlGroups {
     }
 }
 
-/// Sets the weight by the first of these files that is there.
+/// Sets the weight in the first of these files that exists.
 fn set_weight(folder: &Path, files: &[&str], weight: u32) -> io::Result<()> {
     let mut outcome = Err(io::ErrorKind::NotFound.into());
     for file in files {
-        outcome = put(&folder.join(file), &weight.to_string());
+        outcome = write_existing(&folder.join(file), &weight.to_string());
         if !matches!(&outcome, Err(error) if error.kind() == io::ErrorKind::NotFound) {
             break;
         }
@@ -208,9 +208,8 @@ fn set_weight(folder: &Path, files: &[&str], weight: u32) -> io::Result<()> {
     outcome
 }
 
-/// Writes to a file that must be there: what is not in a control group's folder, the kernel does
-/// not have.
-fn put(file: &Path, text: &str) -> io::Result<()> {
+/// Writes to an existing file: if a control group lacks it, the kernel does not support it.
+fn write_existing(file: &Path, text: &str) -> io::Result<()> {
     use std::io::Write;
     fs::OpenOptions::new()
         .write(true)

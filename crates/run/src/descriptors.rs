@@ -1,16 +1,16 @@
-//! How many file descriptors a plan needs, for those that want some beside it.
+//! The number of file descriptors that a plan needs.
 
 use std::collections::BTreeSet;
 
 use model::plan::{EngineKind, Job, Plan, Step, Stream, StreamTarget, Worker};
 
-/// What a worker has open beside its files: the ring of its engine, and the statistics of its
+/// Descriptors of a worker apart from its files: the ring of its engine, and the statistics of its
 /// thread.
 const PER_WORKER: u64 = 2;
-/// What a job has open: its logs.
+/// Descriptors of a job: its logs.
 const PER_JOB: u64 = 2;
-/// What a run has open whatever its plan: the file that is examined or prepared, samples of the
-/// system, saved results.
+/// Descriptors of every run: the file being examined or prepared, samples of the system, saved
+/// results.
 const PER_RUN: u64 = 24;
 
 /// An upper bound of the file descriptors that a plan has open at the same time.
@@ -26,14 +26,14 @@ fn for_step(step: &Step) -> u64 {
             .flat_map(|job| &job.workers)
             .flat_map(|worker| &worker.streams)
     };
-    // A target may be held while it is tested.
-    let held: BTreeSet<u32> = streams()
+    // The guard may hold a descriptor of a target during the test.
+    let held_targets: BTreeSet<u32> = streams()
         .filter_map(|stream| match &stream.target {
             StreamTarget::One { target } => Some(target.0),
             StreamTarget::Files { .. } => None,
         })
         .collect();
-    held.len() as u64 + step.jobs.iter().map(for_job).sum::<u64>()
+    held_targets.len() as u64 + step.jobs.iter().map(for_job).sum::<u64>()
 }
 
 fn for_job(job: &Job) -> u64 {
@@ -41,7 +41,7 @@ fn for_job(job: &Job) -> u64 {
 }
 
 fn for_worker(worker: &Worker) -> u64 {
-    // A map keeps its file open, too.
+    // A memory map keeps its file open, too.
     let copies = if worker.engine.kind == EngineKind::Mmap { 2 } else { 1 };
     PER_WORKER + copies * worker.streams.iter().map(for_stream).sum::<u64>()
 }

@@ -9,13 +9,13 @@ use crate::targets::guard::Refusal;
 /// Why a plan could not be executed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan is not whole, or says something that cannot be executed yet.
+    /// The plan is invalid or unsupported.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// Targets cannot be used or prepared.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Targets(Vec<TargetError>),
-    /// The guard does not give targets away. Nothing was touched.
+    /// The guard refused targets. Nothing was changed.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Refused(Vec<Refusal>),
     /// Workers could not be set up. Nothing was issued.
@@ -40,12 +40,12 @@ pub struct WorkerFault {
     pub why: SetupError,
 }
 
-/// What went wrong with a host.
+/// The failure of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFault {
-    /// Which: name and rank.
+    /// Its name and rank.
     pub host: String,
-    /// What, in a sentence.
+    /// The reason, in a sentence.
     pub why: String,
 }
 

@@ -1,11 +1,11 @@
-//! Which files and directories of a tree exist, and which of them a worker uses now. The workers of
-//! all jobs on the tree share this: two of them work on the same file only where both share it.
+//! Which files and directories of a tree exist and are in use. The workers of all jobs on the tree
+//! share this, so that two of them use the same file only if both share it.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use model::plan::{Existence, FileOperationKind, FileTree};
 
-/// What is known of a file or directory.
+/// The state of a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FileState {
@@ -15,16 +15,17 @@ pub(crate) enum FileState {
     Renamed,
     /// A worker uses it.
     InUse,
-    /// An operation that would change it has failed, so nothing is certain. It is not used again.
+    /// An operation that would change it has failed, so its state is uncertain. It is not used
+    /// again.
     Lost,
-    /// The directory that it would be made in is absent.
+    /// Its parent directory is absent.
     WithoutDirectory,
-    /// Something is in the directory.
+    /// It is a directory that is not empty.
     NotEmpty,
 }
 
 impl FileState {
-    /// Whether it is there, as far as that is certain.
+    /// Whether it exists, if that is certain.
     pub(crate) fn exists(self) -> Option<bool> {
         match self {
             FileState::Absent => Some(false),
@@ -42,7 +43,7 @@ const STATES: [FileState; 5] = [
     FileState::Lost,
 ];
 
-/// Bytes from here on are a number of workers that share a file, which is present.
+/// Bytes from here on count the workers that share a present file.
 const SHARED_BY_ONE: u8 = STATES.len() as u8;
 
 fn state_from(byte: u8) -> FileState {
@@ -55,11 +56,12 @@ pub(crate) struct FileClaims {
     tree: FileTree,
     files: Box<[AtomicU8]>,
     directories: Box<[DirectoryState]>,
-    /// Workers that make or remove files or directories now, by [`supplier`].
+    /// The number of workers that currently create or remove files or directories, by
+    /// [`supplier_index`].
     suppliers: [AtomicU32; 4],
 }
 
-/// The state of a directory that `mkdir` makes: absent, used or lost, or how much is in it.
+/// The state of a directory of `mkdir`: absent, in use, lost, or the number of its entries.
 #[derive(Debug)]
 struct DirectoryState(AtomicU32);
 
@@ -83,11 +85,11 @@ impl DirectoryState {
         }
     }
 
-    /// Counts what is made in it, or is no longer there.
-    fn count(&self, one: bool) -> Result<(), FileState> {
+    /// Counts a created or removed entry.
+    fn count(&self, added: bool) -> Result<(), FileState> {
         let next = |count: u32| match count {
             Self::ABSENT | Self::IN_USE | Self::LOST => None,
-            count => Some(if one { count + 1 } else { count - 1 }),
+            count => Some(if added { count + 1 } else { count - 1 }),
         };
         match self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, next) {
             Ok(_) => Ok(()),
@@ -97,8 +99,8 @@ impl DirectoryState {
     }
 }
 
-/// The place of those that make or remove files or directories.
-fn supplier(directories: bool, existence: Existence) -> Option<usize> {
+/// The index of workers that create or remove files or directories.
+fn supplier_index(directories: bool, existence: Existence) -> Option<usize> {
     let removes = match existence {
         Existence::Stays => return None,
         Existence::Made => false,
@@ -108,7 +110,7 @@ fn supplier(directories: bool, existence: Existence) -> Option<usize> {
 }
 
 impl FileClaims {
-    /// The states of a tree that was just made.
+    /// The states of a newly created tree.
     pub(crate) fn new(tree: &FileTree) -> FileClaims {
         let state = |file| match tree.is_prefilled(file) {
             true => FileState::Present,
@@ -117,7 +119,7 @@ impl FileClaims {
         FileClaims::from_existing(tree, state, |_| true)
     }
 
-    /// The states of a tree whose files have these, and of which these directories exist.
+    /// The states of an existing tree, from the states of its files and its existing directories.
     pub(crate) fn from_existing(
         tree: &FileTree,
         state: impl Fn(u32) -> FileState,
@@ -136,17 +138,17 @@ impl FileClaims {
             tree: tree.clone(),
         };
         for number in (0..claims.files.len()).filter(|number| claims.files[*number].load(Ordering::Relaxed) > 0) {
-            claims.count_above(number as u32, false, true).ok();
+            claims.count_in_parent(number as u32, false, true).ok();
         }
         for number in
             (0..claims.directories.len()).filter(|number| claims.directories[*number].state() != FileState::Absent)
         {
-            claims.count_above(number as u32, true, true).ok();
+            claims.count_in_parent(number as u32, true, true).ok();
         }
         claims
     }
 
-    /// How many files or directories operations choose among.
+    /// The number of files or directories.
     pub(crate) fn len(&self, directories: bool) -> u32 {
         if directories {
             self.directories.len() as u32
@@ -155,19 +157,19 @@ impl FileClaims {
         }
     }
 
-    /// Counts a file or directory in the directory that it is in, if these change.
-    fn count_above(&self, number: u32, is_directory: bool, one: bool) -> Result<(), FileState> {
+    /// Counts a file or directory in its parent directory, if directories change.
+    fn count_in_parent(&self, number: u32, is_directory: bool, added: bool) -> Result<(), FileState> {
         let above = match (self.tree.changes_directories, is_directory) {
             (false, _) => None,
             (true, false) => self.tree.directory_of(number),
             (true, true) => self.tree.parent_of(u64::from(number)),
         };
-        above.map_or(Ok(()), |above| self.directories[above as usize].count(one))
+        above.map_or(Ok(()), |above| self.directories[above as usize].count(added))
     }
 
-    /// A worker begins or ends to do this, which others may wait for.
+    /// Records that a worker starts or stops such operations, for which others may wait.
     pub(crate) fn set_active(&self, kind: FileOperationKind, active: bool) {
-        if let Some(place) = supplier(kind.is_on_directory(), kind.existence()) {
+        if let Some(place) = supplier_index(kind.is_on_directory(), kind.existence()) {
             match active {
                 true => self.suppliers[place].fetch_add(1, Ordering::AcqRel),
                 false => self.suppliers[place].fetch_sub(1, Ordering::AcqRel),
@@ -175,23 +177,24 @@ impl FileClaims {
         }
     }
 
-    /// Workers that do this now.
+    /// The number of workers with such operations.
     pub(crate) fn active(&self, directories: bool, existence: Existence) -> u32 {
-        supplier(directories, existence).map_or(0, |place| self.suppliers[place].load(Ordering::Acquire))
+        supplier_index(directories, existence).map_or(0, |place| self.suppliers[place].load(Ordering::Acquire))
     }
 
-    /// Takes a file or directory for the caller alone if it exists or not, as wanted.
+    /// Claims a file or directory exclusively if it is present or absent, as required.
     ///
     /// # Errors
-    /// The state that it has instead.
+    /// Its actual state.
     pub(crate) fn claim(&self, number: u32, is_directory: bool, present: bool) -> Result<FileState, FileState> {
         let state = match is_directory {
             true => self.claim_directory(&self.directories[number as usize].0, present)?,
             false => self.claim_file(&self.files[number as usize], present)?,
         };
-        // What is made is in its directory from here on, so that no worker removes that.
+        // From here on the new entry counts in its parent directory, so that no worker removes
+        // that.
         if state == FileState::Absent
-            && let Err(why) = self.count_above(number, is_directory, true)
+            && let Err(why) = self.count_in_parent(number, is_directory, true)
         {
             self.store(number, is_directory, FileState::Absent);
             return Err(why);
@@ -209,7 +212,7 @@ impl FileClaims {
         if !fits {
             return Err(state);
         }
-        // What the worker before has done to the file happened before what the caller does to it.
+        // Acquire: the previous worker's operations on the file happen before the caller's.
         let (from, to) = (state as u8, FileState::InUse as u8);
         match place.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(state),
@@ -222,16 +225,16 @@ impl FileClaims {
             true => (DirectoryState::EMPTY, FileState::Present),
             false => (DirectoryState::ABSENT, FileState::Absent),
         };
-        let taken = place.compare_exchange(from, DirectoryState::IN_USE, Ordering::Acquire, Ordering::Relaxed);
-        taken
+        let claimed = place.compare_exchange(from, DirectoryState::IN_USE, Ordering::Acquire, Ordering::Relaxed);
+        claimed
             .map(|_| state)
             .map_err(|found| DirectoryState(AtomicU32::new(found)).state())
     }
 
-    /// Takes a present file beside others that share it.
+    /// Claims a present file together with others that share it.
     ///
     /// # Errors
-    /// The state that it has instead.
+    /// Its actual state.
     pub(crate) fn share(&self, file: u32) -> Result<FileState, FileState> {
         let next = |byte: u8| match byte {
             byte if byte == FileState::Present as u8 => Some(SHARED_BY_ONE),
@@ -245,28 +248,28 @@ impl FileClaims {
         }
     }
 
-    /// Gives back a shared file.
+    /// Releases a shared file.
     pub(crate) fn unshare(&self, file: u32) {
         let next = |byte: u8| match byte {
             SHARED_BY_ONE => Some(FileState::Present as u8),
             byte => Some(byte - 1),
         };
         let place = &self.files[file as usize];
-        // The closure gives a value for each byte, so this does not fail.
+        // The closure returns a value for each byte, so this does not fail.
         let _ = place.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
-    /// Gives back a file or directory, in the state that it has now.
+    /// Releases a file or directory, in its new state.
     pub(crate) fn release(&self, number: u32, is_directory: bool, state: FileState) {
         if state == FileState::Absent {
-            // Its directory is there, since it was counted in it. Until what follows, some
+            // Its parent exists, since this entry is counted there. Until the next lines, some
             // directory is empty or in use.
-            self.count_above(number, is_directory, false).ok();
+            self.count_in_parent(number, is_directory, false).ok();
         }
         self.store(number, is_directory, state);
     }
 
-    /// True if some directory can be removed, or is being made or removed.
+    /// Whether some directory can be removed, or is being created or removed.
     pub(crate) fn has_empty_directory(&self) -> bool {
         let is_free = |state| matches!(state, FileState::Present | FileState::InUse);
         self.directories.iter().any(|directory| is_free(directory.state()))
@@ -327,9 +330,9 @@ mod tests {
     #[test]
     fn more_workers_than_a_byte_counts_wait() {
         let claims = FileClaims::new(&tree(1));
-        let taken = (0..300).take_while(|_| claims.share(0).is_ok()).count();
-        assert_eq!(taken, usize::from(u8::MAX - SHARED_BY_ONE) + 1);
-        (0..taken).for_each(|_| claims.unshare(0));
+        let claimed = (0..300).take_while(|_| claims.share(0).is_ok()).count();
+        assert_eq!(claimed, usize::from(u8::MAX - SHARED_BY_ONE) + 1);
+        (0..claimed).for_each(|_| claims.unshare(0));
         assert_eq!(claims.claim(0, false, true), Ok(FileState::Present));
     }
 

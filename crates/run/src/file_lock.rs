@@ -1,9 +1,8 @@
-//! Locks that workers take on files while they hand over operations: fair, so that no worker waits
-//! forever.
+//! Fair locks on files for the time in which workers submit operations.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The lock of one file. Who asks first is served first.
+/// The lock of a file, granted in the order of requests.
 #[derive(Debug, Default)]
 pub(crate) struct FileLock {
     state: Mutex<State>,
@@ -12,40 +11,40 @@ pub(crate) struct FileLock {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Number for the next who asks.
+    /// The number of the next request.
     next: u64,
-    /// Whose turn it is.
+    /// The number of the request to grant next.
     serving: u64,
-    /// How many use the file together.
+    /// The number of shared holders.
     together: u32,
-    /// One user has it exclusively.
-    alone: bool,
+    /// It is held exclusively.
+    exclusive: bool,
 }
 
 impl FileLock {
-    /// Waits until the file may be used, alone or together with others who use it so.
-    pub(crate) fn take(&self, alone: bool) {
+    /// Waits for the lock, exclusive or shared.
+    pub(crate) fn acquire(&self, exclusive: bool) {
         let mut state = self.state();
-        let turn = state.next;
+        let ticket = state.next;
         state.next += 1;
-        while state.serving != turn || state.alone || alone && state.together > 0 {
+        while state.serving != ticket || state.exclusive || exclusive && state.together > 0 {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.serving += 1;
-        match alone {
-            true => state.alone = true,
+        match exclusive {
+            true => state.exclusive = true,
             false => state.together += 1,
         }
         drop(state);
-        // The next may be one who uses it together.
+        // The next request may be shared too.
         self.changed.notify_all();
     }
 
-    /// The file is not used any more.
-    pub(crate) fn give_back(&self, alone: bool) {
+    /// Releases the lock.
+    pub(crate) fn release(&self, exclusive: bool) {
         let mut state = self.state();
-        match alone {
-            true => state.alone = false,
+        match exclusive {
+            true => state.exclusive = false,
             false => state.together -= 1,
         }
         drop(state);
@@ -53,7 +52,7 @@ impl FileLock {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A worker that panicked has left whole numbers behind.
+        // The state is consistent even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -67,7 +66,7 @@ mod tests {
 
     /// Threads that use a file, and the most that were seen at the same time: together, and beside
     /// one who was alone.
-    fn most(alone: fn(usize) -> bool) -> (i32, i32) {
+    fn most(exclusive: fn(usize) -> bool) -> (i32, i32) {
         let lock = Arc::new(FileLock::default());
         let (inside, alone_inside) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
         let seen = Arc::new((AtomicI32::new(0), AtomicI32::new(0)));
@@ -77,18 +76,19 @@ mod tests {
                 let seen = &seen;
                 scope.spawn(move || {
                     for round in 0..200 {
-                        let alone = alone(thread + round);
-                        lock.take(alone);
+                        let exclusive = exclusive(thread + round);
+                        lock.acquire(exclusive);
                         let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
-                        let others = alone_inside.fetch_add(i32::from(alone), Ordering::SeqCst) + i32::from(alone);
+                        let others =
+                            alone_inside.fetch_add(i32::from(exclusive), Ordering::SeqCst) + i32::from(exclusive);
                         seen.0.fetch_max(now, Ordering::SeqCst);
                         if others > 0 {
                             seen.1.fetch_max(now, Ordering::SeqCst);
                         }
                         std::thread::yield_now();
-                        alone_inside.fetch_sub(i32::from(alone), Ordering::SeqCst);
+                        alone_inside.fetch_sub(i32::from(exclusive), Ordering::SeqCst);
                         inside.fetch_sub(1, Ordering::SeqCst);
-                        lock.give_back(alone);
+                        lock.release(exclusive);
                     }
                 });
             }
@@ -105,18 +105,18 @@ mod tests {
     #[test]
     fn others_may_come_while_all_use_it_together_and_one_alone_must_wait() {
         let lock = Arc::new(FileLock::default());
-        lock.take(false);
-        lock.take(false);
+        lock.acquire(false);
+        lock.acquire(false);
         let other = Arc::clone(&lock);
         let waiting = std::thread::spawn(move || {
-            other.take(true);
-            other.give_back(true);
+            other.acquire(true);
+            other.release(true);
         });
         // Both have to leave before the third comes in; with one of them there the thread cannot
         // end.
-        lock.give_back(false);
+        lock.release(false);
         assert!(!waiting.is_finished());
-        lock.give_back(false);
+        lock.release(false);
         waiting.join().unwrap();
     }
 }

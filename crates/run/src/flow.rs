@@ -1,4 +1,4 @@
-//! Operations that workers divide among themselves, even where one could do more.
+//! Flows: operations that streams divide by weight.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,72 +6,77 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::plan::Flow;
 
-/// How many rounds of all streams one of them may be ahead.
+/// How many rounds a stream may be ahead of the others.
 const MAX_LEAD: u128 = 16;
 
-/// What the workers of one number share.
+/// The shared state of a flow.
 #[derive(Debug, Default)]
-struct Common {
+struct FlowState {
     operations: AtomicU64,
     weight: AtomicU64,
 }
 
-/// All numbers of a step.
+/// All flows of a step.
 #[derive(Debug, Default)]
-pub(crate) struct Flows(Mutex<BTreeMap<i64, Arc<Common>>>);
+pub(crate) struct Flows(Mutex<BTreeMap<i64, Arc<FlowState>>>);
 
-/// The share of one stream, while its worker runs.
+/// The share of a stream while its worker runs.
 #[derive(Debug)]
 pub(crate) struct Share {
     plan: Flow,
-    mine: u64,
-    common: Arc<Common>,
+    own_operations: u64,
+    common: Arc<FlowState>,
 }
 
 impl Flows {
-    /// A share that counts from now until it is dropped.
+    /// Joins a flow until the share is dropped.
     pub(crate) fn join(&self, plan: Flow) -> Share {
         let mut flows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let common = Arc::clone(flows.entry(plan.id).or_default());
         common.weight.fetch_add(u64::from(plan.weight), Ordering::Relaxed);
-        Share { plan, mine: 0, common }
+        Share {
+            plan,
+            own_operations: 0,
+            common,
+        }
     }
 }
 
 impl Share {
-    /// True if the stream has had more than its share already. The first operation of all counts as
-    /// one that another stream has issued, as in fio, so that a stream alone never waits.
+    /// Whether the stream has exceeded its share. As in fio, the first operation counts as one of
+    /// another stream, so that a single stream never waits.
     ///
-    /// A stream may lead by up to 1/128 of what the others did, and by [`MAX_LEAD`]: were each
-    /// round to wait for the scheduler, a busy machine would slow all of them down.
+    /// A stream may lead by 1/128 of the others' operations and by [`MAX_LEAD`]: otherwise each
+    /// round would wait for the scheduler, and a busy machine would slow all streams.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
-        let others = u128::from(self.common.operations.load(Ordering::Relaxed)).saturating_sub(self.mine.into());
+        let others =
+            u128::from(self.common.operations.load(Ordering::Relaxed)).saturating_sub(self.own_operations.into());
         let weight = u128::from(self.plan.weight);
         let other_weights = u128::from(self.common.weight.load(Ordering::Relaxed)).saturating_sub(weight);
         let lead = (others / 128).min(MAX_LEAD * other_weights);
-        u128::from(self.mine) * other_weights > weight * (others + 1 + lead)
+        u128::from(self.own_operations) * other_weights > weight * (others + 1 + lead)
     }
 
-    /// The stream issues an operation.
+    /// Counts an operation of the stream.
     #[inline]
     pub(crate) fn count(&mut self) {
-        self.mine += 1;
+        self.own_operations += 1;
         self.common.operations.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How long to wait before looking again.
+    /// The pause before the next check.
     pub(crate) fn pause(&self) -> model::Nanos {
         self.plan.pause_ns
     }
 }
 
 impl Drop for Share {
-    /// The others divide what they do from now on.
+    /// The others divide the remaining operations.
     fn drop(&mut self) {
         let common = &self.common;
         common.weight.fetch_sub(u64::from(self.plan.weight), Ordering::Relaxed);
-        common.operations.fetch_sub(self.mine, Ordering::Relaxed);
+        common.operations.fetch_sub(self.own_operations, Ordering::Relaxed);
     }
 }
 
@@ -96,7 +101,7 @@ mod tests {
                 share.count();
             }
         }
-        shares.iter().map(|share| share.mine).collect()
+        shares.iter().map(|share| share.own_operations).collect()
     }
 
     #[test]
@@ -114,13 +119,13 @@ mod tests {
         let flows = Flows::default();
         let mut shares = [flows.join(flow(1, 8)), flows.join(flow(1, 1))];
         let lead = |shares: &mut [Share; 2], others: u64| {
-            while shares[1].mine < others {
+            while shares[1].own_operations < others {
                 shares[1].count();
             }
             while !shares[0].is_exceeded() {
                 shares[0].count();
             }
-            shares[0].mine - 8 * others
+            shares[0].own_operations - 8 * others
         };
         // One operation each, as in fio, and then 8 for each round of the other.
         assert_eq!(

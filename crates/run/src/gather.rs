@@ -1,5 +1,5 @@
-//! Collecting what the workers of a job send: totals for each worker, interval series, histograms
-//! by interval.
+//! Gathers the recorders of a job's workers: totals for each worker, interval series, histograms by
+//! interval.
 //!
 //! The gatherer runs on the coordinator's thread, during I/O, at its own pace. It merges and never
 //! rounds.
@@ -20,7 +20,7 @@ use model::seconds::{IntervalFacts, QueueUse, ThreadUse};
 
 use crate::worker::{CellKey, CellKind, Inbox, Recorder};
 
-/// Number of the grid; worker and stream, where each stream has a series of its own.
+/// Number of the grid; worker and stream, if each stream has its own series.
 type SeriesKey = (usize, Option<(u32, u32)>);
 
 /// Everything received from the workers of one job so far.
@@ -30,13 +30,13 @@ pub(crate) struct Gather {
     /// Recorders taken and not yet returned.
     held: Vec<(usize, Box<Recorder>)>,
     grids: Vec<Grid>,
-    /// Series by grid and, where each stream has its own, by worker and stream.
+    /// Series by grid and, if each stream has its own, by worker and stream.
     series: BTreeMap<SeriesKey, PerDirection<Vec<Point>>>,
-    /// Of the measured intervals that are complete, by number.
+    /// Histograms of the complete measured intervals, by number.
     histograms: BTreeMap<u64, IntervalHistogram>,
     /// How workers used queues and threads in each measured interval, by number.
     seconds: BTreeMap<u64, IntervalFacts>,
-    /// Intervals not yet passed on, by phase and number.
+    /// Incomplete intervals, by phase and number.
     open: BTreeMap<IntervalKey, Slice>,
     groups: TargetGroups,
     length: Nanos,
@@ -44,16 +44,15 @@ pub(crate) struct Gather {
     lost: u64,
 }
 
-/// What the streams of a job work on: the indexes of a target, or of the files that a stream
-/// chooses from, each list once.
+/// The distinct lists of targets of a job's streams: one target, or the files of a set.
 #[derive(Clone, Debug, Default)]
 struct TargetGroups {
     targets: Vec<Vec<u32>>,
-    /// The list of each stream of each worker.
+    /// The list index of each stream of each worker.
     of_streams: Vec<Vec<usize>>,
 }
 
-/// What one worker has sent.
+/// What was received from a worker.
 #[derive(Debug)]
 struct Received {
     inbox: Option<Inbox>,
@@ -64,13 +63,13 @@ struct Received {
     completed: Distribution,
     waits: Waits,
     windows: Vec<WindowSeries>,
-    /// Phase and number of the interval that it will send next.
+    /// Phase and number of its next interval.
     next: IntervalKey,
-    /// Start and end of the measured time that has been received.
+    /// Start and end of the received measured time.
     measured: (Nanos, Nanos),
-    /// Up to when it has reported what it did.
+    /// The end of its last received interval.
     reported_to: Nanos,
-    /// What its thread used in that time.
+    /// The usage of its thread in that time.
     usage: Usage,
     ended: bool,
 }
@@ -93,7 +92,7 @@ struct Slice {
     counts: PerDirection<Counts>,
     latency: PerDirection<Option<Histogram>>,
     in_flight: Nanos,
-    /// By group of targets, where there are several.
+    /// By list of targets, if there are several.
     targets: Vec<TargetInterval>,
     file_operations: Vec<FileOperationInterval>,
 }
@@ -101,11 +100,15 @@ struct Slice {
 impl Slice {
     /// Adds operations of one kind on files.
     fn add_file_operation(&mut self, added: FileOperationInterval) {
-        match self.file_operations.iter_mut().find(|known| known.kind == added.kind) {
+        match self
+            .file_operations
+            .iter_mut()
+            .find(|existing| existing.kind == added.kind)
+        {
             None => self.file_operations.push(added),
-            Some(known) => {
-                known.counts.add(added.counts);
-                known.latency_ns.0 += added.latency_ns.0;
+            Some(existing) => {
+                existing.counts.add(added.counts);
+                existing.latency_ns.0 += added.latency_ns.0;
             }
         }
     }
@@ -119,13 +122,13 @@ pub(crate) struct WorkerTotals {
     pub(crate) submitted: Distribution,
     pub(crate) completed: Distribution,
     pub(crate) waits: Waits,
-    /// What the thread used in the measured time that has been received.
+    /// The usage of the thread in the received measured time.
     pub(crate) usage: Usage,
 }
 
 impl Gather {
-    /// Nothing received yet from the workers of a job. `length` is the interval at which recorders
-    /// are exchanged.
+    /// A gatherer for the workers of a job. `length` is the interval at which recorders are
+    /// exchanged.
     pub(crate) fn new(plan: &Job, grids: &[Grid], length: Nanos) -> Gather {
         let received = |worker: usize| Received {
             inbox: None,
@@ -157,7 +160,7 @@ impl Gather {
         }
     }
 
-    /// A worker is ready: its recorders will come through `inbox`, with cells as given.
+    /// Connects a worker: its recorders come through `inbox`, with these cells.
     pub(crate) fn connect(&mut self, worker: usize, inbox: Inbox, keys: Vec<CellKey>) {
         let received = &mut self.workers[worker];
         received.cells = keys.iter().map(|_| CellTotal::default()).collect();
@@ -165,8 +168,8 @@ impl Gather {
         received.inbox = Some(inbox);
     }
 
-    /// Takes everything that has come. Give it back with [`Gather::release`] once the rules have
-    /// looked at it.
+    /// Receives all available recorders. Return them with [`Gather::release`] after the rules have
+    /// seen the intervals.
     pub(crate) fn drain(&mut self) {
         for worker in 0..self.workers.len() {
             while let Some(recorder) = self.workers[worker].inbox.as_mut().and_then(Inbox::take) {
@@ -176,7 +179,7 @@ impl Gather {
         }
     }
 
-    /// Returns the recorders that were taken.
+    /// Returns the received recorders to their workers.
     pub(crate) fn release(&mut self) {
         for (worker, recorder) in self.held.drain(..) {
             if let Some(inbox) = &mut self.workers[worker].inbox {
@@ -185,15 +188,15 @@ impl Gather {
         }
     }
 
-    /// The worker has ended and will send nothing more.
-    pub(crate) fn ended(&mut self, worker: usize) {
+    /// Records that the worker has ended and will send nothing more.
+    pub(crate) fn mark_ended(&mut self, worker: usize) {
         self.drain();
         self.workers[worker].ended = true;
-        // Its memory is not needed any more.
+        // Its memory is no longer needed.
         self.workers[worker].inbox = None;
     }
 
-    /// True if all running workers have reported what they did up to a moment.
+    /// Whether all running workers have reported up to a moment.
     pub(crate) fn has_data_until(&self, moment: Nanos) -> bool {
         self.workers
             .iter()
@@ -235,7 +238,7 @@ impl Gather {
         if recorder.epoch > self.epoch {
             self.begin_epoch(recorder.epoch);
         }
-        self.lost += recorder.joined;
+        self.lost += recorder.merged_intervals;
         if matches!(recorder.phase, Phase::WarmUp | Phase::Measured | Phase::Verify) && recorder.end > recorder.start {
             self.add_interval(worker, recorder, key);
         }
@@ -253,14 +256,14 @@ impl Gather {
         }
     }
 
-    /// Statistics begin anew: what was measured before is dropped.
+    /// Resets the statistics: earlier measurements are dropped.
     fn begin_epoch(&mut self, epoch: u32) {
         self.epoch = epoch;
         self.series.clear();
         self.histograms.clear();
         self.seconds.clear();
         for worker in &mut self.workers {
-            // Most often nothing has been counted yet, and its memory need not be had again.
+            // Usually nothing has been counted yet, so the memory can be reused.
             for total in worker.cells.iter_mut().filter(|total| total.has_counted) {
                 (total.results, total.has_counted) = (DirectionResults::default(), false);
             }
@@ -320,7 +323,7 @@ impl Gather {
         }
     }
 
-    /// Keeps how a worker used its queue and its thread in an interval.
+    /// Stores how a worker used its queue and its thread in an interval.
     fn add_facts(&mut self, worker: usize, recorder: &Recorder, number: u64) {
         let (queue, threads) = (recorder.queue, recorder.threads);
         if queue == QueueUse::default() && threads == ThreadUse::default() {
@@ -340,7 +343,7 @@ impl Gather {
         }
         match self.seconds.entry(number) {
             Entry::Vacant(place) => _ = place.insert(facts),
-            Entry::Occupied(mut known) => known.get_mut().add(&facts),
+            Entry::Occupied(mut existing) => existing.get_mut().add(&facts),
         }
     }
 
@@ -365,7 +368,7 @@ impl Gather {
                         });
                     continue;
                 }
-                CellKind::Sync | CellKind::OfPriority(..) => continue,
+                CellKind::Sync | CellKind::Priority(..) => continue,
             };
             let open = self.open.entry(key).or_default();
             open.start = start;
@@ -389,24 +392,23 @@ impl Gather {
         }
     }
 
-    /// Keeps the latencies of an interval that is complete.
-    fn keep(&mut self, (phase, epoch, number): IntervalKey, slice: &Slice) {
+    /// Stores the latencies of a complete interval.
+    fn store_histogram(&mut self, (phase, epoch, number): IntervalKey, slice: &Slice) {
         if phase != Phase::Measured || epoch != self.epoch {
             return;
         }
-        let kept = IntervalHistogram {
+        let histogram = IntervalHistogram {
             start_ns: slice.start,
             length_ns: slice.length,
             latency: slice.latency.map(|found| found.as_ref().map(PackedHistogram::from)),
         };
         match self.histograms.entry(number) {
-            Entry::Vacant(place) => _ = place.insert(kept),
-            Entry::Occupied(mut known) => known.get_mut().add(kept),
+            Entry::Vacant(place) => _ = place.insert(histogram),
+            Entry::Occupied(mut existing) => existing.get_mut().add(histogram),
         }
     }
 
-    /// Intervals that are complete: every running worker has gone past them. With `all`, those that
-    /// are still open too.
+    /// The intervals that every running worker has passed. With `all`, incomplete ones too.
     pub(crate) fn finished_intervals(&mut self, step: u32, job: u32, plan: &Job, all: bool) -> Vec<Interval> {
         let behind = self
             .workers
@@ -420,7 +422,7 @@ impl Gather {
                 break;
             }
             let Some((_, slice)) = self.open.pop_first() else { break };
-            self.keep(key, &slice);
+            self.store_histogram(key, &slice);
             let phase = key.0;
             let planned = match phase {
                 Phase::WarmUp => Some(plan.phases.warm_up_ns),
@@ -446,8 +448,8 @@ impl Gather {
         finished
     }
 
-    /// Intervals that had to be joined to their next.
-    pub(crate) fn lost(&self) -> u64 {
+    /// The number of intervals merged with the next one.
+    pub(crate) fn lost_intervals(&self) -> u64 {
         self.lost
     }
 
@@ -461,8 +463,8 @@ impl Gather {
             .collect()
     }
 
-    /// What has been received so far: the totals of each worker with the start and end of its
-    /// measured time, and the interval series.
+    /// The results so far: the totals of each worker with the start and end of its measured time,
+    /// and the interval series.
     pub(crate) fn partial_results(&self, plan: &Job) -> (Vec<(WorkerTotals, Nanos, Nanos)>, Vec<Series>) {
         let workers = self.workers.iter().zip(&plan.workers);
         let totals = workers.map(|(received, worker)| {
@@ -519,7 +521,7 @@ impl Gather {
         series
     }
 
-    /// What each worker kept of its windows.
+    /// The windows of each worker.
     pub(crate) fn take_windows(&mut self) -> Vec<WindowSeries> {
         let workers = self.workers.iter_mut();
         workers.flat_map(|worker| std::mem::take(&mut worker.windows)).collect()
@@ -533,7 +535,7 @@ impl Gather {
     /// The histograms of all intervals, in time order.
     pub(crate) fn take_histograms(&mut self) -> Vec<IntervalHistogram> {
         while let Some((key, slice)) = self.open.pop_first() {
-            self.keep(key, &slice);
+            self.store_histogram(key, &slice);
         }
         std::mem::take(&mut self.histograms).into_values().collect()
     }
@@ -545,8 +547,8 @@ impl TargetGroups {
         for worker in &plan.workers {
             let of_stream = |stream: &model::plan::Stream| {
                 let ids: Vec<u32> = stream.target.ids().iter().map(|id| id.0).collect();
-                let known = groups.targets.iter().position(|known| *known == ids);
-                known.unwrap_or_else(|| {
+                let existing = groups.targets.iter().position(|existing| *existing == ids);
+                existing.unwrap_or_else(|| {
                     groups.targets.push(ids);
                     groups.targets.len() - 1
                 })
@@ -557,7 +559,7 @@ impl TargetGroups {
         groups
     }
 
-    /// The entry of a stream in a list of all; `None` where there is only one.
+    /// The list of a stream; `None` if there is only one.
     fn entry<'a>(
         &self,
         list: &'a mut Vec<TargetInterval>,
@@ -588,7 +590,7 @@ fn no_windows(worker: usize, windows: &Windows) -> WindowSeries {
 }
 
 impl Received {
-    /// The same, without senders.
+    /// A copy without senders.
     fn copy(&self) -> Received {
         Received {
             inbox: None,
@@ -603,8 +605,8 @@ impl Received {
         }
     }
 
-    /// Windows come in the order in which they end; those of several streams with the same number
-    /// are one.
+    /// Windows arrive in the order of their ends; those of several streams with the same number are
+    /// merged.
     fn add_windows(&mut self, recorder: &Recorder) {
         for row in &recorder.windows.rows {
             let CellKind::Moves(direction) = self.keys[row.cell as usize].kind else {
@@ -635,7 +637,7 @@ impl Received {
                     stream.lifetime[direction] = cell.lifetime;
                     stream.directions[direction] = Some(cell.results);
                 }
-                CellKind::OfPriority(direction, number) => {
+                CellKind::Priority(direction, number) => {
                     let of_direction = stream.directions[direction].get_or_insert_default();
                     of_direction.priorities.push(PriorityResults {
                         class: (number >> 13) as u8,

@@ -1,5 +1,4 @@
-//! A trace of what a job issues, written while it runs in fio's form, so that it can be replayed
-//! again.
+//! A trace of a job's operations in fio's format, written while it runs, for replay.
 
 use model::Nanos;
 use model::plan::{Job, Plan, TargetId};
@@ -9,10 +8,10 @@ use crate::line_log::{self, Form, LineLog};
 
 /// The trace of one job.
 pub(crate) type IssueTrace = LineLog<Line>;
-/// A worker's end of it.
+/// A worker's writer.
 pub(crate) type LogWriter = line_log::LogWriter<Line>;
 
-/// What happened to a file.
+/// An action on a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     /// From the start of the job.
@@ -20,12 +19,12 @@ pub(crate) struct Line {
     /// Number of the target.
     pub(crate) target: u32,
     pub(crate) action: Action,
-    /// Offset and length, for what has a place.
+    /// Offset and length of a transfer.
     pub(crate) place: Option<(u64, u32)>,
 }
 
-/// How the trace of a job is written: behind what is in the file, as fio does it. The files of all
-/// its workers come first.
+/// The format of a job's trace. As in fio it is appended to the file. The files of all workers come
+/// first.
 pub(crate) fn form(plan: &Plan, job: &Job) -> Form {
     let names: Vec<String> = plan.targets.iter().map(|target| target.path.clone()).collect();
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);

@@ -1,5 +1,5 @@
-//! Executes a plan: prepares targets, runs workers through their phases, gathers what they
-//! measured.
+//! Executes a plan: prepares targets, runs workers through their phases, gathers their
+//! measurements.
 //!
 //! [`execute`] takes a plan and returns results; on the way it publishes [`model::event::Event`]s
 //! and knows no viewer. Nothing is printed here.

@@ -1,10 +1,8 @@
-//! Lines that workers leave while a job runs, written to a file beside it.
+//! Logs of lines that workers produce while a job runs.
 //!
-//! Each worker has a bounded ring of its own, made before the job begins; one thread for the job
-//! empties them all into the file. A worker that finds its ring full waits until there is room, and
-//! that is counted: a log that leaves out what it had no time for would not be a log. Lines of one
-//! worker are in the order in which it left them; those of several are mixed as they came, each of
-//! them whole.
+//! Each worker has a bounded ring, allocated before the job starts; one thread per job writes them
+//! all to the file. A worker with a full ring waits for room, and the wait is counted: a log must
+//! not omit lines. Lines of one worker are in order; those of several are interleaved line by line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -18,50 +16,51 @@ use engine::{Identity, os_error_name, sys};
 use model::results::Failure;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Lines that a worker may be ahead of the file: 16 ms at a million operations per second.
+/// The size of a worker's ring in lines: 16 ms at a million operations per second.
 const MAX_LINES: usize = 1 << 14;
-/// The same for all workers of a job together, which bounds the memory of jobs with very many.
+/// The total size of a job's rings in lines, which bounds the memory of jobs with very many
+/// workers.
 const MAX_LINES_OF_JOB: usize = 1 << 21;
 /// How long the writer sleeps when it finds nothing to write.
-const PAUSE: Duration = Duration::from_millis(1);
+const WRITER_PAUSE: Duration = Duration::from_millis(1);
 
-/// Bytes that are written at a time.
+/// Bytes written at a time.
 const PIECE: usize = 64 << 10;
 
-/// What a line says.
+/// The data of a line.
 pub(crate) trait Line: Copy + Send + 'static {
-    /// Stands where there is no line yet.
+    /// A placeholder.
     const NOTHING: Self;
 
-    /// Puts it at the end of a text, with the end of its line.
+    /// Appends it to a text, with a line end.
     fn put(&self, worker: usize, form: &Form, text: &mut Vec<u8>);
 }
 
-/// How a log is written.
+/// The format of a log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Form {
-    /// What messages call it.
+    /// Its name in messages.
     pub(crate) name: &'static str,
-    /// What stands before all lines; not where lines are added to what is there.
+    /// The first line; omitted when appending.
     pub(crate) header: &'static str,
-    /// What stands before the lines of this run.
+    /// The text before the lines of this run.
     pub(crate) preface: Vec<u8>,
-    /// What is in the file stays.
+    /// Append to the file.
     pub(crate) appends: bool,
-    /// Names that lines have numbers for.
+    /// The names to which numbers in lines refer.
     pub(crate) names: Vec<String>,
 }
 
-/// What workers, writer and coordinator share.
+/// The state that workers, the writing thread and the coordinating thread share.
 #[derive(Debug, Default)]
 struct Shared {
-    /// Times a worker found its ring full.
+    /// How often a worker found its ring full.
     waits: AtomicU64,
-    /// No more lines will come.
+    /// No more lines will follow.
     closing: AtomicBool,
 }
 
-/// A worker's end.
+/// A worker's writer.
 #[derive(Debug)]
 pub(crate) struct LogWriter<L> {
     lines: Producer<L>,
@@ -79,15 +78,15 @@ pub(crate) struct LineLog<L> {
 
 #[derive(Debug)]
 enum State<L> {
-    /// The rings are there, the file is not touched yet.
+    /// The rings exist, the file is not opened yet.
     Ready(Vec<Consumer<L>>),
     Writing(JoinHandle<io::Result<()>>),
     Ended,
 }
 
 impl<L: Line> LineLog<L> {
-    /// The log of a job with that many workers, and a writer for each of them. Nothing is written
-    /// yet.
+    /// The log of a job with this number of workers, and a writer for each of them. Nothing is
+    /// written yet.
     pub(crate) fn new(path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
         LineLog::with_rings_of(lines, path, form, workers)
@@ -113,16 +112,16 @@ impl<L: Line> LineLog<L> {
         (log, writers)
     }
 
-    /// The file that it writes.
+    /// The path of its file.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
 
-    /// Opens the file and starts to write. To be called once the job is certain to start.
+    /// Opens the file and starts writing. Call it once the job is certain to start.
     ///
     /// # Errors
-    /// The system's error. Also if the path leads to a device or to one of the targets: nothing is
-    /// written there.
+    /// The system's error; also if the path is a device or one of the targets, to which logs are
+    /// never written.
     pub(crate) fn start(&mut self, targets: &[Option<Identity>]) -> io::Result<()> {
         let State::Ready(rings) = std::mem::replace(&mut self.state, State::Ended) else {
             return Ok(());
@@ -141,12 +140,12 @@ impl<L: Line> LineLog<L> {
         Ok(())
     }
 
-    /// True if the writer has given up.
+    /// Whether writing has failed.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(&self.state, State::Writing(thread) if thread.is_finished())
     }
 
-    /// Waits until everything is in the file. What kept it from that, if something did.
+    /// Waits until everything is in the file. Returns the failure, if any.
     pub(crate) fn finish(&mut self) -> Option<Failure> {
         self.shared.closing.store(true, Ordering::Release);
         let State::Writing(thread) = std::mem::replace(&mut self.state, State::Ended) else {
@@ -155,7 +154,7 @@ impl<L: Line> LineLog<L> {
         let error = match thread.join() {
             Ok(Ok(())) => return None,
             Ok(Err(error)) => error,
-            Err(_) => io::Error::other("a fault of this program"),
+            Err(_) => io::Error::other("internal error"),
         };
         let errno = error.raw_os_error();
         let why = errno.map_or_else(|| error.to_string(), os_error_name);
@@ -168,15 +167,14 @@ impl<L: Line> LineLog<L> {
         })
     }
 
-    /// Times a worker had to wait until there was room for its line.
+    /// How often a worker had to wait for room for its line.
     pub(crate) fn waits(&self) -> u64 {
         self.shared.waits.load(Ordering::Relaxed)
     }
 }
 
 impl<L> LogWriter<L> {
-    /// Keeps a line. True if the worker had to wait for that. Once the writer has given up, lines
-    /// go nowhere.
+    /// Writes a line. Returns whether the worker had to wait. After a failure lines are dropped.
     #[inline]
     pub(crate) fn write(&mut self, line: L) -> bool {
         match self.lines.push(line) {
@@ -202,7 +200,7 @@ impl<L> LogWriter<L> {
     }
 }
 
-/// A ring whose memory is there: the measured window sees no first faults.
+/// A ring whose memory is touched, so that the measured window has no page faults.
 fn touched_ring<L: Line>(lines: usize) -> (Producer<L>, Consumer<L>) {
     let (mut producer, mut ring) = RingBuffer::new(lines);
     while producer.push(L::NOTHING).is_ok() {}
@@ -210,7 +208,7 @@ fn touched_ring<L: Line>(lines: usize) -> (Producer<L>, Consumer<L>) {
     (producer, ring)
 }
 
-/// Opens the file, and says whether nothing is in it.
+/// Opens the file; also returns whether it is empty.
 fn open(path: &Path, targets: &[Option<Identity>], appends: bool) -> io::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false);
@@ -242,9 +240,9 @@ fn write_all<L: Line>(
     shared: &Shared,
 ) -> io::Result<()> {
     loop {
-        // Looked at first: what came before it is seen below.
+        // Read first, so that lines from before it are seen below.
         let closing = shared.closing.load(Ordering::Acquire);
-        let mut taken = 0;
+        let mut written_lines = 0;
         for (worker, ring) in rings.iter_mut().enumerate() {
             let count = ring.slots();
             for line in ring.read_chunk(count).into_iter().flatten() {
@@ -254,18 +252,18 @@ fn write_all<L: Line>(
                     text.clear();
                 }
             }
-            taken += count;
+            written_lines += count;
         }
-        if taken > 0 {
+        if written_lines > 0 {
             continue;
         }
-        // What has come by now can be read by others while the job runs.
+        // Flushed, so that others can read the lines while the job runs.
         file.write_all(&text)?;
         text.clear();
         if closing {
             return Ok(());
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(WRITER_PAUSE);
     }
 }
 

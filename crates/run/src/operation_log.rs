@@ -1,4 +1,4 @@
-//! A line for every operation of a job that has ended, written to a file while the job runs.
+//! A log with a line for every completed operation of a job, written while the job runs.
 
 use model::operation_log::HEADER;
 use model::trace::iolog::put_number;
@@ -8,7 +8,7 @@ use crate::line_log::{self, Form, LineLog};
 
 /// The log of one job.
 pub(crate) type OperationLog = LineLog<Line>;
-/// A worker's end of it.
+/// A worker's writer.
 pub(crate) type LogWriter = line_log::LogWriter<Line>;
 
 /// One operation.
@@ -21,7 +21,7 @@ pub(crate) struct Line {
     pub(crate) direction: Option<Direction>,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// Bytes that were really moved.
+    /// Bytes transferred.
     pub(crate) moved: u32,
     /// Due → queued, where it was paced.
     pub(crate) schedule_delay: Option<Nanos>,
@@ -33,7 +33,7 @@ pub(crate) struct Line {
     pub(crate) error: i32,
 }
 
-/// How the log of operations is written: whatever was in the file is replaced.
+/// The format of the operation log, which replaces the file.
 pub(crate) fn form() -> Form {
     Form {
         name: "operation log",
@@ -78,7 +78,7 @@ impl line_log::Line for Line {
     }
 }
 
-/// A number and a comma.
+/// Appends a number and a comma.
 fn put(text: &mut Vec<u8>, number: u64) {
     put_number(text, number);
     text.push(b',');

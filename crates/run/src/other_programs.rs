@@ -1,34 +1,33 @@
 //! Names the other programs that use the devices of a test.
 //!
 //! The kernel has a file of counters for each process, so they are read only once a device has
-//! moved what this process has not. What others moved before that is not known, which is why the
-//! first checks follow the start closely.
+//! transferred more than this process. Earlier transfers of others are unknown, so the first checks
+//! follow soon after the start.
 
 use engine::probe::{DeviceTimes, ProgramIo, System};
 use model::Nanos;
 use model::environment::BusyProgram;
 
-/// The first check comes this long after the start of a step; each of the next takes twice as long
-/// to come,
+/// The first check comes this long after the start of a step; the interval doubles with each check,
 const FIRST_CHECK: Nanos = Nanos::millis(100);
-/// but not longer than this.
+/// up to this maximum.
 const MAX_INTERVAL: Nanos = Nanos::secs(2);
-/// Others have moved at least this much: a quarter of what a finding about them takes.
+/// The minimum transfer of others: a quarter of the threshold of the finding.
 const MIN_BYTES: u64 = 1 << 20;
 
-/// Watches the devices of each step and notices others.
+/// Watches the devices of each step for other programs.
 #[derive(Debug, Default)]
 pub(crate) struct OtherPrograms {
-    /// Devices that targets lie on directly.
+    /// The devices directly under targets.
     devices: Vec<String>,
     start: Counters,
     next_check: Nanos,
     interval: Nanos,
-    /// What each program had moved when others were noticed.
+    /// The bytes of each program when others were detected.
     noticed: Option<ProgramIo>,
 }
 
-/// Bytes moved at one moment.
+/// Transferred bytes at one moment.
 #[derive(Debug, Default)]
 struct Counters {
     devices: DeviceTimes,
@@ -43,7 +42,7 @@ impl Counters {
         }
     }
 
-    /// Bytes that devices moved since an earlier moment and this process did not.
+    /// Bytes that devices transferred since an earlier moment, minus those of this process.
     fn others_since(&self, earlier: &Counters, devices: &[String]) -> Option<u64> {
         let own = self.own?.saturating_sub(earlier.own?);
         let uses = devices
@@ -55,7 +54,7 @@ impl Counters {
 }
 
 impl OtherPrograms {
-    /// Begins anew with the devices of a step and the counters of all devices at its start.
+    /// Restarts with the devices of a step and the counters of all devices at its start.
     pub(crate) fn begin_step(&mut self, devices: impl Iterator<Item = String>, at: Nanos, counters: &DeviceTimes) {
         if self.noticed.is_some() {
             return;
@@ -67,7 +66,7 @@ impl OtherPrograms {
         (self.next_check, self.interval) = (at + FIRST_CHECK, FIRST_CHECK);
     }
 
-    /// Notices others, if it is time to check.
+    /// Checks for others if due.
     pub(crate) fn poll(&mut self, now: Nanos) {
         if self.noticed.is_some() || now < self.next_check || self.start.own.is_none() {
             return;
@@ -80,7 +79,7 @@ impl OtherPrograms {
         }
     }
 
-    /// The programs that moved most since others were noticed.
+    /// The programs with the most transfers since others were detected.
     pub(crate) fn finish(self) -> Vec<BusyProgram> {
         let busiest = |noticed: ProgramIo| ProgramIo::read(&System::live()).busiest_since(&noticed);
         self.noticed.map(busiest).unwrap_or_default()

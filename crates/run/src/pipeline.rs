@@ -38,7 +38,7 @@ pub fn execute(plan: Plan, context: RunContext<'_>, watcher: &mut dyn FnMut(Even
         .execute(watcher)
 }
 
-/// A plan that is whole, and of which this system can do everything.
+/// A valid plan that this system supports.
 #[derive(Debug)]
 pub struct CheckedPlan(Plan);
 
@@ -46,7 +46,7 @@ impl CheckedPlan {
     /// Checks a plan.
     ///
     /// # Errors
-    /// What is missing of it, or cannot be done here, or needs a permission that it does not have.
+    /// Faults of the plan, unsupported features, or missing permissions.
     pub fn new(plan: Plan, permissions: &Permissions) -> Result<CheckedPlan, RunError> {
         check(&plan)?;
         check_engines(&plan)?;
@@ -54,8 +54,8 @@ impl CheckedPlan {
         Ok(CheckedPlan(plan))
     }
 
-    /// Asks the guard for all targets, and waits until the other processes of the test have done
-    /// the same.
+    /// Requests all targets from the guard, and waits until the other processes of the test have
+    /// done the same.
     pub(crate) fn permit<'a>(
         self,
         context: RunContext<'a>,
@@ -97,20 +97,20 @@ impl CheckedPlan {
     }
 }
 
-/// What is known at the start of a run, for the differences at its end.
+/// Facts at the start of a run, for the differences at its end.
 struct Start {
     unix_ns: u64,
     clock_ns: Nanos,
     system: SystemTimes,
 }
 
-/// What every later stage needs.
+/// The data that every later stage needs.
 struct Run<'a> {
     context: RunContext<'a>,
     plan: Arc<Plan>,
     system: System,
     start: Start,
-    /// Keeps the targets from other runs until this one is over.
+    /// Locks the targets against other runs until this one is over.
     permitted: Permitted,
 }
 
@@ -161,10 +161,10 @@ pub(crate) struct PermittedTargets<'a> {
 }
 
 impl<'a> PermittedTargets<'a> {
-    /// Makes and fills the targets that do not belong to one step.
+    /// Creates and fills the targets that do not belong to one step.
     pub(crate) fn prepare(mut self, watcher: &mut dyn FnMut(Event)) -> Result<PreparedTargets<'a>, RunError> {
         let ready = targets::prepare(&self.run.preparation(), watcher).map_err(unprepared)?;
-        self.run.permitted.let_go_of_names(&self.run.plan);
+        self.run.permitted.close_names(&self.run.plan);
         Ok(PreparedTargets {
             run: self.run,
             ready,
@@ -181,7 +181,7 @@ pub(crate) struct PreparedTargets<'a> {
 }
 
 impl PreparedTargets<'_> {
-    /// Runs the steps and removes what the run has made for itself.
+    /// Runs the steps and removes the temporary files of the run.
     pub(crate) fn execute(self, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
         let PreparedTargets {
             run,
@@ -215,11 +215,11 @@ impl PreparedTargets<'_> {
             permitted,
             ..
         } = run;
-        // From here on others may have the devices.
+        // From here on others may use the devices.
         drop(permitted);
         let mut done = outcome?;
         if !simulated {
-            // A process may have had other runs before, or have waited for this one.
+            // The process may have had earlier runs, or waited for this one.
             let jobs = done.steps.iter_mut().flat_map(|step| &mut step.jobs);
             let workers = jobs.flat_map(|job| &mut job.workers);
             workers.for_each(|worker| worker.started_ns = worker.started_ns.since(start.clock_ns));
@@ -243,10 +243,10 @@ impl PreparedTargets<'_> {
     }
 }
 
-/// Checks that a plan is whole and that everything it says will be done.
+/// Checks that a plan is valid and fully supported.
 ///
 /// # Errors
-/// [`PlanError`] with every complaint.
+/// [`PlanError`] with every fault.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
     plan.check()?;
     let faults = unsupported::faults(plan);
@@ -257,11 +257,10 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Checks that this system has the engines of a plan, as far as that is known before anything is
-/// opened.
+/// Checks that this system has the engines of a plan, as far as possible without opening targets.
 ///
 /// # Errors
-/// [`RunError::Setup`] with every worker that cannot be.
+/// [`RunError::Setup`] with every worker whose engine is missing.
 pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
     let faults = unsupported::without_engine(plan);
     match faults.is_empty() {
@@ -277,12 +276,12 @@ fn unprepared(error: TargetError) -> RunError {
     }
 }
 
-/// What came of the steps that ran.
+/// The results of the steps that ran.
 #[derive(Default)]
 struct StepsDone {
     steps: Vec<StepResults>,
     findings: Vec<Finding>,
-    /// Other programs that used the devices meanwhile.
+    /// Other programs that used the devices during the run.
     programs: Vec<BusyProgram>,
 }
 
@@ -293,7 +292,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
         match preparation.prepare_step(number, ready, watcher).map_err(unprepared) {
             Ok(()) => {}
             Err(RunError::Interrupted) if !done.steps.is_empty() => break,
-            // What the steps before have measured is not thrown away.
+            // The results of earlier steps are kept.
             Err(RunError::Targets(errors)) if !done.steps.is_empty() => {
                 done.steps.push(StepResults::not_started(plan));
                 done.findings
@@ -304,7 +303,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
         }
         context.devices = devices_of(&ready.facts);
         context.facts.clone_from(&ready.facts);
-        // Interlocked positions begin anew in each step.
+        // Interlocked positions restart in each step.
         ready.list.iter().for_each(|target| target.shared.rewind());
         let targets = &Arc::new(ready.list.clone());
         let mut recording = |event: Event| {
@@ -359,8 +358,8 @@ fn setup_findings(plan: &Step, faults: &[WorkerFault]) -> Vec<Finding> {
     findings
 }
 
-/// Spinning before a deadline makes due times exact, but takes a processor from others: only where
-/// each paced worker can have one to itself.
+/// Spinning before a deadline makes due times exact, but occupies a processor: only allowed if each
+/// paced worker can have its own.
 fn may_spin(plan: &Plan) -> bool {
     let workers = plan
         .steps
@@ -383,7 +382,7 @@ fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
     devices
 }
 
-/// Adds how the devices are after the test.
+/// Adds the state of the devices after the test.
 fn probe_again(targets: &mut [TargetFacts]) {
     let system = System::live();
     for target in targets.iter_mut().filter(|target| target.owner.is_some()) {
@@ -396,7 +395,7 @@ fn probe_again(targets: &mut [TargetFacts]) {
     }
 }
 
-/// What verification was to keep for a later check and could not.
+/// Findings about verification state that could not be saved.
 fn verify_findings(steps: &[StepResults]) -> Vec<Finding> {
     let jobs = steps.iter().flat_map(|step| &step.jobs);
     let unsaved = jobs.flat_map(|job| job.workers.iter().map(move |worker| (job, worker)));

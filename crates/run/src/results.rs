@@ -1,4 +1,4 @@
-//! Results before anything is measured: the plan and the machine.
+//! Results without measurements: the plan and the machine.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,11 +8,11 @@ use model::environment::Environment;
 use model::plan::Plan;
 use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
 
-/// Raised whenever a change of the measuring code may change figures.
+/// Incremented whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
 
-/// The results of a plan of which nothing was executed: the plan and the machine. For reports
-/// that only repeat the settings.
+/// The results of a plan that was not executed: the plan and the machine. For reports that only
+/// repeat the settings.
 pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
     let steps = plan.steps.iter().map(StepResults::not_started).collect();
     let environment = probe::environment(&System::live(), clock.describe());

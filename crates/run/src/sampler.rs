@@ -10,10 +10,10 @@ use model::{Bytes, Nanos};
 
 /// Length of a sample.
 const SECOND: Nanos = Nanos::secs(1);
-/// A last sample that is shorter than this says nothing.
+/// A shorter last sample is dropped.
 const MIN_LENGTH: Nanos = Nanos::millis(100);
 /// From this share of all processors on, the busiest other processes are looked up.
-const BUSY_OTHERS: f64 = 0.25;
+const BUSY_OTHERS_SHARE: f64 = 0.25;
 
 /// Counters at one moment.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Reading {
 
 /// Turns readings into samples.
 pub(crate) struct Sampler {
-    /// The device that programs address, where there is one.
+    /// The device that programs address, if there is one.
     device: Option<String>,
     start: Nanos,
     last: Rc<Reading>,
@@ -70,7 +70,7 @@ impl Sampler {
     /// The samples, the last of them shorter.
     pub(crate) fn finish(mut self, last: Rc<Reading>) -> Vec<HostSample> {
         if last.at.since(self.last.at) >= MIN_LENGTH {
-            // No sample follows, so a first reading of the processes would be of no use.
+            // No sample follows, so a first reading of the processes would be useless.
             let is_needed = self.processes.is_some();
             self.sample(last, |system| {
                 if is_needed {
@@ -105,7 +105,7 @@ impl Sampler {
             device,
             busiest_others: Vec::new(),
         };
-        let busy = sample.others_ns().0 as f64 > BUSY_OTHERS * sample.cpus_ns.0 as f64;
+        let busy = sample.others_ns().0 as f64 > BUSY_OTHERS_SHARE * sample.cpus_ns.0 as f64;
         let processes = busy.then(|| read_processes(&System::live()));
         if let (Some(now), Some(before)) = (&processes, &self.processes) {
             sample.busiest_others = now.busiest_since(before, std::process::id());

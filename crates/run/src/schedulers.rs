@@ -1,10 +1,9 @@
-//! I/O schedulers that jobs choose for the devices under their targets. They are put back when the
-//! run is over.
+//! I/O schedulers that jobs set for the devices under their targets. They are restored at the end
+//! of the run.
 //!
-//! fio leaves what it has chosen; here a run changes nothing for those that come after it. A device
-//! is left alone where it serves others than the test: where it holds the system's own files, swap
-//! space, a volume that is mounted elsewhere, or the disk of a virtual machine. For those a run
-//! would change how fast they are, without an apparent reason.
+//! fio leaves its choice in place; here a run restores it. A device that serves others than the
+//! test is refused: one with the system's files, swap space, a volume that is mounted elsewhere, or
+//! the disk of a virtual machine. A run would change their speed without an apparent reason.
 
 use std::fs;
 use std::io;
@@ -18,20 +17,20 @@ use model::plan::Job;
 
 use crate::setup_error::{Setting, SetupError};
 
-/// Schedulers as they were, by the file that says so; put back when this goes.
+/// The original schedulers, by their sysfs file. Dropping it restores them.
 #[derive(Debug, Default)]
 pub(crate) struct Schedulers {
     before: Mutex<Vec<(PathBuf, String)>>,
 }
 
 impl Schedulers {
-    /// Chooses what a job wants for the devices under its targets. Targets without a device, such
-    /// as files in memory or on a network, have no scheduler, and nothing is done for them.
+    /// Sets the scheduler of a job for the devices under its targets. Targets without a device,
+    /// such as files in memory or on a network, are ignored.
     ///
     /// # Errors
-    /// [`SetupError`] where a device serves others too, or does not have that scheduler.
+    /// [`SetupError`] if a device serves others too, or lacks that scheduler.
     pub(crate) fn choose(&self, job: &Job, facts: &[TargetFacts]) -> Result<(), SetupError> {
-        let Some(wanted) = &job.scheduler else { return Ok(()) };
+        let Some(scheduler) = &job.scheduler else { return Ok(()) };
         let inventory = Inventory::take(&System::live());
         let streams = job.workers.iter().flat_map(|worker| &worker.streams);
         let targets = streams.flat_map(|stream| stream.target.ids());
@@ -41,8 +40,8 @@ impl Schedulers {
             .collect();
         under.sort_unstable();
         under.dedup();
-        let of_files = under.iter().filter(|(_, kind)| *kind == "file");
-        let of_files: Vec<&str> = of_files.map(|(name, _)| *name).collect();
+        let devices_of_files = under.iter().filter(|(_, kind)| *kind == "file");
+        let devices_of_files: Vec<&str> = devices_of_files.map(|(name, _)| *name).collect();
         for (name, _) in &under {
             let Some(device) = inventory.device_by_name(name) else {
                 continue;
@@ -52,46 +51,46 @@ impl Schedulers {
                 .as_deref()
                 .and_then(|disk| inventory.device_by_name(disk));
             let disk = disk.unwrap_or(device);
-            if has(disk, wanted) {
+            if has(disk, scheduler) {
                 continue;
             }
-            if let Some(other) = other_use(&inventory, disk, &of_files) {
+            if let Some(other) = other_use(&inventory, disk, &devices_of_files) {
                 return Err(SetupError::unfit(
                     format!("the I/O scheduler of {} is left as it is: {other}", disk.path()),
                     format!(
                         "use a device that serves nothing but the test, or choose it for all: \
-                         echo {wanted} > /sys/block/{}/queue/scheduler",
+                         echo {scheduler} > /sys/block/{}/queue/scheduler",
                         disk.name
                     ),
                 ));
             }
-            self.switch(disk, wanted)?;
+            self.switch(disk, scheduler)?;
         }
         Ok(())
     }
 
-    fn switch(&self, disk: &BlockDevice, wanted: &str) -> Result<(), SetupError> {
+    fn switch(&self, disk: &BlockDevice, scheduler: &str) -> Result<(), SetupError> {
         let failed = |source| SetupError::Setting {
             setting: Setting::Scheduler,
-            what: format!("{} cannot have the I/O scheduler {wanted}", disk.path()),
+            what: format!("{} cannot have the I/O scheduler {scheduler}", disk.path()),
             source,
         };
         let file = PathBuf::from(format!("/sys/block/{}/queue/scheduler", disk.name));
         let offered = fs::read_to_string(&file).map_err(failed)?;
         let before = chosen(&offered);
-        if before == Some(wanted) {
+        if before == Some(scheduler) {
             return Ok(());
         }
-        fs::write(&file, wanted).map_err(failed)?;
+        fs::write(&file, scheduler).map_err(failed)?;
         let Ok(mut known) = self.before.lock() else {
             return Ok(());
         };
         if let Some(before) = before.filter(|_| known.iter().all(|(of, _)| *of != file)) {
             known.push((file.clone(), before.to_owned()));
         }
-        // Some kernels take any word and stay with what they have.
+        // Some kernels accept any word and change nothing.
         let now = fs::read_to_string(&file).map_err(failed)?;
-        match chosen(&now) == Some(wanted) {
+        match chosen(&now) == Some(scheduler) {
             true => Ok(()),
             false => Err(failed(io::ErrorKind::InvalidInput.into())),
         }
@@ -102,16 +101,16 @@ impl Drop for Schedulers {
     fn drop(&mut self) {
         let Ok(before) = self.before.get_mut() else { return };
         for (file, name) in before.drain(..) {
-            // A device that has gone has nothing to put back.
+            // A device that was removed needs no restoration.
             let _ = fs::write(file, name);
         }
     }
 }
 
-/// The device has this scheduler already.
-fn has(disk: &BlockDevice, wanted: &str) -> bool {
+/// Whether the device has this scheduler already.
+fn has(disk: &BlockDevice, scheduler: &str) -> bool {
     let offered = fs::read_to_string(format!("/sys/block/{}/queue/scheduler", disk.name));
-    offered.is_ok_and(|offered| chosen(&offered) == Some(wanted))
+    offered.is_ok_and(|offered| chosen(&offered) == Some(scheduler))
 }
 
 /// The word in brackets.
@@ -120,8 +119,8 @@ fn chosen(offered: &str) -> Option<&str> {
     rest.split_once(']').map(|(chosen, _)| chosen)
 }
 
-/// What else a disk serves than the test, whose files lie in file systems on these devices.
-fn other_use(inventory: &Inventory, disk: &BlockDevice, of_files: &[&str]) -> Option<String> {
+/// What a disk serves besides the test, whose files are in file systems on these devices.
+fn other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_files: &[&str]) -> Option<String> {
     let mut devices = vec![disk];
     let mut next = 0;
     while let Some(device) = devices.get(next) {
@@ -136,7 +135,7 @@ fn other_use(inventory: &Inventory, disk: &BlockDevice, of_files: &[&str]) -> Op
         let path = device.path();
         let identity = Identity::BlockDevice(device.number);
         let mut mounts = inventory.mounts_of(device);
-        let elsewhere = mounts.find(|mount| mount.at == "/" || !of_files.contains(&&*device.name));
+        let elsewhere = mounts.find(|mount| mount.at == "/" || !devices_of_files.contains(&&*device.name));
         if let Some(mount) = elsewhere {
             return Some(format!("{path} is mounted at {}", mount.at));
         }

@@ -26,25 +26,25 @@ pub enum SetupError {
         /// Why not.
         source: AccessError,
     },
-    /// Direct I/O with lengths or offsets that the target does not take.
+    /// Misaligned lengths or offsets for direct I/O.
     #[error("direct I/O in {what} of {size} bytes does not fit {path}, which takes multiples of {alignment} bytes")]
     Alignment {
         /// The target.
         path: String,
-        /// What does not fit: `blocks`, `an alignment` or `an offset`.
+        /// The misaligned value: `blocks`, `an alignment` or `an offset`.
         what: &'static str,
         /// Its size.
         size: u64,
-        /// What it would have to be a multiple of.
+        /// The required alignment.
         alignment: u64,
     },
-    /// Only the local cache of a remote file system should be bypassed, and this one is local.
+    /// The local cache of a remote file system should be bypassed, but this one is local.
     #[error("{path} lies on this machine: there is no local cache of a remote file system to bypass")]
     NotRemote {
         /// The target.
         path: String,
     },
-    /// The file that write data should come from cannot be read.
+    /// The file with write data cannot be read.
     #[error("cannot read write data from {path}: {source}")]
     Content {
         /// The file.
@@ -52,7 +52,7 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The trace that is to be replayed cannot be read. Nothing was issued.
+    /// The trace to replay cannot be read. Nothing was issued.
     #[error("cannot read the trace {path}: {source}")]
     Trace {
         /// The file.
@@ -63,14 +63,14 @@ pub enum SetupError {
     /// A log cannot be written. Nothing was issued.
     #[error("cannot write the {what} {path}: {source}")]
     Log {
-        /// What it is.
+        /// Its kind.
         what: &'static str,
         /// The file.
         path: String,
         /// Why not.
         source: std::io::Error,
     },
-    /// What an earlier run recorded of its writes cannot be read.
+    /// The verify state of an earlier run cannot be read.
     #[error("cannot read the verification state {path}: {source}")]
     State {
         /// The file.
@@ -78,34 +78,34 @@ pub enum SetupError {
         /// Why not.
         source: std::io::Error,
     },
-    /// Two wishes that do not go together here.
+    /// An unsupported combination of settings.
     #[error("{what}")]
     Unfit {
-        /// What does not go, in a sentence.
+        /// The problem, in a sentence.
         what: String,
-        /// What would.
+        /// The remedy.
         help: String,
     },
     /// The system cannot start another thread.
     #[error("the system cannot start another thread: {0}")]
     Thread(std::io::Error),
-    /// A setting of the system cannot be as it was asked for.
+    /// A setting of the system cannot be changed as requested.
     #[error("{what}: {source}")]
     Setting {
         /// Which.
         setting: Setting,
-        /// What was asked.
+        /// The requested value.
         what: String,
         /// The system's error.
         source: std::io::Error,
     },
-    /// What keeps several workers from being set up.
+    /// A failure that several workers share.
     #[error(transparent)]
     Common(Arc<SetupError>),
-    /// The thread cannot be placed as asked.
+    /// The thread cannot be placed as requested.
     #[error("{what}: {source}")]
     Placement {
-        /// What was asked.
+        /// The requested value.
         what: String,
         /// The system's error.
         source: std::io::Error,
@@ -122,7 +122,7 @@ pub enum Setting {
 }
 
 impl SetupError {
-    /// What a plan asks for and a worker cannot do.
+    /// An unsupported request of a plan.
     pub(crate) fn unfit(what: impl Into<String>, help: impl Into<String>) -> SetupError {
         SetupError::Unfit {
             what: what.into(),
@@ -130,7 +130,7 @@ impl SetupError {
         }
     }
 
-    /// What to do about it, where that is known.
+    /// The remedy, if known.
     pub fn help(&self) -> Option<String> {
         match self {
             SetupError::Open(error) if error.only_direct_fails => {

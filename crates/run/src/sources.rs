@@ -1,4 +1,4 @@
-//! Buffers that writes are taken from: made once for a step, shared by all its workers.
+//! Source buffers of writes: created once for a step, shared by all its workers.
 
 use std::io::Read;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::setup_error::SetupError;
 pub(crate) struct Sources(Vec<(Content, Arc<[u8]>)>);
 
 impl Sources {
-    /// Makes what the streams of a step need.
+    /// Creates the sources that the streams of a step need.
     ///
     /// # Errors
-    /// The number of the job and the worker that needs what cannot be made, and why not.
+    /// The numbers of the job and the worker whose source cannot be created, and why.
     pub(crate) fn from_step(step: &Step) -> Result<Sources, (usize, usize, SetupError)> {
         let mut sources = Sources::default();
         for (job, of_job) in step.jobs.iter().enumerate() {
@@ -30,8 +30,9 @@ impl Sources {
                         continue;
                     };
                     if sources.find(&stream.content).is_none() {
-                        let made = make(&stream.content, *size, file.as_deref()).map_err(|why| (job, worker, why))?;
-                        sources.0.push((stream.content.clone(), made));
+                        let source =
+                            create(&stream.content, *size, file.as_deref()).map_err(|why| (job, worker, why))?;
+                        sources.0.push((stream.content.clone(), source));
                     }
                 }
             }
@@ -50,7 +51,7 @@ impl Sources {
     }
 }
 
-fn make(content: &Content, size: Bytes, file: Option<&str>) -> Result<Arc<[u8]>, SetupError> {
+fn create(content: &Content, size: Bytes, file: Option<&str>) -> Result<Arc<[u8]>, SetupError> {
     let free = probe::memory_free();
     if size > free.bytes {
         return Err(SetupError::Engine(EngineError::Memory {
@@ -88,7 +89,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, b"abc").unwrap();
         let path = file.path().display().to_string();
-        let made = make(
+        let source = create(
             &Content::Source {
                 size: Bytes(8),
                 file: None,
@@ -96,12 +97,12 @@ mod tests {
             Bytes(8),
             Some(&path),
         );
-        assert_eq!(&*made.unwrap(), b"abcabcab");
+        assert_eq!(&*source.unwrap(), b"abcabcab");
         let all = Content::Source {
             size: Bytes(u64::MAX),
             file: None,
         };
-        let too_much = make(&all, Bytes(u64::MAX), None).unwrap_err();
+        let too_much = create(&all, Bytes(u64::MAX), None).unwrap_err();
         assert!(
             matches!(too_much, SetupError::Engine(EngineError::Memory { .. })),
             "{too_much}"

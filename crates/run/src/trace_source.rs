@@ -1,8 +1,8 @@
-//! The entries of a trace, read by a thread beside the worker that carries them out.
+//! The entries of a trace, read by a separate thread for the worker that replays them.
 //!
-//! They come through a bounded ring, which is full before the worker begins: the length of a trace
-//! costs neither memory nor time of the worker. One that finds the ring empty has to wait, and that
-//! is counted.
+//! They pass through a bounded ring, which is filled before the worker starts, so that the length
+//! of a trace costs neither memory nor the worker's time. A worker that finds the ring empty must
+//! wait, which is counted.
 
 use std::fs::File;
 use std::path::Path;
@@ -15,14 +15,14 @@ use model::plan::Replay;
 use model::trace::{Entry, Feed, Reader};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// Entries that may be ahead of a worker.
+/// The size of a worker's ring in entries.
 const MAX_ENTRIES: usize = 1 << 16;
-/// The same for all workers of a job together.
+/// The total size of a job's rings in entries.
 const MAX_ENTRIES_OF_JOB: usize = 1 << 21;
 /// How long the reader sleeps when there is no room.
-const PAUSE: Duration = Duration::from_micros(200);
+const READER_PAUSE: Duration = Duration::from_micros(200);
 
-/// A trace on its way to a worker.
+/// The worker's end of a trace.
 #[derive(Debug)]
 pub(crate) struct TraceSource {
     entries: Consumer<Entry>,
@@ -31,25 +31,24 @@ pub(crate) struct TraceSource {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// All that can be read is in the ring.
+    /// Everything readable is in the ring.
     ended: AtomicBool,
     error: Mutex<Option<String>>,
 }
 
-/// What comes next.
+/// The next entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// This.
+    /// An entry.
     Entry(Entry),
-    /// It has not been read yet.
+    /// The reader is not that far yet.
     NotYet,
-    /// Nothing: the trace has ended, or could not be read on.
+    /// The trace has ended, or reading has failed.
     End,
 }
 
 impl TraceSource {
-    /// Begins to read a trace for one of `workers`, and waits until as much is there as there is
-    /// room for.
+    /// Starts reading a trace for one of `workers`, and waits until the ring is full.
     ///
     /// # Errors
     /// The system's error, if the trace cannot be opened or read.
@@ -68,7 +67,7 @@ impl TraceSource {
         };
         std::thread::Builder::new().name("trace".into()).spawn(move || {
             // A reader that fails yields nothing more.
-            let _end = Ending(Arc::clone(&shared));
+            let _end = EndOnDrop(Arc::clone(&shared));
             if let Err(error) = read_all(feed, producer)
                 && let Ok(mut place) = shared.error.lock()
             {
@@ -76,23 +75,23 @@ impl TraceSource {
             }
         })?;
         while source.entries.slots() < room && !source.shared.ended.load(Ordering::Acquire) {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(READER_PAUSE);
         }
         Ok(source)
     }
 
-    /// What comes next; it stays there.
+    /// The next entry, without removing it.
     #[inline]
     pub(crate) fn peek(&self) -> Next {
         if let Ok(entry) = self.entries.peek() {
             return Next::Entry(*entry);
         }
-        self.look_again()
+        self.peek_empty()
     }
 
     #[cold]
-    fn look_again(&self) -> Next {
-        // Looked at first: what came before the end is seen behind it.
+    fn peek_empty(&self) -> Next {
+        // Read first, so that entries before the end are seen below.
         let ended = self.shared.ended.load(Ordering::Acquire);
         match (self.entries.peek(), ended) {
             (Ok(entry), _) => Next::Entry(*entry),
@@ -101,33 +100,33 @@ impl TraceSource {
         }
     }
 
-    /// What came next has been replayed.
+    /// Removes the next entry after its replay.
     #[inline]
     pub(crate) fn advance(&mut self) {
         let _ = self.entries.pop();
     }
 
-    /// Why the trace could not be read to its end, if that is so.
+    /// Why reading failed, if it did.
     pub(crate) fn error(&self) -> Option<String> {
         self.shared.error.lock().ok().and_then(|error| error.clone())
     }
 }
 
-/// Says that nothing more comes, by a panic too.
-struct Ending(Arc<Shared>);
+/// Signals the end of reading, even after a panic.
+struct EndOnDrop(Arc<Shared>);
 
-impl Drop for Ending {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         self.0.ended.store(true, Ordering::Release);
     }
 }
 
 fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model::trace::TraceError> {
-    // What is left out was reported when the trace was first examined.
+    // Skipped entries were reported by the survey.
     let (mut entries, mut remarks) = (Vec::new(), Vec::new());
-    let mut goes_on = true;
-    while goes_on {
-        goes_on = feed.next(&mut entries, &mut remarks)?;
+    let mut has_more = true;
+    while has_more {
+        has_more = feed.next(&mut entries, &mut remarks)?;
         remarks.clear();
         for mut entry in entries.drain(..) {
             while let Err(rtrb::PushError::Full(again)) = ring.push(entry) {
@@ -135,7 +134,7 @@ fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model
                     return Ok(());
                 }
                 entry = again;
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(READER_PAUSE);
             }
         }
     }

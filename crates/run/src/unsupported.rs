@@ -1,5 +1,4 @@
-//! What a plan can say and a run cannot yet do. It is refused before anything starts, never
-//! silently left out.
+//! Unsupported features of plans, which are refused before anything starts.
 
 use engine::sys;
 use model::Direction;
@@ -23,13 +22,13 @@ pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
             }
         };
         for worker in &job.workers {
-            worker.streams.iter().for_each(|stream| of_stream(stream, &mut add));
+            worker.streams.iter().for_each(|stream| check_stream(stream, &mut add));
         }
     }
     faults
 }
 
-/// Refuses programs that the user has not allowed to be run.
+/// Refuses programs that the user has not permitted.
 ///
 /// # Errors
 /// [`PlanError`] with a line for each of them.
@@ -55,12 +54,11 @@ pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), 
     }
 }
 
-/// The workers whose engine this system does not have, as far as that is known before anything is
-/// opened.
+/// The workers whose engine this system lacks, as far as this is known before anything is opened.
 pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
-    let of_job = |job: usize, workers: &[Worker]| -> Vec<WorkerFault> {
+    let faults_of_job = |job: usize, workers: &[Worker]| -> Vec<WorkerFault> {
         let faults = workers.iter().enumerate().filter_map(|(number, worker)| {
-            // What a trace does is not known yet.
+            // The operations of a trace are not known yet.
             let writes = |stream: &Stream| stream.mix.includes(Direction::Write) || stream.replay.is_some();
             let error = engine::unsupported_reason(worker.engine.kind, worker.streams.iter().any(writes))?;
             Some(WorkerFault {
@@ -72,11 +70,11 @@ pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
         faults.collect()
     };
     plan.jobs()
-        .flat_map(|((_, number), job)| of_job(number, &job.workers))
+        .flat_map(|((_, number), job)| faults_of_job(number, &job.workers))
         .collect()
 }
 
-fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
+fn check_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
     if stream.hint.temporary && !sys::file::SUPPORTS_TEMPORARY {
         add("the hint that a file is temporary");
     }

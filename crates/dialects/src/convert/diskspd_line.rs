@@ -238,7 +238,7 @@ fn threads(span: &TimeSpan, say: &mut dyn FnMut(String)) {
         None => {}
     }
     if let Some(separation) = span.newer.separation {
-        say(format!("-bs{}", separation.written()));
+        say(format!("-bs{}", separation.to_text()));
     }
 }
 

@@ -1,20 +1,21 @@
-//! Lists of processors after `-a`, read as DiskSpd's little state machine does, surprises included.
+//! Processor lists of `-a`, parsed like DiskSpd's state machine, quirks included.
 
 use super::profile::Processor;
 use super::validate::Processors;
 
-/// Reads what follows `-a`. The argument is shown again with a mark where it cannot be understood.
+/// Parses the value of `-a`. On an error the argument is repeated with a mark at the invalid
+/// character.
 ///
 /// # Errors
-/// The lines that DiskSpd says about it.
+/// DiskSpd's error lines.
 pub(super) fn read(value: &str) -> Result<Vec<Processor>, Vec<String>> {
-    // All processors in turn is what happens anyway; an earlier list stays.
+    // All processors in turn is the default; an earlier list remains.
     if value.is_empty() || value == "g" {
         return Ok(Vec::new());
     }
     let mut reader = Reader::default();
     for (index, letter) in value.chars().enumerate() {
-        if let Err(out_of_range) = reader.take(letter) {
+        if let Err(out_of_range) = reader.push(letter) {
             // Two columns for `-a`; the mark stands under the letter.
             let mark = format!("{}^", " ".repeat(index + 2));
             let head = "ERROR: syntax error parsing affinity at highlighted character".to_string();
@@ -27,8 +28,8 @@ pub(super) fn read(value: &str) -> Result<Vec<Processor>, Vec<String>> {
     reader.finish()
 }
 
-/// The list without what DiskSpd 2.3 added to it: ranges, and groups that stand for all of their
-/// processors. Absent where something of that is wrong.
+/// Expands the list syntax of DiskSpd 2.3: ranges, and groups that stand for all of their
+/// processors. `None` on an error.
 pub(super) fn expand(value: &str, machine: &Processors) -> Option<String> {
     let mut items = value.split(',').peekable();
     let mut list: Vec<String> = Vec::new();
@@ -48,21 +49,21 @@ pub(super) fn expand(value: &str, machine: &Processors) -> Option<String> {
     Some(list.join(","))
 }
 
-/// Where the machine stands between two letters.
+/// The state between two letters.
 #[derive(Default)]
 struct Reader {
     list: Vec<Processor>,
     group: u16,
     number: u64,
-    /// A number was seen. A group does not clear this, so `-ag0,` means processor 0 of group 0.
+    /// There is a number. A group does not clear this, so `-ag0,` means processor 0 of group 0.
     have_number: bool,
     /// The number is that of a group. Digits before the `g` are kept, so `-a1g2,3` names group 12.
     in_group: bool,
 }
 
 impl Reader {
-    /// Takes a letter. The error is a line that comes before the usual complaint, if there is one.
-    fn take(&mut self, letter: char) -> Result<(), Option<String>> {
+    /// Processes a letter. The error is an optional line before the syntax error.
+    fn push(&mut self, letter: char) -> Result<(), Option<String>> {
         match letter {
             '0'..='9' => {
                 self.number = (self.number * 10 + u64::from(letter as u8 - b'0')).min(u64::from(u32::MAX));

@@ -1,4 +1,4 @@
-//! Arguments as such: which are switches and which are targets.
+//! Sorts arguments into switches and targets.
 
 /// An argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,25 +9,25 @@ pub(super) enum Argument<'a> {
     Target(&'a str),
 }
 
-/// A switch as it was typed.
+/// A switch as the user typed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TypedSwitch<'a> {
-    /// All of it.
+    /// The whole argument.
     pub(super) typed: &'a str,
     /// The letter; NUL for a lone dash, which no switch has.
     pub(super) letter: char,
     /// What follows the letter.
     pub(super) value: &'a str,
-    /// The dash is one that only type-setters use.
+    /// The dash is a typographic one.
     pub(super) typographic: bool,
 }
 
 /// Sorts the arguments. A path may begin with `/`, except where that introduces switches.
 pub(super) fn sort<'a>(arguments: &'a [String], slash: bool) -> Vec<Argument<'a>> {
-    arguments.iter().map(|typed| one(typed, slash)).collect()
+    arguments.iter().map(|typed| sort_one(typed, slash)).collect()
 }
 
-fn one(typed: &str, slash: bool) -> Argument<'_> {
+fn sort_one(typed: &str, slash: bool) -> Argument<'_> {
     let mut letters = typed.chars();
     let typographic = match letters.next() {
         Some('-') => false,

@@ -1,14 +1,13 @@
-//! Where random operations go: the values of `-rd`, and what a distribution says without saying it:
-//! where the operations go that its ranges leave over. XML profiles share that; what makes a
-//! distribution valid is not decided here.
+//! Distributions of random operations: parses `-rd` and adds the implicit last range, also for XML
+//! profiles. Validation is elsewhere.
 
 use super::numbers;
 use super::profile::{Distribution, Range};
 
-/// Reads what follows `-rd`.
+/// Parses the value of `-rd`.
 ///
 /// # Errors
-/// The line that DiskSpd says about it.
+/// DiskSpd's error line.
 pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
     let (absolute, mut rest) = match (value.strip_prefix("pct"), value.strip_prefix("abs")) {
         (Some(rest), _) => (false, rest),
@@ -37,14 +36,13 @@ pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
 
 /// Adds the range that brings the shares to 100 percent, if they are below.
 ///
-/// In percent it covers the rest of the target, or nothing if none is left, which validation will
-/// refuse; in bytes its length 0 reaches to the end. DiskSpd adds it while reading, so that printed
-/// profiles show it.
+/// In percent it covers the rest of the target, or nothing, which validation refuses; in bytes its
+/// length 0 extends to the end. DiskSpd adds it while parsing, so printed profiles show it.
 pub fn complete(distribution: &mut Distribution) {
     let ranges = &mut distribution.ranges;
     let shares: u64 = ranges.iter().map(|range| u64::from(range.io_percent)).sum();
     let covered = ranges.iter().fold(0u64, |sum, range| sum.saturating_add(range.length));
-    // What is left of 100 fits.
+    // The remainder fits into 32 bits.
     let Some(io_percent @ 1..) = 100u64.checked_sub(shares).and_then(|left| u32::try_from(left).ok()) else {
         return;
     };
@@ -56,7 +54,7 @@ pub fn complete(distribution: &mut Distribution) {
     ranges.push(Range { io_percent, length });
 }
 
-/// The share of the operations and the `/` behind it. 0 makes a hole.
+/// Parses the share of the operations and the `/` after it. 0 makes a hole.
 fn io_share<'a>(text: &'a str, before: &[Range]) -> Result<(u32, &'a str), String> {
     let left = left_of_100(before.iter().map(|range| range.io_percent));
     let (share, after) = percent(text).ok_or_else(|| format!("Invalid integer IO%: must be > 0 and <= {left}"))?;
@@ -91,7 +89,8 @@ fn percent(text: &str) -> Option<(u32, &str)> {
     Some((u32::try_from(number).ok()?, after))
 }
 
-/// What DiskSpd says is left, in its 32 unsigned bits: more than 100 percent wrap around.
+/// The remaining percentage that DiskSpd reports, in its unsigned 32 bits: beyond 100 percent it
+/// wraps around.
 fn left_of_100(shares: impl Iterator<Item = u32>) -> u32 {
     shares.fold(100, u32::wrapping_sub)
 }

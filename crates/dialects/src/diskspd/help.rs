@@ -5,13 +5,13 @@ use super::options::{Form, Group, SWITCHES, Status};
 
 /// The version of DiskSpd whose command line and reports these are.
 pub const VERSION: &str = "2.2.0";
-/// The day that version carries.
+/// The date of that version.
 pub const VERSION_DATE: &str = "2024/6/3";
 
-/// Width of the column with the forms.
-const FORMS: usize = 30;
+/// The width of the column of forms.
+const FORM_WIDTH: usize = 30;
 /// Width of a line.
-const LINE: usize = 110;
+const LINE_WIDTH: usize = 110;
 
 /// The lines of the help.
 pub fn lines(program: &str) -> Vec<String> {
@@ -60,8 +60,8 @@ fn entry(lines: &mut Vec<String>, form: &Form) {
     if form.since > Version::V2_2 {
         text.push_str(" From DiskSpd 2.3 on.");
     }
-    let env = if cfg!(windows) { form.windows } else { form.linux };
-    match env {
+    let status = if cfg!(windows) { form.windows } else { form.linux };
+    match status {
         Status::Supported => {}
         Status::WithoutEffect(why) => text.push_str(&format!(" No effect here: {why}.")),
         Status::Refused(why) => text.push_str(&format!(" Refused here: {why}.")),
@@ -69,18 +69,18 @@ fn entry(lines: &mut Vec<String>, form: &Form) {
     wrap(lines, form.written(), &text);
 }
 
-/// Adds an entry: its head in the first column, or above it if it is too long, and the text beside
-/// it.
+/// Adds an entry: its head in the first column, or on its own line if too long, and its text
+/// wrapped in the second.
 fn wrap(lines: &mut Vec<String>, head: String, text: &str) {
     let mut head = format!("  {head}");
-    if head.chars().count() >= FORMS {
+    if head.chars().count() >= FORM_WIDTH {
         lines.push(std::mem::take(&mut head));
     }
     let mut words = text.split_whitespace().peekable();
     while let Some(first) = words.next() {
-        let mut line = format!("{head:<FORMS$}{first}");
+        let mut line = format!("{head:<FORM_WIDTH$}{first}");
         head.clear();
-        while let Some(word) = words.next_if(|word| line.chars().count() + 1 + word.chars().count() <= LINE) {
+        while let Some(word) = words.next_if(|word| line.chars().count() + 1 + word.chars().count() <= LINE_WIDTH) {
             line = line + " " + word;
         }
         lines.push(line);

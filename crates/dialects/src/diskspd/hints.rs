@@ -1,47 +1,47 @@
-//! What may have been meant by a slip. Hints are reported beside the outcome and never change it.
+//! Suggestions for mistakes. Hints never change the outcome.
 
 use super::arguments::{Argument, TypedSwitch};
 use super::newer::Version;
 use super::options::{self, Form};
 
-/// What may have been meant by a line that was refused.
-pub(super) fn of_a_refusal(sorted: &[Argument<'_>], complaints: &[String], version: Version) -> Vec<String> {
-    let said = |text: &str| complaints.iter().any(|line| line.contains(text));
-    let mut hints = values_apart(sorted);
+/// Hints for a refused command line.
+pub(super) fn for_refused_line(sorted: &[Argument<'_>], complaints: &[String], version: Version) -> Vec<String> {
+    let has_error = |text: &str| complaints.iter().any(|line| line.contains(text));
+    let mut hints = separated_values(sorted);
     for argument in sorted {
         let Argument::Switch(switch) = argument else { continue };
         hints.extend(newer(switch, version));
-        if said(&format!("'{}'", switch.typed)) && options::find(switch.letter).is_none() {
+        if has_error(&format!("'{}'", switch.typed)) && options::find(switch.letter).is_none() {
             hints.extend(unknown(switch));
         }
-        if said("at least one filename") {
-            hints.extend(glued(switch));
+        if has_error("at least one filename") {
+            hints.extend(path_after_switch(switch));
         }
-        if said("-T has no effect") && switch.letter == 'T' && small(switch.value) {
+        if has_error("-T has no effect") && switch.letter == 'T' && is_small(switch.value) {
             hints.push(format!(
                 "`-T` is the distance between threads; `-t{}` is their number",
                 switch.value
             ));
         }
-        if said("failed to load profile") && switch.letter == 'X' {
+        if has_error("failed to load profile") && switch.letter == 'X' {
             hints.push(match switch.value {
                 "" => "put the file in the same argument: `-Xprofile.xml`".to_owned(),
                 file => format!("the profile is `{file}`"),
             });
         }
-        if said("unspecified results format") && switch.letter == 'R' && switch.value.is_empty() {
+        if has_error("unspecified results format") && switch.letter == 'R' && switch.value.is_empty() {
             hints.push("`-r` is random access; `-R` chooses the form of the report".into());
         }
     }
     hints
 }
 
-/// A switch that a later version has.
+/// A hint for a switch of a later version.
 fn newer(switch: &TypedSwitch<'_>, version: Version) -> Option<String> {
     let row = options::find(switch.letter)?;
     let text = format!("{}{}", switch.letter, switch.value);
     let forms = |newer: bool| row.forms.iter().filter(move |form| (form.since > version) == newer);
-    (forms(true).any(|form| form.may_be(&text)) && !forms(false).any(|form| form.may_be(&text))).then(|| {
+    (forms(true).any(|form| form.matches(&text)) && !forms(false).any(|form| form.matches(&text))).then(|| {
         format!(
             "`{}` is a switch of DiskSpd 2.3; FATHOM_DISKSPD_VERSION=2.3 accepts it",
             switch.typed
@@ -49,27 +49,27 @@ fn newer(switch: &TypedSwitch<'_>, version: Version) -> Option<String> {
     })
 }
 
-/// What may have been meant by a line that is good as it stands.
-pub(super) fn of_a_run(sorted: &[Argument<'_>]) -> Vec<String> {
-    let mut hints = values_apart(sorted);
+/// Hints for a valid command line.
+pub(super) fn for_valid_line(sorted: &[Argument<'_>]) -> Vec<String> {
+    let mut hints = separated_values(sorted);
     hints.extend(sorted.iter().filter_map(|argument| match argument {
-        Argument::Switch(switch) => glued(switch),
+        Argument::Switch(switch) => path_after_switch(switch),
         Argument::Target(_) => None,
     }));
     hints
 }
 
-/// A switch that needs a value, with the value as an argument of its own.
-fn values_apart(sorted: &[Argument<'_>]) -> Vec<String> {
+/// Hints for switches whose value is a separate argument.
+fn separated_values(sorted: &[Argument<'_>]) -> Vec<String> {
     let pairs = sorted.windows(2).filter_map(|pair| match pair {
         [Argument::Switch(switch), Argument::Target(value)] => Some((switch, *value)),
         _ => None,
     });
-    let apart = pairs.filter(|(switch, value)| {
+    let separated = pairs.filter(|(switch, value)| {
         let row = options::find(switch.letter);
-        switch.value.is_empty() && row.is_some_and(|row| row.needs_value()) && value_like(value)
+        switch.value.is_empty() && row.is_some_and(|row| row.needs_value()) && looks_like_value(value)
     });
-    apart
+    separated
         .map(|(switch, value)| {
             let letter = switch.letter;
             format!("`{value}` is taken for a target; a value is written without a blank before it: `-{letter}{value}`")
@@ -77,19 +77,19 @@ fn values_apart(sorted: &[Argument<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// Begins as numbers and sizes do, and is not the name of a file.
-fn value_like(text: &str) -> bool {
+/// Whether a text looks like a number or size, and not like a file name.
+fn looks_like_value(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_digit())
         && !text.contains(['.', '/', '\\'])
         && text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len() <= 1
 }
 
-/// A number that makes no sense as a distance in bytes.
-fn small(value: &str) -> bool {
+/// Whether a number is too small for a distance in bytes.
+fn is_small(value: &str) -> bool {
     value.parse::<u32>().is_ok_and(|number| number <= 1024)
 }
 
-/// A letter that no switch has.
+/// A hint for a letter that no switch has.
 fn unknown(switch: &TypedSwitch<'_>) -> Option<String> {
     let TypedSwitch {
         typed, letter, value, ..
@@ -117,8 +117,8 @@ fn unknown(switch: &TypedSwitch<'_>) -> Option<String> {
     ))
 }
 
-/// A path behind the letter of a switch that takes no value, where it goes unnoticed.
-fn glued(switch: &TypedSwitch<'_>) -> Option<String> {
+/// A hint for a path directly after a switch without a value, where it is ignored.
+fn path_after_switch(switch: &TypedSwitch<'_>) -> Option<String> {
     let TypedSwitch {
         letter, value, typed, ..
     } = *switch;
@@ -128,8 +128,7 @@ fn glued(switch: &TypedSwitch<'_>) -> Option<String> {
     }
     let letter = row.letter;
     if let Some(rest) = value.strip_prefix(":\\") {
-        // The letter of the drive took the place of the switch's letter, or the blank between the
-        // two is missing.
+        // The drive letter was taken for a switch, or the blank between the two is missing.
         return Some(format!(
             "`-{letter}` takes no value, and what follows it is not looked at; was `-{letter} {letter}:\\{rest}` or \
              `-{letter} C:\\{rest}` meant?"

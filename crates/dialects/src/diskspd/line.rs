@@ -1,13 +1,13 @@
-//! What is known of a command line while it is read, and how a switch says that it is wrong.
+//! The state while a command line is read, and the errors of switches.
 
 use super::newer::Version;
 use super::numbers;
 use super::profile::{Etw, Profile, ResultFormat, Target, TimeSpan};
 use super::validate::Processors;
 
-/// What reading a command line may ask of its environment.
+/// Queries to the environment while a command line is read.
 pub trait ParseEnv {
-    /// The processors, for the check of an affinity list. Asked only if there is to be a run.
+    /// The processors, to check an affinity list. Queried only before a run.
     fn processors(&self) -> Processors;
 
     /// Milliseconds since the machine was started, for a bare `-z`.
@@ -16,19 +16,19 @@ pub trait ParseEnv {
     /// The text of a profile (`-X`).
     ///
     /// # Errors
-    /// The reason, for people.
+    /// The reason, for users.
     fn read_profile(&mut self, path: &str) -> Result<String, String>;
 
-    /// Opens a named event, or makes it if there is none (`-ys -yf -yr -yp`).
+    /// Opens or creates a named event (`-ys -yf -yr -yp`).
     ///
     /// # Errors
-    /// The reason, for people.
+    /// The reason, for users.
     fn open_event(&mut self, role: EventRole, name: &str) -> Result<(), String>;
 
     /// Sets an event that exists (`-ye`).
     ///
     /// # Errors
-    /// The reason, for people; empty if there is no such event.
+    /// The reason, for users; empty if there is no such event.
     fn signal_event(&mut self, name: &str) -> Result<(), String>;
 
     /// The DiskSpd whose switches are accepted.
@@ -36,13 +36,13 @@ pub trait ParseEnv {
         Version::V2_2
     }
 
-    /// `/` introduces switches too, as on Windows. Elsewhere it begins a path.
+    /// Whether `/` introduces switches too, as on Windows. Elsewhere it begins a path.
     fn slash_is_a_switch(&self) -> bool {
         cfg!(windows)
     }
 }
 
-/// What a named event is for.
+/// The role of a named event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventRole {
     /// Set before the measured time (`-ys`).
@@ -55,7 +55,7 @@ pub enum EventRole {
     Stop,
 }
 
-/// The names of the events that a command line speaks of.
+/// The named events of a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// `-ys`.
@@ -70,60 +70,59 @@ pub struct Events {
 
 impl Events {
     pub(super) fn set(&mut self, role: EventRole, name: &str) {
-        let place = match role {
+        let field = match role {
             EventRole::Start => &mut self.start,
             EventRole::Finish => &mut self.finish,
             EventRole::Wait => &mut self.wait,
             EventRole::Stop => &mut self.stop,
         };
-        *place = Some(name.to_string());
+        *field = Some(name.to_string());
     }
 }
 
-/// Why reading ends before its time.
+/// Why reading ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EarlyEnd {
-    /// The switch is wrong. What is to be said about it has been said, but for the line that all of
-    /// them share.
-    Wrong,
-    /// Help was asked for.
+    /// The switch is invalid. Its error is reported already, except for the line that all errors
+    /// share.
+    Invalid,
+    /// The user asked for help.
     Help,
-    /// What is known of the machine was asked for.
+    /// The user asked for facts of the machine.
     System,
     /// The process ends with this code.
     Exit(u8),
 }
 
-/// What a switch answers.
+/// The result of a switch.
 pub(super) type ParseResult = Result<(), EarlyEnd>;
 
-/// What is known so far.
+/// The command line, as far as it is read.
 pub(super) struct Line<'a> {
     pub(super) env: &'a mut dyn ParseEnv,
-    pub(super) composed: Composed,
+    pub(super) overrides: ProfileOverrides,
     pub(super) progress: u32,
     pub(super) etw: Option<Etw>,
     pub(super) span: TimeSpan,
-    /// All targets of a command line are alike but for their paths.
+    /// The common values of all targets, which differ only in their paths.
     pub(super) target: Target,
-    /// Without a target, switches that contradict each other go unnoticed: the missing target is
-    /// the error.
+    /// Without a target, contradictory switches are not reported: the missing target is the error.
     pub(super) has_targets: bool,
-    pub(super) given: Given,
+    pub(super) seen: SeenOnce,
     pub(super) events: Events,
-    /// An event was set, so there is nothing left to do when the line is read.
+    /// An event was set, so nothing runs.
     pub(super) only_signal: bool,
     /// Lines for stdout.
-    pub(super) messages: Vec<String>,
+    pub(super) stdout: Vec<String>,
     /// Lines for stderr.
-    pub(super) said: Vec<String>,
-    /// Why something of the environment refused.
+    pub(super) stderr: Vec<String>,
+    /// Why the environment refused something.
     pub(super) hints: Vec<String>,
 }
 
-/// Values that go with a profile of `-X` too, and replace what it says.
+/// Values that override a profile of `-X`.
 #[derive(Default)]
-pub(super) struct Composed {
+pub(super) struct ProfileOverrides {
     pub(super) duration: Option<u32>,
     pub(super) warm_up: Option<u32>,
     pub(super) cool_down: Option<u32>,
@@ -137,9 +136,9 @@ pub(super) struct Composed {
     pub(super) profile_path: Option<String>,
 }
 
-/// What may be said only once.
+/// Switches that may occur only once.
 #[derive(Default)]
-pub(super) struct Given {
+pub(super) struct SeenOnce {
     pub(super) base: bool,
     pub(super) end: bool,
     pub(super) cache: bool,
@@ -151,39 +150,39 @@ impl<'a> Line<'a> {
     pub(super) fn new(env: &'a mut dyn ParseEnv, has_targets: bool) -> Self {
         Line {
             env,
-            composed: Composed::default(),
+            overrides: ProfileOverrides::default(),
             progress: 0,
             etw: None,
             span: TimeSpan::default(),
             target: Target::default(),
             has_targets,
-            given: Given::default(),
+            seen: SeenOnce::default(),
             events: Events::default(),
             only_signal: false,
-            messages: Vec::new(),
-            said: Vec::new(),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
             hints: Vec::new(),
         }
     }
 
-    /// Says what is wrong.
+    /// Reports an error.
     pub(super) fn refuse(&mut self, text: impl Into<String>) -> EarlyEnd {
-        self.said.push(text.into());
-        EarlyEnd::Wrong
+        self.stderr.push(text.into());
+        EarlyEnd::Invalid
     }
 
-    /// Says what is wrong, in several lines.
+    /// Reports an error of several lines.
     pub(super) fn refuse_all(&mut self, lines: Vec<String>) -> EarlyEnd {
-        self.said.extend(lines);
-        EarlyEnd::Wrong
+        self.stderr.extend(lines);
+        EarlyEnd::Invalid
     }
 
-    /// The switches of DiskSpd 2.3 are accepted.
+    /// Whether the switches of DiskSpd 2.3 are accepted.
     pub(super) fn is_newer(&self) -> bool {
         self.env.version() >= Version::V2_3
     }
 
-    /// A size in bytes, or in blocks of the size that is known so far.
+    /// Parses a size in bytes, or in blocks of the current block size.
     pub(super) fn size(&mut self, text: &str) -> Result<u64, EarlyEnd> {
         numbers::size(text, self.target.block).map_err(|why| self.refuse(why))
     }
@@ -207,19 +206,19 @@ impl<'a> Line<'a> {
     }
 }
 
-impl Composed {
-    /// Puts these values over those of a profile, in all of its time spans.
+impl ProfileOverrides {
+    /// Overrides the values of a profile, in all of its time spans.
     pub(super) fn apply(&self, profile: &mut Profile) {
-        let put = |place: &mut u32, value: Option<u32>| *place = value.unwrap_or(*place);
-        put(&mut profile.experiment_flags, self.experiment_flags);
+        let override_with = |field: &mut u32, value: Option<u32>| *field = value.unwrap_or(*field);
+        override_with(&mut profile.experiment_flags, self.experiment_flags);
         profile.result_format = self.format.unwrap_or(profile.result_format);
         profile.verbose |= self.verbose;
         profile.verbose_stats |= self.verbose_stats;
         for span in &mut profile.time_spans {
-            put(&mut span.duration, self.duration);
-            put(&mut span.warm_up, self.warm_up);
-            put(&mut span.cool_down, self.cool_down);
-            put(&mut span.seed, self.seed);
+            override_with(&mut span.duration, self.duration);
+            override_with(&mut span.warm_up, self.warm_up);
+            override_with(&mut span.cool_down, self.cool_down);
+            override_with(&mut span.seed, self.seed);
         }
     }
 }

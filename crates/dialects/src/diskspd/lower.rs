@@ -1,9 +1,7 @@
-//! What a DiskSpd profile means: time spans become steps, threads become workers, targets become
-//! streams.
+//! Lowers a DiskSpd profile to a plan: time spans become steps, threads workers, targets streams.
 //!
-//! Threads are multiplied out here, because DiskSpd multiplies them in two ways: each target has
-//! its own (`-t`), or a pool works on all of them (`-F`). What this system cannot do is reported in
-//! notes, or refused; nothing is left out in silence.
+//! Threads are expanded here, because DiskSpd has two kinds: each target has its own (`-t`), or a
+//! pool works on all targets (`-F`). Unsupported features are refused or reported in notes.
 
 use std::collections::HashSet;
 
@@ -28,25 +26,25 @@ use super::text::{self, TextForm};
 use super::{paths, xml};
 use crate::{Diagnostic, bounds};
 
-/// What a profile means here.
+/// The lowered profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
     /// The plan.
     pub plan: Plan,
-    /// What is done otherwise than on Windows, in sentences.
+    /// Deviations from Windows, in sentences.
     pub notes: Vec<String>,
 }
 
-/// Where a profile is to run.
+/// The environment in which a profile will run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LowerEnv<'a> {
     /// Numbers of the logical CPUs that may be used, ascending; a Windows group holds 64 of them.
     pub cpus: &'a [u32],
-    /// The words of the command line, the program first.
+    /// The arguments of the command line, the program first.
     pub arguments: &'a [String],
     /// The form of text reports.
     pub form: TextForm,
-    /// Paths are those of Windows.
+    /// Paths are Windows paths.
     pub windows: bool,
     /// Bytes of memory that buffers may take; absent: unknown.
     pub memory: Option<u64>,
@@ -54,13 +52,18 @@ pub struct LowerEnv<'a> {
     pub topology: &'a [LogicalCpu],
 }
 
-/// Gives a profile its meaning.
+/// Lowers a profile to a plan.
 ///
 /// # Errors
-/// A [`Diagnostic`] for each thing that DiskSpd takes and that is not supported here.
+/// A [`Diagnostic`] for each unsupported feature.
 pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     let mut complaints = paths::complaints(profile, env.windows);
-    complaints.extend(profile.time_spans.iter().flat_map(|span| impossible(span, env.windows)));
+    complaints.extend(
+        profile
+            .time_spans
+            .iter()
+            .flat_map(|span| reject_impossible_values(span, env.windows)),
+    );
     complaints.extend(profile.time_spans.iter().find_map(|span| exceeded_bound(span, env)));
     if !complaints.is_empty() {
         return Err(complaints);
@@ -69,7 +72,7 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
         profile,
         env,
         targets: Vec::new(),
-        once: precreated(profile),
+        precreated: precreated_paths(profile),
         prepare_once: Vec::new(),
     };
     let steps = profile.time_spans.iter().enumerate();
@@ -98,8 +101,8 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
     })
 }
 
-/// What DiskSpd takes and then fails at, or runs for ever with.
-fn impossible(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
+/// Rejects values that DiskSpd accepts and then fails with, or never ends with.
+fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
     let mut complaints = Vec::new();
     if span.newer.bypass.is_some() && !windows {
         complaints.push(
@@ -128,8 +131,8 @@ fn impossible(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
     complaints
 }
 
-/// The first option that asks for more threads or streams than a test may have. A step ends before
-/// the next begins, so each time span counts alone.
+/// The first option that exceeds the bounds of threads or streams. Steps run one after another, so
+/// each time span counts alone.
 fn exceeded_bound(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let targets = span.targets.len() as u64;
     let check = |option, threads: u32, total| {
@@ -153,16 +156,15 @@ fn exceeded_bound(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     too_many_threads.or_else(|| too_many_buffers(span, env))
 }
 
-/// More operations in flight than can be kept, or more buffers than there is memory for. Found by
-/// arithmetic alone, and reported as DiskSpd reports that the system refused it a buffer.
+/// Rejects more operations in flight than possible, or more buffers than memory. This is computed
+/// in advance, and reported like DiskSpd's failed buffer allocation.
 fn too_many_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let common = span.threads > 0 && span.requests > 0;
     let (mut operations, mut bytes) = (0u64, 0u64);
     span.targets.iter().find_map(|target| {
         let threads = u64::from(if span.threads > 0 { span.threads } else { target.threads });
         let each = u64::from(if common { span.requests } else { target.requests });
-        // A thread of a pool with common requests has them once, whatever the number of its
-        // targets.
+        // A thread of a pool with common requests has them once, not per target.
         let all = threads * each;
         operations = if common { all } else { operations.saturating_add(all) };
         let needed = all.saturating_mul(u64::from(target.block).next_multiple_of(4096));
@@ -196,11 +198,11 @@ fn too_many_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     })
 }
 
-/// What is done otherwise than on Windows.
+/// Notes on deviations from Windows.
 fn notes(profile: &Profile, env: LowerEnv<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let spans = &profile.time_spans;
-    let any = |wanted: fn(&Target) -> bool| spans.iter().flat_map(|span| &span.targets).any(wanted);
+    let any = |predicate: fn(&Target) -> bool| spans.iter().flat_map(|span| &span.targets).any(predicate);
     if profile.etw.is_some() {
         notes.push("-e: events of the Windows kernel are not traced here; the report has no ETW section".to_owned());
     }
@@ -219,34 +221,34 @@ fn notes(profile: &Profile, env: LowerEnv<'_>) -> Vec<String> {
     notes
 }
 
-/// Paths that are made before the first time span, with the size of each.
-fn precreated(profile: &Profile) -> Vec<(String, u64)> {
+/// The paths that are created before the first time span, with their sizes.
+fn precreated_paths(profile: &Profile) -> Vec<(String, u64)> {
     let Some(rule) = profile.precreate else {
         return Vec::new();
     };
     let targets: Vec<&Target> = profile.time_spans.iter().flat_map(|span| &span.targets).collect();
-    let mut made: Vec<(String, u64)> = Vec::new();
+    let mut created: Vec<(String, u64)> = Vec::new();
     for target in &targets {
-        if made.iter().any(|(path, _)| *path == target.path) {
+        if created.iter().any(|(path, _)| *path == target.path) {
             continue;
         }
         let mentions: Vec<&&Target> = targets.iter().filter(|other| other.path == target.path).collect();
         let sizes: Vec<u64> = mentions.iter().map(|other| other.file_size.unwrap_or(0)).collect();
         let largest = sizes.iter().copied().max().unwrap_or(0);
-        let alike = mentions.iter().all(|other| other.zero_buffers == target.zero_buffers);
-        let agreed = match rule {
+        let same_content = mentions.iter().all(|other| other.zero_buffers == target.zero_buffers);
+        let sizes_match = match rule {
             Precreate::UseMaxSize => true,
             Precreate::ConstantSizes => sizes.iter().all(|size| *size == largest),
             Precreate::ConstantOrZeroSizes => sizes.iter().all(|size| *size == largest || *size == 0),
         };
-        if largest > 0 && alike && agreed {
-            made.push((target.path.clone(), largest));
+        if largest > 0 && same_content && sizes_match {
+            created.push((target.path.clone(), largest));
         }
     }
-    made
+    created
 }
 
-/// One series for each length of an interval that some time span asks for.
+/// One interval series for each interval length of the time spans.
 fn grids(profile: &Profile) -> Vec<Grid> {
     let mut lengths: Vec<u32> = profile
         .time_spans
@@ -263,27 +265,27 @@ fn grids(profile: &Profile) -> Vec<Grid> {
     lengths.into_iter().map(grid).collect()
 }
 
-/// What reports echo.
+/// The origin of the plan, for reports.
 pub fn origin(profile: &Profile, env: LowerEnv<'_>) -> Origin {
     let mut other: Vec<(String, String)> = Vec::new();
-    let mut say = |name: String, value: String| other.push((name, value));
+    let mut push = |name: String, value: String| other.push((name, value));
     if env.form == TextForm::V2_0 {
-        say("diskspd_text".into(), "2.0".into());
+        push("diskspd_text".into(), "2.0".into());
     }
     if profile.verbose_stats {
-        say("wait_statistics".into(), "true".into());
+        push("wait_statistics".into(), "true".into());
     }
     for (index, span) in profile.time_spans.iter().enumerate() {
         let number = index + 1;
-        say(format!("latency.{number}"), span.latency.to_string());
-        say(format!("deviation.{number}"), span.iops_deviation.to_string());
-        say(format!("bucket_ms.{number}"), span.bucket_ms.to_string());
-        say(
+        push(format!("latency.{number}"), span.latency.to_string());
+        push(format!("deviation.{number}"), span.iops_deviation.to_string());
+        push(format!("bucket_ms.{number}"), span.bucket_ms.to_string());
+        push(
             format!("expected_ms.{number}"),
             (u64::from(span.duration) * 1000).to_string(),
         );
         if span.threads > 0 && span.requests > 0 {
-            say(format!("requests.{number}"), span.requests.to_string());
+            push(format!("requests.{number}"), span.requests.to_string());
         }
     }
     Origin {
@@ -301,12 +303,12 @@ pub fn origin(profile: &Profile, env: LowerEnv<'_>) -> Origin {
     }
 }
 
-/// A target as one thread uses it.
+/// The use of a target by a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// Index of the target in its time span.
     pub target: usize,
-    /// Number of the thread among those of the target; in a pool its number in the pool.
+    /// The number of the thread among those of the target, or in the pool.
     pub relative: u32,
     /// Weight of the target for this thread.
     pub weight: u32,
@@ -317,7 +319,7 @@ pub struct Use {
 pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
     let targets = || span.targets.iter().enumerate();
     if span.threads == 0 {
-        let of = |(number, target): (usize, &Target)| {
+        let target_use = |(number, target): (usize, &Target)| {
             let weight = target.weight;
             let one = move |relative| {
                 vec![Use {
@@ -328,7 +330,7 @@ pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
             };
             (0..target.threads).map(one)
         };
-        return targets().flat_map(of).collect();
+        return targets().flat_map(target_use).collect();
     }
     let of_pool = |thread: u32| {
         let chosen = targets().filter_map(|(number, target)| {
@@ -344,13 +346,13 @@ pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
     (0..span.threads).map(of_pool).collect()
 }
 
-/// A profile on its way to a plan.
+/// The state of lowering.
 struct Lowering<'a> {
     profile: &'a Profile,
     env: LowerEnv<'a>,
     targets: Vec<PlanTarget>,
-    /// Paths made before the first time span.
-    once: Vec<(String, u64)>,
+    /// Paths created before the first time span.
+    precreated: Vec<(String, u64)>,
     prepare_once: Vec<TargetId>,
 }
 
@@ -388,12 +390,12 @@ impl Lowering<'_> {
         }
     }
 
-    /// The entry of a target in the plan. Two targets of one time span never share one, whatever
-    /// their path: each has an interlocked position of its own.
+    /// The entry of a target in the plan. Two targets of one time span never share one, even with
+    /// the same path: each has its own interlocked position.
     fn target(&mut self, target: &Target, used: &mut HashSet<TargetId>) -> TargetId {
-        let once = self.once.iter().find(|(path, _)| *path == target.path);
-        let size = match once {
-            // Drives and volumes are never made: DiskSpd passes them over without a word.
+        let precreated = self.precreated.iter().find(|(path, _)| *path == target.path);
+        let size = match precreated {
+            // Drives and volumes are never created: DiskSpd silently skips them.
             _ if self.env.windows && paths::is_device(&target.path) => None,
             Some((_, size)) => Some(*size),
             None => target.file_size.filter(|size| *size > 0),
@@ -409,8 +411,8 @@ impl Lowering<'_> {
                 .slot()
                 .map_or(TargetKind::Path, |number| TargetKind::Template { number }),
             prepare: match size {
-                // Only the first entry of a path that is made once makes it.
-                Some(_) if once.is_some() && self.targets.iter().any(|other| other.path == target.path) => {
+                // Only the first entry of a path that is created once creates it.
+                Some(_) if precreated.is_some() && self.targets.iter().any(|other| other.path == target.path) => {
                     Prepare::Existing
                 }
                 Some(size) => Prepare::Recreate {
@@ -421,29 +423,38 @@ impl Lowering<'_> {
             },
             at_end: AtEndOfJob::Keep,
         };
-        let is_once = once.is_some() && entry.prepare != Prepare::Existing;
-        let same = |known: &PlanTarget| match once {
+        let is_created_once = precreated.is_some() && entry.prepare != Prepare::Existing;
+        let is_same_target = |known: &PlanTarget| match precreated {
             Some(_) => known.path == entry.path,
             None => *known == entry,
         };
         let known = (0..self.targets.len() as u32).map(TargetId);
         let mut unused = known.filter(|id| !used.contains(id));
-        let id = unused.find(|id| same(&self.targets[id.0 as usize])).unwrap_or_else(|| {
-            self.targets.push(entry);
-            let id = TargetId(self.targets.len() as u32 - 1);
-            self.prepare_once.extend(is_once.then_some(id));
-            id
-        });
+        let id = unused
+            .find(|id| is_same_target(&self.targets[id.0 as usize]))
+            .unwrap_or_else(|| {
+                self.targets.push(entry);
+                let id = TargetId(self.targets.len() as u32 - 1);
+                self.prepare_once.extend(is_created_once.then_some(id));
+                id
+            });
         used.insert(id);
         id
     }
 
     fn worker(&self, span: &TimeSpan, number: u32, uses: &[Use], ids: &[TargetId]) -> Worker {
         let common = span.threads > 0 && span.requests > 0;
-        let streams = uses.iter().map(|of| Stream {
-            target: StreamTarget::One { target: ids[of.target] },
-            weight: of.weight,
-            ..stream(span, &span.targets[of.target], of.relative, self.env.windows)
+        let streams = uses.iter().map(|target_use| Stream {
+            target: StreamTarget::One {
+                target: ids[target_use.target],
+            },
+            weight: target_use.weight,
+            ..stream(
+                span,
+                &span.targets[target_use.target],
+                target_use.relative,
+                self.env.windows,
+            )
         });
         let streams: Vec<Stream> = streams.collect();
         let requests = match common {
@@ -477,7 +488,9 @@ impl Lowering<'_> {
                 ..ThreadPlacement::default()
             },
             memory: Memory {
-                huge_pages: uses.iter().any(|of| span.targets[of.target].large_pages),
+                huge_pages: uses
+                    .iter()
+                    .any(|target_use| span.targets[target_use.target].large_pages),
                 alignment: span.newer.separation.map_or(0, |separation| separation.bytes() as u32),
                 ..Memory::default()
             },
@@ -486,7 +499,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Threads take the processors of the list, or all active ones, in turn.
+    /// Threads are assigned to the processors of the list, or to all active ones, in turn.
     fn cpus_of(&self, span: &TimeSpan, number: u32) -> Vec<u32> {
         let in_turn = |cpus: &[u32]| cpus.get(number as usize % cpus.len().max(1)).copied();
         let cpu = match (span.no_affinity, &span.affinity[..]) {
@@ -508,14 +521,22 @@ fn weight_for(target: &Target, thread: u32) -> Option<u32> {
     if target.thread_targets.is_empty() {
         return Some(target.weight);
     }
-    let own = target.thread_targets.iter().find(|own| own.thread == thread)?;
-    Some(if own.weight == 0 { target.weight } else { own.weight })
+    let thread_target = target
+        .thread_targets
+        .iter()
+        .find(|thread_target| thread_target.thread == thread)?;
+    Some(if thread_target.weight == 0 {
+        target.weight
+    } else {
+        thread_target.weight
+    })
 }
 
-/// One request in all goes out by synchronous calls; mapped targets are copied; everything else is
-/// queued.
+/// A single request uses synchronous calls, mapped targets are copied, everything else is queued.
 fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> EngineKind {
-    let mapped = uses.iter().all(|of| span.targets[of.target].memory_mapped);
+    let mapped = uses
+        .iter()
+        .all(|target_use| span.targets[target_use.target].memory_mapped);
     match (mapped, requests) {
         (true, _) => EngineKind::Mmap,
         (false, _) if span.newer.ring.is_some() && windows => EngineKind::IoRing,
@@ -617,7 +638,7 @@ fn cache(span: &TimeSpan, target: &Target) -> CacheMode {
         local_only: target.cache == Cache::NoLocal,
         bypass_io: span.newer.bypass,
         mapping: target.memory_mapped.then_some(Mapping {
-            // DiskSpd flushes only where the copies do not bypass the caches already.
+            // DiskSpd flushes only copies that do not bypass the caches.
             flush: if target.write_through { MapFlush::None } else { flush },
             non_temporal: target.write_through,
         }),
@@ -625,7 +646,7 @@ fn cache(span: &TimeSpan, target: &Target) -> CacheMode {
     }
 }
 
-/// An operation may go out when its own bytes are covered as well, so the first one waits for them.
+/// An operation is due when its own bytes are covered too, so the first one waits.
 fn pacing(target: &Target) -> Pacing {
     let limit = u64::from(target.throughput);
     if limit == 0 {
@@ -645,7 +666,7 @@ fn pacing(target: &Target) -> Pacing {
     Pacing::Together { rate }
 }
 
-/// `-i` is a total of the target, divided among its threads. A throttle leaves no room for pauses.
+/// `-i` is a total of the target, divided among its threads. A throughput limit overrides pauses.
 fn think(span: &TimeSpan, target: &Target) -> Option<Think> {
     let (burst, pause) = (target.burst.unwrap_or(0), target.think_ms.unwrap_or(0));
     if target.throughput > 0 || pause == 0 {
@@ -664,15 +685,15 @@ fn think(span: &TimeSpan, target: &Target) -> Option<Think> {
 }
 
 fn priority(target: &Target) -> Option<Priority> {
-    let of = |class, level| Priority {
+    let target_use = |class, level| Priority {
         class,
         level,
         hint: 0,
         percent: 100,
     };
     match target.priority {
-        1 => Some(of(PriorityClass::Idle, 7)),
-        2 => Some(of(PriorityClass::BestEffort, 7)),
+        1 => Some(target_use(PriorityClass::Idle, 7)),
+        2 => Some(target_use(PriorityClass::BestEffort, 7)),
         _ => None,
     }
 }

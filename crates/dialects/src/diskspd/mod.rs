@@ -1,5 +1,4 @@
-//! DiskSpd's command line and XML profiles, as of version 2.2, with the switches of 2.3 where they
-//! are asked for.
+//! DiskSpd's command line and XML profiles, as of version 2.2, optionally with the switches of 2.3.
 //!
 //! Arguments → [`Profile`], which is what the user wrote → [`lower()`] → [`model::plan::Plan`],
 //! which is what it means. The profile can be printed as DiskSpd prints it, as text and as XML.
@@ -30,4 +29,4 @@ pub use newer::Version;
 pub use options::{Form, Group, SWITCHES, Scope, Status, Switch, Value, find};
 pub use profile::Profile;
 pub use read::{End, Reading, Request, read};
-pub use validate::{Processors, Verdict, validate};
+pub use validate::{Processors, Validation, validate};

@@ -1,13 +1,13 @@
-//! What came with DiskSpd 2.3: values of a time span that lines and profiles of 2.2 do not have.
+//! Values of a time span that DiskSpd 2.3 added.
 //!
-//! The elements that hold them in profiles, and their lines in texts, stand in `xml/elements.rs`.
+//! Their XML elements and their lines in text reports are in `xml/elements.rs`.
 
 use model::environment::LogicalCpu;
 use model::plan::BypassIo;
 
 use super::numbers;
 
-/// The DiskSpd whose switches are accepted.
+/// The DiskSpd version whose switches are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// 2.2.
@@ -20,30 +20,30 @@ pub enum Version {
 /// The values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Newer {
-    /// Operations go through the system's submission ring (`-u`).
+    /// Operations use a submission ring (`-u`).
     pub ring: Option<Ring>,
-    /// Most completions taken at once (`-oc`).
+    /// The maximum number of completions dequeued at once (`-oc`).
     pub dequeue: Option<u32>,
-    /// How far buffers lie apart (`-bs`); absent: as the version has it.
+    /// The distance between buffers (`-bs`); absent: the version's default.
     pub separation: Option<Separation>,
-    /// Which processors come first where no list says so (`-ac`, `-ap` …).
+    /// The order of processors without a list (`-ac`, `-ap` …).
     pub order: CoreOrder,
     /// The file system's filters are bypassed (`-Sy`, `-SY`).
     pub bypass: Option<BypassIo>,
 }
 
-/// How the ring is used.
+/// Options of the ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ring {
     /// Buffers are not registered with it (`n`).
     pub unregistered: bool,
-    /// Operations handed over at once; absent: chosen.
+    /// Operations submitted at once; absent: automatic.
     pub batch: Option<u32>,
-    /// The letter `p` behind the number.
+    /// The letter `p` follows the number.
     pub trailing_p: bool,
 }
 
-/// How far buffers lie apart.
+/// The distance between buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separation {
     /// As the allocator places them (`-bsn`).
@@ -54,18 +54,18 @@ pub enum Separation {
     Bytes(u64),
 }
 
-/// Which processors come first.
+/// The order of processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreOrder {
-    /// One hardware thread of every core before the second of any (`-ac`).
+    /// First one hardware thread of every core, then the second ones (`-ac`).
     pub cores: bool,
     /// Groups in turn, rather than one after the other (`-as`).
     pub groups: bool,
-    /// Which kind of core is first; absent: as the version has it.
+    /// The kind of core that is first; absent: the version's default.
     pub kind: Option<KindOrder>,
 }
 
-/// Which kind of core comes first.
+/// The kind of core that is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KindOrder {
     /// By number (`-aup`).
@@ -89,7 +89,7 @@ const KINDS: &[(KindOrder, &str)] = &[
 ];
 
 impl Newer {
-    /// What 2.3 does where nothing is said.
+    /// Fills in the defaults of 2.3.
     pub fn fill_defaults(&mut self) {
         self.separation.get_or_insert(Separation::PageDirectory);
         self.order.kind.get_or_insert(KindOrder::FastInGroup);
@@ -97,7 +97,7 @@ impl Newer {
 }
 
 impl Ring {
-    /// Reads what follows `-u`.
+    /// Parses the value of `-u`.
     pub(super) fn read(text: &str) -> Option<Ring> {
         let (unregistered, rest) = text.strip_prefix('n').map_or((false, text), |rest| (true, rest));
         let (trailing_p, rest) = rest.strip_suffix('p').map_or((false, rest), |rest| (true, rest));
@@ -110,18 +110,18 @@ impl Ring {
         })
     }
 
-    /// Reads an element of a profile, which may turn the ring off as well.
+    /// Parses an XML element, which may turn the ring off as well.
     pub(super) fn read_element(text: &str) -> Option<Option<Ring>> {
         match text {
             "true" => Some(Some(Ring::default())),
-            // Of the schema's booleans only one is true.
+            // Only this boolean of the schema turns the ring on.
             "false" | "1" | "0" => Some(None),
             _ => text.strip_prefix('u').and_then(Ring::read).map(Some),
         }
     }
 
-    /// As the element holds it.
-    pub(super) fn written(self) -> String {
+    /// The text of the XML element.
+    pub(super) fn to_text(self) -> String {
         let Some(batch) = self.batch else { return "true".into() };
         let letter = |set: bool, letter| if set { letter } else { "" };
         format!(
@@ -132,7 +132,7 @@ impl Ring {
     }
 }
 
-/// Reads the element of a profile that says what BypassIO bypasses.
+/// Parses the XML element of BypassIO.
 pub(super) fn read_bypass(text: &str) -> Option<BypassIo> {
     match text {
         "partial" => Some(BypassIo::Partial),
@@ -141,7 +141,7 @@ pub(super) fn read_bypass(text: &str) -> Option<BypassIo> {
     }
 }
 
-/// What BypassIO bypasses, as the element of a profile holds it.
+/// The text of the XML element of BypassIO.
 pub(super) fn write_bypass(bypass: BypassIo) -> String {
     match bypass {
         BypassIo::Partial => "partial".into(),
@@ -155,7 +155,7 @@ impl Separation {
     /// The largest distance: an address space has room for many buffers this far apart.
     pub(super) const MAX: u64 = 1 << 30;
 
-    /// Reads what follows `-bs`.
+    /// Parses the value of `-bs`.
     pub(super) fn read(text: &str, block: u32) -> Result<Separation, String> {
         Ok(match text {
             "n" => Separation::System,
@@ -167,8 +167,8 @@ impl Separation {
         })
     }
 
-    /// As the switch writes it.
-    pub fn written(self) -> String {
+    /// The value of the switch.
+    pub fn to_text(self) -> String {
         match self {
             Separation::System => "n".into(),
             Separation::PageDirectory => "p".into(),
@@ -176,7 +176,7 @@ impl Separation {
         }
     }
 
-    /// The one that makes this distance.
+    /// The separation with this distance.
     pub fn from_bytes(bytes: u64) -> Separation {
         match bytes {
             0 => Separation::System,
@@ -196,7 +196,7 @@ impl Separation {
 }
 
 impl CoreOrder {
-    /// Adds the letters behind `-a`. False if they are no order, which then stays as it was.
+    /// Applies the letters after `-a`. Returns false and changes nothing if they are not an order.
     pub(super) fn read(&mut self, text: &str) -> bool {
         let (mut order, mut rest) = (*self, text);
         while !rest.is_empty() {
@@ -223,14 +223,14 @@ impl CoreOrder {
         true
     }
 
-    /// Reads an element of a profile.
+    /// Parses an XML element.
     pub(super) fn read_element(text: &str) -> Option<CoreOrder> {
         let mut order = CoreOrder::default();
         order.read(text).then_some(order)
     }
 
-    /// As the switch writes it.
-    pub(super) fn written(self) -> String {
+    /// The value of the switch.
+    pub(super) fn to_text(self) -> String {
         let kind = KINDS.iter().find(|(kind, _)| Some(*kind) == self.kind);
         let mut text = String::new();
         text.extend(self.cores.then_some('c'));
@@ -238,50 +238,55 @@ impl CoreOrder {
         text + kind.map_or("", |(_, letters)| letters)
     }
 
-    /// These processors as threads take them in turn. One that the topology does not name is a core
-    /// of its own.
+    /// Arranges processors in the order in which threads use them. A processor that the topology
+    /// lacks counts as a core.
     pub(super) fn arrange(self, cpus: &[u32], topology: &[LogicalCpu]) -> Vec<u32> {
-        let place = |cpu: u32| topology.iter().find(|place| place.cpu == cpu);
-        let class = |cpu: u32| place(cpu).map_or(0, |place| i16::from(place.efficiency_class));
+        let entry = |cpu: u32| topology.iter().find(|entry| entry.cpu == cpu);
+        let class = |cpu: u32| entry(cpu).map_or(0, |entry| i16::from(entry.efficiency_class));
         let rank = |cpu: u32, fast: bool| if fast { -class(cpu) } else { class(cpu) };
-        let (within, over) = match self.kind.unwrap_or(KindOrder::Unordered) {
+        let (class_in_group, class_overall) = match self.kind.unwrap_or(KindOrder::Unordered) {
             KindOrder::Unordered => (None, None),
             KindOrder::FastInGroup => (Some(true), None),
             KindOrder::FrugalInGroup => (Some(false), None),
             KindOrder::Fast => (None, Some(true)),
             KindOrder::Frugal => (None, Some(false)),
         };
-        // How many processors of the same core come before it.
+        // The number of lower-numbered processors of the same core.
         let sibling = |cpu: u32| {
-            let core = place(cpu).map(|place| place.core);
+            let core = entry(cpu).map(|entry| entry.core);
             let before = cpus.iter().filter(|other| **other < cpu);
             before
-                .filter(|other| core.is_some() && place(**other).map(|place| place.core) == core)
+                .filter(|other| core.is_some() && entry(**other).map(|entry| entry.core) == core)
                 .count()
         };
         let mut keyed: Vec<_> = cpus
             .iter()
             .map(|&cpu| {
-                let over = over.map(|fast| rank(cpu, fast));
+                let class_overall = class_overall.map(|fast| rank(cpu, fast));
                 let sibling = if self.cores { sibling(cpu) } else { 0 };
-                ((over, sibling), cpu / 64, within.map(|fast| rank(cpu, fast)), cpu)
+                (
+                    (class_overall, sibling),
+                    cpu / 64,
+                    class_in_group.map(|fast| rank(cpu, fast)),
+                    cpu,
+                )
             })
             .collect();
         keyed.sort_unstable();
         if self.groups {
-            // The place in its group is what counts first, then the group.
-            let turn = |index: usize| {
+            // The position in the group counts before the group.
+            let position_in_group = |index: usize| {
                 let (major, group, ..) = keyed[index];
                 keyed[..index]
                     .iter()
                     .filter(|other| (other.0, other.1) == (major, group))
                     .count()
             };
-            let mut turns: Vec<_> = (0..keyed.len())
-                .map(|index| (keyed[index].0, turn(index), keyed[index].1, keyed[index].3))
+            let mut keyed_by_position: Vec<_> = (0..keyed.len())
+                .map(|index| (keyed[index].0, position_in_group(index), keyed[index].1, keyed[index].3))
                 .collect();
-            turns.sort_unstable();
-            return turns.into_iter().map(|(.., cpu)| cpu).collect();
+            keyed_by_position.sort_unstable();
+            return keyed_by_position.into_iter().map(|(.., cpu)| cpu).collect();
         }
         keyed.into_iter().map(|(.., cpu)| cpu).collect()
     }
@@ -293,7 +298,7 @@ mod tests {
 
     /// Two fast cores of two threads each and two frugal ones in each of two groups.
     fn machine() -> (Vec<u32>, Vec<LogicalCpu>) {
-        let place = |(number, &(core, efficiency_class)): (u32, &(u32, u8)), group: u32| LogicalCpu {
+        let entry = |(number, &(core, efficiency_class)): (u32, &(u32, u8)), group: u32| LogicalCpu {
             cpu: 64 * group + number,
             core: 4 * group + core,
             efficiency_class,
@@ -301,9 +306,9 @@ mod tests {
         };
         let cores = [(0, 0), (1, 1), (1, 1), (2, 1), (2, 1), (3, 0)];
         let topology: Vec<LogicalCpu> = (0..2)
-            .flat_map(|group| (0..).zip(&cores).map(move |numbered| place(numbered, group)))
+            .flat_map(|group| (0..).zip(&cores).map(move |numbered| entry(numbered, group)))
             .collect();
-        (topology.iter().map(|place| place.cpu).collect(), topology)
+        (topology.iter().map(|entry| entry.cpu).collect(), topology)
     }
 
     #[track_caller]

@@ -1,13 +1,13 @@
 //! Numbers as DiskSpd reads them: integers as leniently as C's `atoi`, sizes strictly.
 //!
-//! Nothing here knows which switch a number belongs to.
+//! These functions are independent of switches.
 
-/// An integer by the rules of C's `atoi`: blanks, a sign, digits, and whatever follows is not
-/// looked at. No digits are 0.
+/// An integer by the rules of C's `atoi`: blanks, a sign, digits; the rest is ignored. Without
+/// digits it is 0.
 ///
-/// Scripts depend on it: `-d10s` and `-t4x` are in use.
+/// Scripts depend on this: `-d10s` and `-t4x` occur.
 pub(super) fn integer(text: &str) -> i32 {
-    let (negative, digits) = signed(text);
+    let (negative, digits) = strip_sign(text);
     let magnitude = digits
         .bytes()
         .take_while(u8::is_ascii_digit)
@@ -21,10 +21,10 @@ pub(super) fn positive(text: &str) -> Option<u32> {
     u32::try_from(integer(text)).ok().filter(|number| *number > 0)
 }
 
-/// A seed by the rules of C's `strtoul`: a sign wraps, what is too large becomes the largest, and
-/// nothing may follow.
+/// A seed by the rules of C's `strtoul`: a negative number wraps, an overflow becomes the maximum,
+/// and nothing may follow.
 pub(super) fn seed(text: &str) -> Option<u32> {
-    let (negative, digits) = signed(text);
+    let (negative, digits) = strip_sign(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -35,8 +35,8 @@ pub(super) fn seed(text: &str) -> Option<u32> {
     })
 }
 
-/// Whether there is a minus, and what follows blanks and sign.
-fn signed(text: &str) -> (bool, &str) {
+/// Strips blanks and the sign; true if it is a minus.
+fn strip_sign(text: &str) -> (bool, &str) {
     let text = text.trim_start_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
     match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -45,42 +45,41 @@ fn signed(text: &str) -> (bool, &str) {
     }
 }
 
-/// A size that is the whole text: digits and at most one of the letters K, M, G, T and B, the last
+/// Parses a text that is a size: digits and at most one of the letters K, M, G, T and B, the last
 /// for blocks.
 ///
 /// # Errors
-/// The line that DiskSpd says about it.
+/// DiskSpd's error line.
 pub(super) fn size(text: &str, block: u32) -> Result<u64, String> {
     let (number, after) = digits(text)?;
     let Some(letter) = after.chars().next() else {
         return Ok(number);
     };
-    let unit = unit(letter, block).ok_or_else(|| strange(letter))?;
+    let unit = unit(letter, block).ok_or_else(|| invalid_unit(letter))?;
     if after.len() > letter.len_utf8() {
         return Err("Unrecognized characters after size specification".into());
     }
-    multiplied(number, letter, unit)
+    apply_unit(number, letter, unit)
 }
 
-/// A size at the head of the text, and what follows it: a separator, or what the caller does not
-/// expect.
+/// Parses the size at the start of a text; also returns the rest.
 ///
 /// # Errors
-/// The line that DiskSpd says about it.
+/// DiskSpd's error line.
 pub(super) fn leading_size(text: &str, block: u32) -> Result<(u64, &str), String> {
     let (number, after) = digits(text)?;
     match after.chars().next() {
         Some(letter) => match unit(letter, block) {
-            Some(unit) => Ok((multiplied(number, letter, unit)?, &after[1..])),
-            // A letter was meant as a unit; anything else separates.
-            None if letter.is_alphabetic() => Err(strange(letter)),
+            Some(unit) => Ok((apply_unit(number, letter, unit)?, &after[1..])),
+            // A letter is an invalid unit; anything else is a separator.
+            None if letter.is_alphabetic() => Err(invalid_unit(letter)),
             None => Ok((number, after)),
         },
         None => Ok((number, after)),
     }
 }
 
-/// The decimal number at the head, and what follows it.
+/// Parses the decimal number at the start; also returns the rest.
 pub(super) fn digits(text: &str) -> Result<(u64, &str), String> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..end].parse().map_err(|_| "Invalid integer".to_string())?;
@@ -98,13 +97,13 @@ fn unit(letter: char, block: u32) -> Option<u64> {
     })
 }
 
-fn strange(letter: char) -> String {
+fn invalid_unit(letter: char) -> String {
     format!("Invalid size '{letter}'. Valid: K - KiB, M - MiB, G - GiB, T - TiB, B - block")
 }
 
-fn multiplied(number: u64, letter: char, unit: u64) -> Result<u64, String> {
+fn apply_unit(number: u64, letter: char, unit: u64) -> Result<u64, String> {
     number.checked_mul(unit).ok_or_else(|| {
-        // The missing letter is DiskSpd's, and scripts may look for it.
+        // DiskSpd's spelling, which scripts may match.
         format!("Overflow applying multipler '{}'", letter.to_ascii_uppercase())
     })
 }
@@ -166,10 +165,10 @@ mod tests {
         for text in ["", "k", "-1", " 1", "18446744073709551616", "99999999999999999999999"] {
             check_size(text, Err("Invalid integer"));
         }
-        let strange = "Invalid size 'x'. Valid: K - KiB, M - MiB, G - GiB, T - TiB, B - block";
-        check_size("1x", Err(strange));
-        check_size("0xff", Err(strange));
-        check_size("1.5k", Err(&strange.replace("'x'", "'.'")));
+        let invalid_unit = "Invalid size 'x'. Valid: K - KiB, M - MiB, G - GiB, T - TiB, B - block";
+        check_size("1x", Err(invalid_unit));
+        check_size("0xff", Err(invalid_unit));
+        check_size("1.5k", Err(&invalid_unit.replace("'x'", "'.'")));
         check_size("4KB", Err("Unrecognized characters after size specification"));
         check_size("16777216T", Err("Overflow applying multipler 'T'"));
         check_size("18446744073709551615b", Err("Overflow applying multipler 'B'"));

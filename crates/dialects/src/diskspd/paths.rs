@@ -1,27 +1,27 @@
-//! Paths of Windows on a system that has none: refused with the path to type instead.
+//! Windows paths on other systems: they are refused, with the path to use instead.
 //!
-//! `C:\data\f.dat` is a legal name of a file here, and a test that quietly makes such a file in the
-//! current directory measures another disk than its user thinks.
+//! `C:\data\f.dat` is a valid file name on Linux. A test that silently creates it in the current
+//! directory measures the wrong disk.
 
 use super::profile::{Profile, Target};
 use crate::Diagnostic;
 
-/// What is wrong with the paths of a profile, one complaint for each path.
+/// The diagnostics for the paths of a profile, one for each path.
 pub(super) fn complaints(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
     let mut complaints: Vec<Diagnostic> = Vec::new();
     if windows {
         return complaints;
     }
     for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
-        let found = complaint(target);
-        complaints.extend(found.filter(|found| !complaints.contains(found)));
+        let diagnostic = complaint(target);
+        complaints.extend(diagnostic.filter(|diagnostic| !complaints.contains(diagnostic)));
     }
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let sources = targets.filter_map(|target| target.source.as_ref()?.file.as_deref());
-    for path in sources.filter(|path| env(path).is_some()) {
-        let found = not_a_path_here(path, &env(path).unwrap_or_default());
-        if !complaints.contains(&found) {
-            complaints.push(found);
+    for path in sources.filter(|path| equivalent_path(path).is_some()) {
+        let diagnostic = not_a_path_here(path, &equivalent_path(path).unwrap_or_default());
+        if !complaints.contains(&diagnostic) {
+            complaints.push(diagnostic);
         }
     }
     complaints
@@ -31,7 +31,7 @@ pub(super) fn complaints(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
 pub(super) fn is_device(path: &str) -> bool {
     let number = path.strip_prefix('#').unwrap_or_default();
     let drive_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    drive_number || path.starts_with(r"\\.\") || (drive(path).is_some() && path.len() == 2)
+    drive_number || path.starts_with(r"\\.\") || (drive_letter(path).is_some() && path.len() == 2)
 }
 
 fn complaint(target: &Target) -> Option<Diagnostic> {
@@ -54,12 +54,12 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
                 .help("`/` begins a path here, not a switch; `-?` shows the help"),
         );
     }
-    if let Some(letter) = drive(path).filter(|_| path.len() == 2) {
+    if let Some(letter) = drive_letter(path).filter(|_| path.len() == 2) {
         return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
             "`{letter}:` is a volume of Windows; name the device here, such as /dev/sdb1 (`fathom targets` lists them), or a file on it"
         )));
     }
-    env(path).map(|instead| not_a_path_here(path, &instead))
+    equivalent_path(path).map(|instead| not_a_path_here(path, &instead))
 }
 
 fn not_a_path_here(path: &str, instead: &str) -> Diagnostic {
@@ -68,17 +68,17 @@ fn not_a_path_here(path: &str, instead: &str) -> Diagnostic {
     ))
 }
 
-/// The letter of a drive that a path begins with.
-fn drive(path: &str) -> Option<char> {
+/// The drive letter of a path.
+fn drive_letter(path: &str) -> Option<char> {
     let mut characters = path.chars();
     let letter = characters.next().filter(char::is_ascii_alphabetic)?;
     (characters.next() == Some(':')).then_some(letter)
 }
 
-/// What to type instead of a path of Windows; absent if the path is none.
-pub(super) fn env(path: &str) -> Option<String> {
+/// The equivalent of a Windows path; `None` for other paths.
+pub(super) fn equivalent_path(path: &str) -> Option<String> {
     let with_slashes = |rest: &str| rest.replace('\\', "/");
-    if drive(path).is_some() {
+    if drive_letter(path).is_some() {
         let rest = with_slashes(&path[2..]);
         return Some(match rest.starts_with('/') {
             true => rest,
@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn windows_paths_are_reported_with_the_path_to_type() {
-        let check = |path: &str, expected: Option<&str>| assert_eq!(env(path).as_deref(), expected, "{path}");
+        let check =
+            |path: &str, expected: Option<&str>| assert_eq!(equivalent_path(path).as_deref(), expected, "{path}");
         check(r"C:\ClusterStorage\CSV01\IO.dat", Some("/ClusterStorage/CSV01/IO.dat"));
         check(r"F:\diskspd0.tmp", Some("/diskspd0.tmp"));
         check("d:f.dat", Some("./f.dat"));
@@ -143,8 +144,8 @@ mod tests {
             time_spans: vec![span],
             ..Profile::default()
         };
-        let found = complaints(&profile, false);
-        let lines: Vec<&str> = found.iter().map(|complaint| complaint.what.as_str()).collect();
+        let diagnostic = complaints(&profile, false);
+        let lines: Vec<&str> = diagnostic.iter().map(|complaint| complaint.what.as_str()).collect();
         assert_eq!(
             lines,
             [
@@ -154,7 +155,7 @@ mod tests {
             ]
         );
         assert!(
-            found
+            diagnostic
                 .iter()
                 .all(|complaint| complaint.help.as_deref().is_some_and(|help| help.contains('/')))
         );

@@ -1,8 +1,7 @@
-//! A DiskSpd profile as DiskSpd itself thinks of it: time spans of targets, with DiskSpd's words
-//! and defaults.
+//! DiskSpd's data model: time spans of targets, with DiskSpd's terms and defaults.
 //!
-//! A command line is a profile with one time span whose targets are all alike; an XML profile says
-//! all of it. This is what the user wrote, not yet what it means.
+//! A command line is a profile with one time span whose targets differ only in their paths; an XML
+//! profile can express everything. The profile is what the user wrote; lowering gives it a meaning.
 
 use super::newer::Newer;
 
@@ -15,15 +14,15 @@ pub struct Profile {
     pub experiment_flags: u32,
     /// Form of the report (`-R`).
     pub result_format: ResultFormat,
-    /// Tell what is going on (`-v`).
+    /// Verbose output (`-v`).
     pub verbose: bool,
     /// Wait statistics in the report (`-vs`).
     pub verbose_stats: bool,
-    /// Which files are made before the first time span (XML only).
+    /// Which files are created before the first time span (XML only).
     pub precreate: Option<Precreate>,
-    /// Event tracing (`-e`): carried along, never done.
+    /// Event tracing (`-e`): stored, never performed.
     pub etw: Option<Etw>,
-    /// What is done, in order.
+    /// The time spans, in order.
     pub time_spans: Vec<TimeSpan>,
 }
 
@@ -37,14 +36,14 @@ pub enum ResultFormat {
     Xml,
 }
 
-/// Which files are made before the first time span.
+/// Which files are created before the first time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precreate {
-    /// All that have a size, each as large as its largest mention.
+    /// All with a size, each with its largest size.
     UseMaxSize,
-    /// Those that have the same size above zero at every mention.
+    /// Those that have the same size above zero everywhere.
     ConstantSizes,
-    /// Those whose mentions with a size agree.
+    /// Those whose sizes agree, apart from missing ones.
     ConstantOrZeroSizes,
 }
 
@@ -101,7 +100,7 @@ pub struct TimeSpan {
     pub affinity: Vec<Processor>,
     /// Completion routines instead of a completion port (`-x`).
     pub completion_routines: bool,
-    /// What came with DiskSpd 2.3.
+    /// Values of DiskSpd 2.3.
     pub newer: Newer,
     /// Latency in the report (`-L`).
     pub latency: bool,
@@ -122,7 +121,7 @@ pub struct Processor {
     pub number: u8,
 }
 
-/// One path and what is done to it.
+/// A path and its load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// A file, `#<n>` for a drive, `<letter>:` for a volume, `*<n>` for a slot of a template, or on
@@ -132,14 +131,15 @@ pub struct Target {
     pub block: u32,
     /// First byte that is used (`-B`).
     pub base: u64,
-    /// The byte behind the last that is used; 0: the end of the target (`-f`, `-B…:len`).
+    /// The end of the used area, exclusive; 0: the end of the target (`-f`, `-B…:len`).
     pub end: u64,
-    /// The file is made anew with this size; 0 makes nothing (`-c`).
+    /// The file is recreated with this size; 0 creates nothing (`-c`).
     pub file_size: Option<u64>,
     /// Alignment of random and stride of sequential operations; 0 stands for the block size
     /// (`-r<size>`, `-s<size>`).
     pub alignment: u64,
-    /// Operations at random places: 0 sequential, 100 random, between them mixed (`-r`, `-rs`).
+    /// The percentage of random operations: 0 sequential, 100 random, otherwise mixed (`-r`,
+    /// `-rs`).
     pub random_percent: u8,
     /// Threads share one sequential position (`-si`).
     pub interlocked: bool,
@@ -147,7 +147,7 @@ pub struct Target {
     pub parallel: bool,
     /// Distance between the starts of threads (`-T`).
     pub thread_stride: u64,
-    /// Where random operations go (`-rd`).
+    /// The distribution of random operations (`-rd`).
     pub distribution: Option<Distribution>,
     /// Requests of each thread (`-o`).
     pub requests: u32,
@@ -155,13 +155,13 @@ pub struct Target {
     pub threads: u32,
     /// Writes in percent (`-w`).
     pub write_percent: u8,
-    /// Caches in the way (`-S`).
+    /// Software caches (`-S`).
     pub cache: Cache,
     /// Writes go through to the medium (`-Sw`).
     pub write_through: bool,
     /// Memory-mapped (`-Sm`).
     pub memory_mapped: bool,
-    /// What follows a write to the map (`-N`).
+    /// The flush after a write to the map (`-N`).
     pub flush: Option<FlushType>,
     /// Sequential-scan hint (`-fs`).
     pub sequential_scan: bool,
@@ -181,7 +181,7 @@ pub struct Target {
     pub think_ms: Option<u32>,
     /// Limit of each thread; 0 for none (`-g`).
     pub throughput: u32,
-    /// What that counts.
+    /// The unit of that limit.
     pub throughput_unit: ThroughputUnit,
     /// 1 very low, 2 low, 3 normal (`-I`).
     pub priority: u8,
@@ -191,7 +191,7 @@ pub struct Target {
     pub thread_targets: Vec<ThreadTarget>,
 }
 
-/// Where random operations go: consecutive ranges from the start of the addressed area.
+/// A distribution of random operations: consecutive ranges from the start of the addressed area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
     /// Lengths are bytes instead of percent.
@@ -221,7 +221,7 @@ pub enum Cache {
     Unbuffered,
 }
 
-/// What follows a write to a memory map.
+/// The flush after a write to a memory map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushType {
     /// `v`: the pages are written back.
@@ -329,8 +329,8 @@ impl Target {
         }
     }
 
-    /// The throughput limit as DiskSpd's rules see it, in its 32 bits: a few small operations per
-    /// second round to none.
+    /// The throughput limit as DiskSpd computes it, in 32 bits: a few small operations per second
+    /// round to 0.
     pub fn bytes_per_ms(&self) -> u32 {
         match self.throughput_unit {
             ThroughputUnit::BytesPerMs => self.throughput,

@@ -1,8 +1,8 @@
-//! A command line, read as DiskSpd does: targets, a first pass over switches that others refer to,
-//! a second over the rest, then validation. The order decides which of several mistakes is
+//! Reads a command line as DiskSpd does: targets, a first pass over switches on which others
+//! depend, a second over the rest, then validation. The order decides which of several mistakes is
 //! reported.
 //!
-//! Nothing is printed here, and files and events are asked for through [`ParseEnv`].
+//! Nothing is printed here; [`ParseEnv`] gives access to files and events.
 
 use super::arguments::{self, Argument, TypedSwitch};
 use super::line::{EarlyEnd, Events, Line, ParseEnv};
@@ -11,14 +11,14 @@ use super::profile::{Profile, ResultFormat};
 use super::validate::validate;
 use super::{help, hints, templates, xml};
 
-/// What a command line asks for.
+/// The result of reading a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// The process ends, and nothing else happens.
+    /// The process ends.
     End(End),
-    /// The profile is to be printed, in its result format.
+    /// Print the profile in its result format.
     Print(Request),
-    /// The profile is to be run.
+    /// Run the profile.
     Run(Request),
 }
 
@@ -33,13 +33,13 @@ pub struct End {
     pub stderr: Vec<String>,
     /// Suggestions, for lines `hint: …` after those of stderr.
     pub hints: Vec<String>,
-    /// Arguments read differently from how they were typed, such as a typographic dash for `-`.
+    /// Notes on corrected arguments, such as a typographic dash for `-`.
     pub notes: Vec<String>,
-    /// What is known of the machine is to be printed in this form before the process ends.
+    /// Print the facts of the machine in this form before the process ends.
     pub system: Option<ResultFormat>,
 }
 
-/// A profile, and what is to be reported before it is used.
+/// A profile, and messages to print before it is used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The profile.
@@ -48,7 +48,7 @@ pub struct Request {
     pub events: Events,
     /// Lines for stderr, as DiskSpd writes them: warnings.
     pub stderr: Vec<String>,
-    /// What was understood differently from how it was typed, or is probably not what was meant.
+    /// Notes on corrected or suspicious arguments.
     pub notes: Vec<String>,
 }
 
@@ -71,9 +71,9 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
                 profile,
                 events: line.events,
                 stderr,
-                notes: notes.into_iter().chain(hints::of_a_run(&sorted)).collect(),
+                notes: notes.into_iter().chain(hints::for_valid_line(&sorted)).collect(),
             };
-            if line.composed.print_only {
+            if line.overrides.print_only {
                 Reading::Print(request)
             } else {
                 Reading::Run(request)
@@ -82,14 +82,14 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
         Err(halt) => {
             let mut end = End {
                 code: 3,
-                stdout: line.messages,
-                stderr: line.said,
+                stdout: line.stdout,
+                stderr: line.stderr,
                 notes,
                 ..End::default()
             };
             match halt {
-                EarlyEnd::Wrong => end.hints = hints::of_a_refusal(&sorted, &end.stderr, line.env.version()),
-                EarlyEnd::System => (end.code, end.system) = (0, Some(line.composed.format.unwrap_or_default())),
+                EarlyEnd::Invalid => end.hints = hints::for_refused_line(&sorted, &end.stderr, line.env.version()),
+                EarlyEnd::System => (end.code, end.system) = (0, Some(line.overrides.format.unwrap_or_default())),
                 EarlyEnd::Exit(code) => (end.code, end.hints) = (code, line.hints),
                 EarlyEnd::Help => {
                     end.code = 0;
@@ -130,16 +130,16 @@ fn parse_and_validate(
 ) -> Result<(Profile, Vec<String>), EarlyEnd> {
     let switches = require_switches_first(line, sorted)?;
     read_composable_switches(line, &switches)?;
-    if line.composed.system_only {
+    if line.overrides.system_only {
         return Err(EarlyEnd::System);
     }
-    let of_command_line = line.composed.profile_path.is_none();
-    let mut profile = match line.composed.profile_path.clone() {
+    let of_command_line = line.overrides.profile_path.is_none();
+    let mut profile = match line.overrides.profile_path.clone() {
         Some(path) => load(line, &path, paths)?,
         None => {
             second_pass(line, &switches)?;
             if line.only_signal {
-                line.messages.push("Now exiting...".into());
+                line.stdout.push("Now exiting...".into());
                 return Err(EarlyEnd::Exit(1));
             }
             if paths.is_empty() {
@@ -148,19 +148,19 @@ fn parse_and_validate(
             line.profile(paths)
         }
     };
-    line.composed.apply(&mut profile);
+    line.overrides.apply(&mut profile);
     if line.is_newer() {
         profile
             .time_spans
             .iter_mut()
             .for_each(|span| span.newer.fill_defaults());
     }
-    let machine = (!line.composed.print_only).then(|| line.env.processors());
-    let verdict = validate(&profile, of_command_line, machine.as_ref());
-    if verdict.refused {
-        return Err(line.refuse_all(verdict.lines));
+    let machine = (!line.overrides.print_only).then(|| line.env.processors());
+    let validation = validate(&profile, of_command_line, machine.as_ref());
+    if validation.refused {
+        return Err(line.refuse_all(validation.lines));
     }
-    Ok((profile, verdict.lines))
+    Ok((profile, validation.lines))
 }
 
 fn require_switches_first<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<TypedSwitch<'a>>, EarlyEnd> {
@@ -181,43 +181,43 @@ fn require_switches_first<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> R
     Ok(switches)
 }
 
-/// Whether the command line uses `-X`, as far as it has been read.
+/// Whether the command line uses `-X`, as far as it is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Open,
+enum ProfileUse {
+    Unknown,
     WithProfile,
     WithoutProfile,
 }
 
-/// Switches that may stand beside `-X`, `-X` itself, and the block size. One mistake ends it, with
-/// one message.
+/// Applies `-X`, the switches that are allowed with it, and the block size. The first error ends
+/// it.
 fn read_composable_switches(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
-    let mut kind = Kind::Open;
+    let mut kind = ProfileUse::Unknown;
     for switch in switches {
-        let known = find(line, switch);
-        match known {
-            Some(row) if row.pass == Pass::Composable => (row.read)(line, switch.value)?,
+        let switch_row = find(line, switch);
+        match switch_row {
+            Some(row) if row.pass == Pass::Composable => (row.apply)(line, switch.value)?,
             Some(row) if switch.letter == 'X' => {
-                if kind != Kind::Open {
-                    // DiskSpd says this of any other switch before `-X` as well.
+                if kind != ProfileUse::Unknown {
+                    // DiskSpd reports this for any other switch before `-X` as well.
                     return Err(line.refuse("ERROR: multiple XML profiles specified (-X)"));
                 }
-                kind = Kind::WithProfile;
-                (row.read)(line, switch.value)?;
+                kind = ProfileUse::WithProfile;
+                (row.apply)(line, switch.value)?;
             }
-            Some(_) if kind == Kind::WithProfile && switch.letter == 'b' => {
+            Some(_) if kind == ProfileUse::WithProfile && switch.letter == 'b' => {
                 return Err(line.refuse("ERROR: -b is not compatible with -X XML profile specification"));
             }
-            _ if kind == Kind::WithProfile => {
+            _ if kind == ProfileUse::WithProfile => {
                 return Err(line.refuse(format!(
                     "ERROR: invalid XML profile specification; parameter {} not compatible with -X",
                     switch.typed
                 )));
             }
             _ => {
-                kind = Kind::WithoutProfile;
-                if let Some(row) = known.filter(|row| row.pass == Pass::First) {
-                    (row.read)(line, switch.value)?;
+                kind = ProfileUse::WithoutProfile;
+                if let Some(row) = switch_row.filter(|row| row.pass == Pass::First) {
+                    (row.apply)(line, switch.value)?;
                 }
             }
         }
@@ -225,12 +225,12 @@ fn read_composable_switches(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -
     Ok(())
 }
 
-/// The row of a switch, if the version that is asked for has it.
+/// The row of a switch, if the requested version has it.
 fn find(line: &Line<'_>, switch: &TypedSwitch<'_>) -> Option<&'static Switch> {
     options::find(switch.letter).filter(|row| row.is_in(line.env.version()))
 }
 
-/// Everything else.
+/// Applies all other switches.
 fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     for switch in switches {
         let Some(row) = find(line, switch) else {
@@ -239,17 +239,17 @@ fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), 
         if row.pass != Pass::Second {
             continue;
         }
-        let taken = (row.read)(line, switch.value);
-        if taken == Err(EarlyEnd::Wrong) {
-            line.said
+        let result = (row.apply)(line, switch.value);
+        if result == Err(EarlyEnd::Invalid) {
+            line.stderr
                 .push(format!("ERROR: incorrectly provided option: '{}'", switch.typed));
         }
-        taken?;
+        result?;
     }
     Ok(())
 }
 
-/// The profile of `-X`, with the targets of the line in its slots.
+/// Loads the profile of `-X`, with the targets of the line in its slots.
 fn load(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, EarlyEnd> {
     let mut profile = match line.env.read_profile(path) {
         Ok(text) => xml::read(&text).map_err(|why| line.refuse_all(why.lines()))?,
@@ -264,5 +264,5 @@ fn load(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, Earl
     Ok(profile)
 }
 
-/// What Windows' XML parser answers when there is no such file.
+/// The error of Windows' XML parser for a missing file.
 const NOT_FOUND: u32 = 0x800c_0006;

@@ -1,13 +1,12 @@
-//! Slots of a template: targets `*1`, `*2`, … of an XML profile, which targets of the command line
-//! take the places of.
+//! Template targets `*1`, `*2`, … of an XML profile, which targets of the command line replace.
 
 use super::profile::Profile;
 
-/// Puts target k of the command line where the profile has slot `*k`. Without targets the slots
-/// stay.
+/// Replaces slot `*k` of the profile by target k of the command line. Without targets the slots
+/// remain.
 ///
 /// # Errors
-/// The lines that DiskSpd says about it.
+/// DiskSpd's error lines.
 pub(super) fn substitute(profile: &mut Profile, paths: &[&str]) -> Result<(), Vec<String>> {
     let mut used = vec![false; paths.len()];
     let spans = profile.time_spans.iter_mut();
@@ -34,8 +33,8 @@ pub(super) fn substitute(profile: &mut Profile, paths: &[&str]) -> Result<(), Ve
         target.path = (*path).to_string();
         used[index] = true;
     }
-    let idle = paths.iter().zip(&used).enumerate().filter(|(_, (_, used))| !**used);
-    let lines: Vec<String> = idle
+    let unused = paths.iter().zip(&used).enumerate().filter(|(_, (_, used))| !**used);
+    let lines: Vec<String> = unused
         .map(|(index, (path, _))| {
             format!(
                 "ERROR: unused template target substitution _{} -> {path} - check profile",

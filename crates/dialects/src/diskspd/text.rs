@@ -1,24 +1,23 @@
-//! A profile in words: what DiskSpd prints with `-Rptext` and above every text report.
+//! A profile as text: the output of `-Rptext`, and the head of every text report.
 //!
-//! The command line itself is not part of a profile: who prints these lines puts it in front of
-//! them. The lines are those of DiskSpd 2.2; scripts made for 2.0.17 to 2.0.20 find theirs in the
-//! older form.
+//! The command line itself is not part of a profile: callers print it first. The lines are those of
+//! DiskSpd 2.2; the older form is for scripts made for 2.0.17 to 2.0.20.
 
 use super::profile::{Cache, Distribution, FlushType, Processor, Profile, Range, Target, ThroughputUnit, TimeSpan};
 use super::xml;
 
-/// Whose words are used.
+/// The version whose text is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextForm {
     /// DiskSpd 2.2: sizes have units.
     #[default]
     V2_2,
-    /// DiskSpd 2.0.17 to 2.0.20: sizes in bytes, and nothing about what came later (pools, weights,
-    /// limits, distributions).
+    /// DiskSpd 2.0.17 to 2.0.20: sizes in bytes, without later features (pools, weights, limits,
+    /// distributions).
     V2_0,
 }
 
-/// What stands between `Command Line` and `System information`: from `Experiment Flags` or
+/// The lines between `Command Line` and `System information`: from `Experiment Flags` or
 /// `Input parameters:` to the empty line after the last time span.
 pub fn lines(profile: &Profile, form: TextForm) -> Vec<String> {
     let mut lines = Vec::new();
@@ -46,8 +45,8 @@ pub fn lines(profile: &Profile, form: TextForm) -> Vec<String> {
     lines
 }
 
-/// The lines of the ranges of a distribution, without indent: as they stand below
-/// `IO Distribution:` and, for what became of it on a target, below `Effective IO Distributions`.
+/// The lines of the ranges of a distribution, without indent: those below `IO Distribution:`, and
+/// for the effective distribution of a target those below `Effective IO Distributions`.
 pub fn range_lines(distribution: &Distribution) -> Vec<String> {
     let shares: u64 = distribution
         .ranges
@@ -82,8 +81,8 @@ pub fn size(bytes: u64) -> String {
     format!("{figure}{unit}")
 }
 
-/// Ranges beyond the end of a target drop out of absolute distributions; what the others say is
-/// then a share of what is left.
+/// Ranges beyond the end of a target drop out of absolute distributions; the remaining shares are
+/// then relative to their sum.
 fn share_in_words(range: &Range, absolute: bool, shares: u64) -> String {
     if absolute && (1..100).contains(&shares) {
         format!("    {:.1}", f64::from(range.io_percent) * 100.0 / shares as f64)
@@ -92,7 +91,7 @@ fn share_in_words(range: &Range, absolute: bool, shares: u64) -> String {
     }
 }
 
-/// The unit stands at the same place in all lines; a zero has none.
+/// A size with its unit aligned; a zero has no unit.
 fn aligned_size(bytes: u64) -> String {
     match figure_and_unit(bytes) {
         _ if bytes == 0 => "     0   ".to_string(),
@@ -160,7 +159,7 @@ fn path_line(target: &Target) -> String {
 
 fn target_lines(target: &Target, span: &TimeSpan, form: TextForm) -> Vec<String> {
     let mut lines = vec![
-        // Limits that are not there print as 0.
+        // Absent limits print as 0.
         format!("think time: {}ms", target.think_ms.unwrap_or(0)),
         format!("burst size: {}", target.burst.unwrap_or(0)),
     ];
@@ -172,7 +171,7 @@ fn target_lines(target: &Target, span: &TimeSpan, form: TextForm) -> Vec<String>
     lines.push(match target.write_percent {
         0 => "performing read test".to_string(),
         100 => "performing write test".to_string(),
-        // Above 100 nothing gets here; what DiskSpd would print of it does not matter.
+        // Values above 100 are refused earlier.
         writes => format!(
             "performing mix test (read/write ratio: {}/{writes})",
             100u8.saturating_sub(writes)
@@ -241,8 +240,7 @@ fn pattern_line(target: &Target, form: TextForm) -> String {
     }
 }
 
-/// The requests of a thread belong to the target, unless the pool has them in common; then the
-/// target has a share of them.
+/// The depth of a target, or its weight if the pool shares its requests.
 fn depth_line(target: &Target, span: &TimeSpan, form: TextForm) -> String {
     let common = span.threads != 0 && span.requests != 0;
     match form {
@@ -268,8 +266,8 @@ fn place_lines(target: &Target, form: TextForm) -> Vec<String> {
         (target.random_access, "using FILE_FLAG_RANDOM_ACCESS hint"),
         (target.temporary_file, "using FILE_ATTRIBUTE_TEMPORARY hint"),
     ];
-    let given = hints.into_iter().filter(|(given, _)| *given);
-    lines.extend(given.map(|(_, line)| line.to_string()));
+    let set = hints.into_iter().filter(|(is_set, _)| *is_set);
+    lines.extend(set.map(|(_, line)| line.to_string()));
     lines
 }
 
@@ -279,7 +277,7 @@ fn thread_lines(target: &Target, span: &TimeSpan) -> Vec<String> {
         lines.push(format!("threads per file: {}", target.threads));
         if target.requests > 1 {
             let completion = match (span.newer.ring.is_some(), span.completion_routines) {
-                // On Linux the ring stands for the port as well.
+                // On Linux the ring replaces the completion port.
                 (true, _) if cfg!(windows) => "using I/O Ring",
                 (_, true) => "using completion routines (ReadFileEx/WriteFileEx)",
                 (_, false) => "using I/O Completion Ports",

@@ -1,30 +1,29 @@
-//! What DiskSpd checks once a profile is known, in its order and with its words.
+//! DiskSpd's validation of profiles, in its order and with its messages.
 //!
-//! All complaints are collected. A warning refuses nothing. Whether blocks fit sectors or times are
-//! above zero is not looked at here: DiskSpd does not either.
+//! All errors are collected; warnings refuse nothing. As in DiskSpd, sector alignment and zero
+//! durations are not checked.
 
 use super::profile::{Cache, Distribution, Processor, Profile, Target, TimeSpan};
 
-/// The processors of the machine, as far as affinity needs to know them. Group g has the numbers
-/// 64·g to 64·g + 63.
+/// The processors of the machine, to check affinity. Group g has the numbers 64·g to 64·g + 63.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processors {
-    /// Numbers of those that are in use.
+    /// The numbers of online processors.
     pub online: Vec<u32>,
-    /// Numbers that there can be.
+    /// The number of possible processors.
     pub possible: u32,
 }
 
-/// What validation says.
+/// The result of validation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct Validation {
     /// Lines for stderr.
     pub lines: Vec<String>,
-    /// One of them is an error.
+    /// There is an error among them.
     pub refused: bool,
 }
 
-impl Verdict {
+impl Validation {
     fn error(&mut self, text: impl Into<String>) {
         self.lines.push(format!("ERROR: {}", text.into()));
         self.refused = true;
@@ -41,39 +40,39 @@ impl Verdict {
     }
 }
 
-/// Checks a profile. `machine` is given when it shall run, which asks for more than printing it.
+/// Checks a profile. `machine` is present for a run, which needs more checks than printing.
 ///
-/// The targets of a command line are all alike, so only the first of them is looked at.
-pub fn validate(profile: &Profile, of_command_line: bool, machine: Option<&Processors>) -> Verdict {
-    let mut verdict = Verdict::default();
-    verdict.error_if(profile.time_spans.is_empty(), "no timespans specified");
+/// The targets of a command line differ only in their paths, so only the first is checked.
+pub fn validate(profile: &Profile, of_command_line: bool, machine: Option<&Processors>) -> Validation {
+    let mut validation = Validation::default();
+    validation.error_if(profile.time_spans.is_empty(), "no timespans specified");
     for span in &profile.time_spans {
         if let Some(machine) = machine {
-            check_affinity(&mut verdict, span, machine);
+            check_affinity(&mut validation, span, machine);
         }
-        verdict.error_if(
+        validation.error_if(
             span.no_affinity && !span.affinity.is_empty(),
             "-n and -a parameters cannot be used together",
         );
-        let looked_at = if of_command_line { 1 } else { span.targets.len() };
-        for target in span.targets.iter().take(looked_at) {
-            check_threads(&mut verdict, span, target);
-            check_pattern(&mut verdict, span, target);
+        let checked_targets = if of_command_line { 1 } else { span.targets.len() };
+        for target in span.targets.iter().take(checked_targets) {
+            check_threads(&mut validation, span, target);
+            check_pattern(&mut validation, span, target);
             if let Some(distribution) = &target.distribution {
-                check_distribution(&mut verdict, distribution, target.block);
+                check_distribution(&mut validation, distribution, target.block);
             }
-            check_buffers_and_bounds(&mut verdict, span, target, machine.is_some());
+            check_buffers_and_bounds(&mut validation, span, target, machine.is_some());
         }
     }
-    verdict
+    validation
 }
 
-fn check_affinity(verdict: &mut Verdict, span: &TimeSpan, machine: &Processors) {
+fn check_affinity(validation: &mut Validation, span: &TimeSpan, machine: &Processors) {
     let groups = machine.possible.div_ceil(64);
     for Processor { group, number } in &span.affinity {
         let first = u32::from(*group) * 64;
         if u32::from(*group) >= groups {
-            verdict.error(format!(
+            validation.error(format!(
                 "affinity assignment to group {group}; system only has {groups} groups"
             ));
             continue;
@@ -85,12 +84,12 @@ fn check_affinity(verdict: &mut Verdict, span: &TimeSpan, machine: &Processors) 
             .filter_map(|cpu| cpu.checked_sub(first).filter(|bit| *bit < 64))
             .fold(0u64, |mask, bit| mask | 1 << bit);
         if u32::from(*number) >= size {
-            verdict.error(format!(
+            validation.error(format!(
                 "affinity assignment to group {group} cpu {number} not possible; group has a max of {size} cpus"
             ));
         } else if mask & (1 << number) == 0 {
             // DiskSpd prints the mask the way its C library prints a pointer: 16 digits, capitals.
-            verdict.error(format!(
+            validation.error(format!(
                 "affinity assignment to group {group} cpu {number} not possible; cpu is not active (current mask \
                  0x{mask:016X})"
             ));
@@ -98,8 +97,8 @@ fn check_affinity(verdict: &mut Verdict, span: &TimeSpan, machine: &Processors) 
     }
 }
 
-/// How threads, requests and pacing go together.
-fn check_threads(verdict: &mut Verdict, span: &TimeSpan, target: &Target) {
+/// Checks combinations of threads, requests and pacing.
+fn check_threads(validation: &mut Validation, span: &TimeSpan, target: &Target) {
     let think = target.think_ms.unwrap_or(0) > 0;
     let burst = target.burst.unwrap_or(0) > 0;
     let throttled = target.bytes_per_ms() > 0;
@@ -140,58 +139,58 @@ fn check_threads(verdict: &mut Verdict, span: &TimeSpan, target: &Target) {
             "ThreadTargets can only be specified when the timespan ThreadCount and RequestCount are specified",
         ),
     ] {
-        verdict.error_if(condition, text);
+        validation.error_if(condition, text);
     }
 }
 
-/// What goes with random and what with sequential operations.
-fn check_pattern(verdict: &mut Verdict, span: &TimeSpan, target: &Target) {
+/// Checks switches that need random or sequential operations.
+fn check_pattern(validation: &mut Validation, span: &TimeSpan, target: &Target) {
     let strided = target.thread_stride > 0;
     if target.random_percent > 0 {
-        verdict.error_if(strided, "-T conflicts with -r");
-        verdict.error_if(target.interlocked, "-si conflicts with -r");
-        verdict.error_if(target.parallel, "-p conflicts with -r");
+        validation.error_if(strided, "-T conflicts with -r");
+        validation.error_if(target.interlocked, "-si conflicts with -r");
+        validation.error_if(target.parallel, "-p conflicts with -r");
         return;
     }
-    verdict.error_if(
+    validation.error_if(
         target.distribution.is_some(),
         "random distribution ranges (-rd) do not apply to sequential-only IO patterns",
     );
     if target.parallel && target.requests == 1 {
-        verdict.warning("-p does not have effect unless outstanding I/O count (-o) is > 1");
+        validation.warning("-p does not have effect unless outstanding I/O count (-o) is > 1");
     }
     let several_threads = span.threads > 1 || target.threads > 1;
     if target.interlocked {
-        verdict.error_if(strided, "-si conflicts with -T");
-        verdict.error_if(target.parallel, "-si conflicts with -p");
+        validation.error_if(strided, "-si conflicts with -T");
+        validation.error_if(target.parallel, "-si conflicts with -p");
         if !several_threads {
-            verdict.warning("single-threaded test, -si ignored");
+            validation.warning("single-threaded test, -si ignored");
         }
     } else if several_threads && !strided {
-        verdict.warning("target access pattern will not be sequential, consider -si");
+        validation.warning("target access pattern will not be sequential, consider -si");
     } else if !several_threads {
-        verdict.error_if(strided, "-T has no effect unless multiple threads per target are used");
+        validation.error_if(strided, "-T has no effect unless multiple threads per target are used");
     }
 }
 
-/// Shares must not pass 100 percent, percents of the target must make exactly 100, and no range may
-/// be shorter than a block.
-fn check_distribution(verdict: &mut Verdict, distribution: &Distribution, block: u32) {
-    let Sums { target, open_end } = walk(verdict, distribution, block);
+/// Checks that shares do not exceed 100 percent, that percentages of the target sum to 100, and
+/// that no range is shorter than a block.
+fn check_distribution(validation: &mut Validation, distribution: &Distribution, block: u32) {
+    let Sums { target, open_end } = sum_ranges(validation, distribution, block);
     if !distribution.absolute && target != 100 {
-        verdict.error(format!(
+        validation.error(format!(
             "invalid random distribution span: Target% ({target}%) must total 100%"
         ));
     }
     if open_end.is_some_and(|index| index + 1 != distribution.ranges.len()) {
-        verdict.error(format!(
+        validation.error(format!(
             "invalid zero target range in random distribution - must be a minimum of the specified block size ({block} \
              bytes)"
         ));
     }
 }
 
-/// How far the walk over the ranges came.
+/// The sums over the ranges.
 #[derive(Default)]
 struct Sums {
     target: u64,
@@ -199,15 +198,15 @@ struct Sums {
     open_end: Option<usize>,
 }
 
-/// Adds up the ranges until one of them is wrong.
-fn walk(verdict: &mut Verdict, distribution: &Distribution, block: u32) -> Sums {
+/// Adds up the ranges until the first error.
+fn sum_ranges(validation: &mut Validation, distribution: &Distribution, block: u32) -> Sums {
     let mut sums = Sums::default();
     let mut io = 0;
     for (index, range) in distribution.ranges.iter().enumerate() {
         if distribution.absolute && range.length == 0 && sums.open_end.is_none() {
             sums.open_end = Some(index);
         } else if distribution.absolute && range.length < u64::from(block) {
-            verdict.error(format!(
+            validation.error(format!(
                 "invalid random distribution target range {} - must be a minimum of the specified block size ({block} \
                  bytes)",
                 range.length
@@ -215,7 +214,7 @@ fn walk(verdict: &mut Verdict, distribution: &Distribution, block: u32) -> Sums 
             return sums;
         }
         if range.io_percent > 100 - io {
-            verdict.error(format!(
+            validation.error(format!(
                 "invalid random distribution IO% {}: can be at most {} - total must be <= 100%",
                 range.io_percent,
                 100 - io
@@ -227,17 +226,17 @@ fn walk(verdict: &mut Verdict, distribution: &Distribution, block: u32) -> Sums 
             continue;
         }
         if range.length > 100 - sums.target {
-            verdict.error(format!(
+            validation.error(format!(
                 "invalid random distribution Target% {}: can be at most {} - total must be <= 100%",
                 range.length,
                 100 - sums.target
             ));
             return sums;
         }
-        // That tool leaves the range that covers the target out of its sum, and complains of the
-        // sum as well.
+        // DiskSpd leaves the range that covers the target out of its sum, and reports the sum as
+        // well.
         if sums.target + range.length == 100 && io < 100 {
-            verdict.error(format!(
+            validation.error(format!(
                 "invalid random distribution: the target is covered with {}% IO left to distribute",
                 100 - io
             ));
@@ -248,11 +247,11 @@ fn walk(verdict: &mut Verdict, distribution: &Distribution, block: u32) -> Sums 
     sums
 }
 
-fn check_buffers_and_bounds(verdict: &mut Verdict, span: &TimeSpan, target: &Target, will_run: bool) {
+fn check_buffers_and_bounds(validation: &mut Validation, span: &TimeSpan, target: &Target, will_run: bool) {
     if let Some(source) = &target.source
         && source.size < u64::from(target.block)
     {
-        verdict.error(format!(
+        validation.error(format!(
             "custom write buffer (-Z) is smaller than the block size. Write buffer size: {} block size: {}",
             source.size, target.block
         ));
@@ -272,15 +271,15 @@ fn check_buffers_and_bounds(verdict: &mut Verdict, span: &TimeSpan, target: &Tar
             "memory mapped flush mode (-N) can only be specified with memory mapped IO (-Sm)",
         ),
     ] {
-        verdict.error_if(condition, text);
+        validation.error_if(condition, text);
     }
     if will_run && target.path.starts_with('*') {
-        verdict.error(format!(
+        validation.error(format!(
             "template target '{}' was not substituted - all template targets must be substituted to run a profile",
             target.path
         ));
     }
-    verdict.error_if(
+    validation.error_if(
         target.end != 0 && target.end <= target.base,
         "maximum (-f) target offset must be greater than base (-B)",
     );

@@ -1,5 +1,5 @@
-//! One option onto one job: which kind of value it has, whether that is within bounds, and what fio
-//! says if it is not.
+//! Applies one option to one job: parses its value, checks its bounds, and reports errors as fio
+//! does.
 
 use std::sync::LazyLock;
 
@@ -10,11 +10,11 @@ use super::show;
 use super::table::{self, FieldAccess, Kind, Notice, OptionError, ParseResult, Reader, Row, Status, spread};
 use super::values::{self, Unit};
 
-/// The longest list of numbers with fractions.
-const REALS: usize = 20;
+/// The maximum length of a list of fractions.
+const MAX_REALS: usize = 20;
 
 impl JobOptions {
-    /// The value of every option that is not given.
+    /// The default of every option.
     pub fn new() -> JobOptions {
         // Reading some 200 defaults takes longer than a job file does.
         static BUILT_IN: LazyLock<JobOptions> = LazyLock::new(|| {
@@ -29,8 +29,8 @@ impl JobOptions {
                 debugs_parsing: false,
             };
             for row in table::rows().filter(|row| !row.default.is_empty()) {
-                let taken = reader.value(row, row.default);
-                debug_assert!(taken.is_ok(), "the default of {} is not a value of it", row.name);
+                let result = reader.apply_value(row, row.default);
+                debug_assert!(result.is_ok(), "the default of {} is not a value of it", row.name);
             }
             options.adjust_defaults();
             options
@@ -46,26 +46,32 @@ impl Default for JobOptions {
 }
 
 impl Reader<'_> {
-    /// Takes an option as it was written: without a value, or with one.
-    pub(super) fn option(&mut self, row: &Row, written: Option<&str>, in_file: bool) -> ParseResult {
+    /// Applies an option as the user wrote it, with or without a value.
+    pub(super) fn apply_option(&mut self, row: &Row, written: Option<&str>, in_file: bool) -> ParseResult {
         let name = row.name;
         match row.status {
             Status::Refused(_) if written.is_some_and(|value| value == row.default) => return Ok(()),
             Status::Refused(needs) => {
-                self.say_once(format!(
+                self.push_stderr_once(format!(
                     "fio: option {name} is not supported by this program: it needs {needs}"
                 ));
-                return if self.is_dry { Ok(()) } else { Err(OptionError::Said) };
+                return if self.is_dry {
+                    Ok(())
+                } else {
+                    Err(OptionError::Reported)
+                };
             }
             Status::Supported | Status::WithoutEffect(_) => {}
         }
         let before = self.job.queue.ioengine.clone();
         match written {
-            Some(value) => self.value(row, value).map_err(|wrong| self.described(row, wrong))?,
-            None if row.may_be_bare(in_file) => self.bare(row)?,
-            None if matches!(row.kind, Kind::Word(..)) => return Err(self.not_among(row)),
+            Some(value) => self
+                .apply_value(row, value)
+                .map_err(|error| self.explain_read_only(row, error))?,
+            None if row.may_be_bare(in_file) => self.apply_bare(row)?,
+            None if matches!(row.kind, Kind::Word(..)) => return Err(self.report_unknown_word(row)),
             None => {
-                self.say(format!("Option {name} requires an argument"));
+                self.push_stderr(format!("Option {name} requires an argument"));
                 return Err(OptionError::Failed);
             }
         }
@@ -73,27 +79,29 @@ impl Reader<'_> {
             then(self.job);
         }
         if self.job.queue.ioengine != before {
-            // What was said to the other engine counts no more.
+            // Options of the previous engine no longer count.
             self.job.engine = JobOptions::new().engine;
         }
         Ok(())
     }
 
-    /// Explains an option whose value is good, but not together with `--readonly`.
-    fn described(&mut self, row: &Row, wrong: OptionError) -> OptionError {
-        if wrong != OptionError::ReadOnly {
-            return wrong;
+    /// Explains a valid option that `--readonly` forbids.
+    fn explain_read_only(&mut self, row: &Row, error: OptionError) -> OptionError {
+        if error != OptionError::ReadOnly {
+            return error;
         }
         let name = self.job.job.name.clone().unwrap_or_default();
-        self.say(format!(
+        self.push_stderr(format!(
             "fio: job <{name}> has write or trim bit set, but fio is in read-only mode"
         ));
-        self.say("Correct format for offending option");
-        show::description(row).into_iter().for_each(|line| self.say(line));
-        self.not_among(row)
+        self.push_stderr("Correct format for offending option");
+        show::description(row)
+            .into_iter()
+            .for_each(|line| self.push_stderr(line));
+        self.report_unknown_word(row)
     }
 
-    fn bare(&mut self, row: &Row) -> ParseResult {
+    fn apply_bare(&mut self, row: &Row) -> ParseResult {
         match row.kind {
             Kind::Flag(at) => *at(self.job) = true,
             Kind::Special(read) => read(self, "")?,
@@ -102,27 +110,29 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Takes a value.
-    pub(super) fn value(&mut self, row: &Row, text: &str) -> ParseResult {
+    /// Parses and stores a value.
+    pub(super) fn apply_value(&mut self, row: &Row, text: &str) -> ParseResult {
         if text.is_empty() {
             return Err(match row.kind {
-                Kind::Word(..) => self.not_among(row),
+                Kind::Word(..) => self.report_unknown_word(row),
                 _ => OptionError::Failed,
             });
         }
         match row.kind {
-            Kind::Flag(_) | Kind::Bool(_) | Kind::Int(_) | Kind::OptionalInt(_) => self.first_of_list(row, text)?,
-            Kind::Size(_) | Kind::OptionalSize(_) | Kind::Amount(_) | Kind::Time(..) => {
-                self.first_of_list(row, text)?
+            Kind::Flag(_) | Kind::Bool(_) | Kind::Int(_) | Kind::OptionalInt(_) => {
+                self.apply_first_number(row, text)?
             }
-            Kind::PerDirection(at, unit) => self.per_direction(row, text, at, unit)?,
-            Kind::Reals(at) => *at(self.job) = self.reals(row, text)?,
-            Kind::Real(at) => *at(self.job) = self.reals(row, text)?.first().copied().unwrap_or_default(),
+            Kind::Size(_) | Kind::OptionalSize(_) | Kind::Amount(_) | Kind::Time(..) => {
+                self.apply_first_number(row, text)?
+            }
+            Kind::PerDirection(at, unit) => self.apply_per_direction(row, text, at, unit)?,
+            Kind::Reals(at) => *at(self.job) = self.parse_reals(row, text)?,
+            Kind::Real(at) => *at(self.job) = self.parse_reals(row, text)?.first().copied().unwrap_or_default(),
             Kind::Text(at) => *at(self.job) = Some(text.to_string()),
-            Kind::Word(words, tail) => self.word(row, words, tail, text)?,
+            Kind::Word(words, tail) => self.apply_word(row, words, tail, text)?,
             Kind::Words(words) => {
                 for piece in text.split(',') {
-                    self.word(row, words, None, piece)?;
+                    self.apply_word(row, words, None, piece)?;
                 }
             }
             Kind::Special(read) => read(self, text)?,
@@ -139,85 +149,91 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Every number may be a list to fio: the first is kept, the others are only looked at, and one
-    /// that is good is enough.
-    fn first_of_list(&mut self, row: &Row, text: &str) -> ParseResult {
-        let mut outcome = self.single(row, text, true);
-        // A minus sign in front belongs to the number, one further on divides.
+    /// fio accepts a list for every number: it stores the first, and the list is valid if any
+    /// number is.
+    fn apply_first_number(&mut self, row: &Row, text: &str) -> ParseResult {
+        let mut outcome = self.apply_number(row, text, true);
+        // A leading minus sign belongs to the number, a later one separates.
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let others = values::split(unsigned, &[',', ':', '-']).into_iter().skip(1);
         for other in others.filter(|other| !other.is_empty()) {
-            outcome = outcome.or(self.single(row, other, false));
+            outcome = outcome.or(self.apply_number(row, other, false));
         }
         outcome
     }
 
-    /// Reads one number, and keeps it if it is to be kept.
-    fn single(&mut self, row: &Row, text: &str, keep: bool) -> ParseResult {
+    /// Parses one number, and stores it if `store` is set.
+    fn apply_number(&mut self, row: &Row, text: &str, store: bool) -> ParseResult {
         let kb_base = self.job.kb_base();
         match row.kind {
             Kind::Flag(at) => {
-                let value = values::digits(text).ok_or(OptionError::Failed)?;
-                keep.then(|| *at(self.job) = value != 0);
+                let value = values::decimal_integer(text).ok_or(OptionError::Failed)?;
+                store.then(|| *at(self.job) = value != 0);
             }
             Kind::Bool(at) => {
-                let value = values::digits(text).ok_or(OptionError::Failed)?;
-                let value = self.bounded(row, value)?;
-                keep.then(|| *at(self.job) = value != 0);
+                let value = values::decimal_integer(text).ok_or(OptionError::Failed)?;
+                let value = self.check_signed_bounds(row, value)?;
+                store.then(|| *at(self.job) = value != 0);
             }
             Kind::Int(at) => {
                 let value = self.number(text)?.signed();
-                let value = self.bounded(row, value)?;
-                keep.then(|| *at(self.job) = value);
+                let value = self.check_signed_bounds(row, value)?;
+                store.then(|| *at(self.job) = value);
             }
             Kind::OptionalInt(at) => {
                 let value = self.number(text)?.signed();
-                let value = self.bounded(row, value)?;
-                keep.then(|| *at(self.job) = Some(value));
+                let value = self.check_signed_bounds(row, value)?;
+                store.then(|| *at(self.job) = Some(value));
             }
             Kind::Size(at) => {
                 let size = self.number(text)?.raw;
-                self.within(row, size)?;
-                keep.then(|| *at(self.job) = size);
+                self.check_bounds(row, size)?;
+                store.then(|| *at(self.job) = size);
             }
             Kind::OptionalSize(at) => {
                 let size = self.number(text)?.raw;
-                keep.then(|| *at(self.job) = Some(size));
+                store.then(|| *at(self.job) = Some(size));
             }
             Kind::Amount(at) => {
                 let amount = values::amount(text, kb_base).ok_or(OptionError::Failed)?;
-                keep.then(|| *at(self.job) = Some(amount));
+                store.then(|| *at(self.job) = Some(amount));
             }
             Kind::Time(at, unit) => {
                 let time = values::number(text, unit, kb_base).ok_or(OptionError::Failed)?;
-                keep.then(|| *at(self.job) = time.raw);
+                store.then(|| *at(self.job) = time.raw);
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn bounded(&mut self, row: &Row, value: i64) -> Result<i64, OptionError> {
+    fn check_signed_bounds(&mut self, row: &Row, value: i64) -> Result<i64, OptionError> {
         let name = match row.kind {
             Kind::Bool(_) => String::new(),
             _ => format!("{}: ", row.name),
         };
-        if let Some(most) = row.most.filter(|most| value > *most) {
-            return Err(self.fail(format!("{name}max value out of range: {value} ({most} max)")));
+        if let Some(max) = row.max.filter(|max| value > *max) {
+            return Err(self.fail(format!("{name}max value out of range: {value} ({max} max)")));
         }
-        // A smallest value of 0 is none to fio, which is how -1 gets through.
-        match row.least.filter(|least| *least != 0 && value < *least) {
-            Some(least) => Err(self.fail(format!("{name}min value out of range: {value} ({least} min)"))),
+        // fio treats a minimum of 0 as none, so that -1 passes.
+        match row.min.filter(|min| *min != 0 && value < *min) {
+            Some(min) => Err(self.fail(format!("{name}min value out of range: {value} ({min} min)"))),
             None => Ok(value),
         }
     }
 
-    fn per_direction(&mut self, row: &Row, text: &str, at: FieldAccess<PerDirection<u64>>, unit: Unit) -> ParseResult {
+    fn apply_per_direction(
+        &mut self,
+        row: &Row,
+        text: &str,
+        at: FieldAccess<PerDirection<u64>>,
+        unit: Unit,
+    ) -> ParseResult {
         let (elements, closed) = values::numbers(text, unit, self.job.kb_base());
         let mut values = Vec::new();
         for element in &elements {
             if let Some(number) = element {
-                self.within(row, number.raw)?;
+                self.check_bounds(row, number.raw)?;
             }
             values.push(element.map(|number| number.raw));
         }
@@ -228,18 +244,18 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The first number has to be one; what is wrong further on is reported and left out.
-    fn reals(&mut self, row: &Row, text: &str) -> Result<Vec<f64>, OptionError> {
-        let most = row.most.unwrap_or(i64::MAX) as f64;
+    /// The first number must be valid; later invalid ones are reported and omitted.
+    fn parse_reals(&mut self, row: &Row, text: &str) -> Result<Vec<f64>, OptionError> {
+        let max = row.max.unwrap_or(i64::MAX) as f64;
         let mut numbers = Vec::new();
         for (index, piece) in text.split(':').enumerate() {
-            if index >= REALS {
-                self.say(format!("the list exceeding max length {REALS}"));
+            if index >= MAX_REALS {
+                self.push_stderr(format!("the list exceeding max length {MAX_REALS}"));
                 continue;
             }
             match values::real(piece) {
-                Some(number) if number > most => {
-                    self.say(format!("value out of range: {number:.6} (range max: {most:.6})"));
+                Some(number) if number > max => {
+                    self.push_stderr(format!("value out of range: {number:.6} (range max: {max:.6})"));
                 }
                 Some(number) => {
                     numbers.push(number);
@@ -254,8 +270,8 @@ impl Reader<'_> {
         Ok(numbers)
     }
 
-    /// A word counts up to the first comma or colon. No abbreviations.
-    fn word(
+    /// A word ends at the first comma or colon. No abbreviations.
+    fn apply_word(
         &mut self,
         row: &Row,
         words: &[Word],
@@ -264,7 +280,7 @@ impl Reader<'_> {
     ) -> ParseResult {
         let given = text.split([',', ':']).next().unwrap_or_default();
         let Some(word) = words.iter().find(|word| word.text == given) else {
-            return Err(self.not_among(row));
+            return Err(self.report_unknown_word(row));
         };
         (word.set)(self.job);
         match tail {
@@ -273,8 +289,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Tells which words there are.
-    fn not_among(&mut self, row: &Row) -> OptionError {
+    /// Reports the valid words.
+    fn report_unknown_word(&mut self, row: &Row) -> OptionError {
         self.notices
             .extend(show::valid_values(row).into_iter().map(Notice::Out));
         self.notices.push(Notice::Out(String::new()));

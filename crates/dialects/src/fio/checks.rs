@@ -1,4 +1,4 @@
-//! What does not go together within a job, or with the jobs above it.
+//! Contradictions within a job, or between it and the jobs above it.
 
 use model::{Direction, PerDirection};
 
@@ -7,8 +7,8 @@ use super::options::JobOptions;
 use super::session::{ExitCode, Session};
 use super::values::Amount;
 
-/// Tells the first contradiction, which ends the program, and warnings, which end it only if they
-/// are to.
+/// Reports the first contradiction, which ends the program, and warnings, which end it only with
+/// `--warnings-fatal`.
 pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let options = &job.options;
     if session.read.flags.readonly && options.pattern.rw.changes_data() {
@@ -17,24 +17,24 @@ pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> 
     waits(session, job)?;
     rates(session, options)?;
     if let Some(Amount::Bytes(size)) = options.pattern.size {
-        let least = smallest_block(options);
+        let min = smallest_block(options);
         // Negative sizes are read as they are written, and are too small as well.
         let size = size as i64;
-        if size < 0 || size != 0 && (size as u64) < least {
+        if size < 0 || size != 0 && (size as u64) < min {
             return Err(session.halt(format!(
-                "fio: size too small, must not be less than minimum block size: {size} < {least}"
+                "fio: size too small, must not be less than minimum block size: {size} < {min}"
             )));
         }
     }
     if options.job.time_based && options.job.runtime == 0 {
-        session.say("fio: time_based requires a runtime/timeout setting");
+        session.push_stderr("fio: time_based requires a runtime/timeout setting");
         if session.read.flags.warnings_fatal {
             return Err(ExitCode(1));
         }
     }
     group(session, job)?;
     if options.job.numjobs <= 0 {
-        session.say("error: maximum number of jobs reached.");
+        session.push_stderr("error: maximum number of jobs reached.");
         return Err(session.halt("error: failed to setup shm segment"));
     }
     Ok(())
@@ -44,12 +44,14 @@ fn waits(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let Some(name) = &job.options.job.wait_for else {
         return Ok(());
     };
-    let own = job.name();
-    if own == name {
-        return Err(session.halt(format!("{own}: a job cannot wait for itself (wait_for={name}).")));
+    let name_of_job = job.name();
+    if name_of_job == name {
+        return Err(session.halt(format!(
+            "{name_of_job}: a job cannot wait for itself (wait_for={name})."
+        )));
     }
     if !session.read.jobs.iter().any(|other| other.name() == name) {
-        return Err(session.halt(format!("{own}: waitee job {name} unknown.")));
+        return Err(session.halt(format!("{name_of_job}: waitee job {name} unknown.")));
     }
     Ok(())
 }
@@ -62,11 +64,11 @@ fn rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), ExitCode
     }
     let mut exceeded = false;
     for direction in Direction::ALL {
-        let below = |rates: PerDirection<u64>, least: PerDirection<u64>| {
-            rates[direction] != 0 && rates[direction] < least[direction]
+        let below = |rates: PerDirection<u64>, min: PerDirection<u64>| {
+            rates[direction] != 0 && rates[direction] < min[direction]
         };
         if below(pace.rate, pace.rate_min) || below(pace.rate_iops, pace.rate_iops_min) {
-            session.say(format!("fio: minimum rate exceeds rate, ddir {}", direction as usize));
+            session.push_stderr(format!("fio: minimum rate exceeds rate, ddir {}", direction as usize));
             exceeded = true;
         }
     }
@@ -76,15 +78,15 @@ fn rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), ExitCode
 /// Bytes of the smallest block that the job reads or writes.
 fn smallest_block(options: &JobOptions) -> u64 {
     let pattern = &options.pattern;
-    let of = |direction: Direction| {
+    let min_of = |direction: Direction| {
         let split = pattern.bssplit[direction].iter().map(|split| split.bytes).min();
         let range = Some(pattern.bsrange[direction].low).filter(|low| *low != 0);
         split.or(range).unwrap_or(pattern.bs[direction])
     };
-    Direction::ALL.into_iter().map(of).min().unwrap_or(0)
+    Direction::ALL.into_iter().map(min_of).min().unwrap_or(0)
 }
 
-/// Jobs that are reported as one agree on the kind of percentiles.
+/// Jobs of a group must report the same kind of percentiles.
 fn group(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let Some(above) = session.read.jobs.last() else {
         return Ok(());

@@ -1,22 +1,22 @@
-//! Command lines for other hosts: which jobs are for which of them (`--client`).
+//! Splits a command line among other hosts (`--client`).
 //!
-//! Job files and options behind a host are for it alone; several hosts in a row share what follows
-//! the last of them. What stands before all of them is for those that have nothing of their own.
-//! Flags concern the run, wherever they stand.
+//! Job files and options after a host belong to it; consecutive hosts share what follows the last
+//! one. Job files before the first host belong to hosts without their own. Flags apply to the run,
+//! wherever they appear.
 
 use super::flags::{FLAGS, Parameter};
 use super::table;
 
-/// What some hosts are to execute.
+/// The jobs of some hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
-    /// The hosts as they were given; one may be a file with a line for each.
+    /// The hosts as the user wrote them; one may be a file with a host per line.
     pub hosts: Vec<String>,
     /// The command line of their jobs, without hosts.
     pub arguments: Vec<String>,
 }
 
-/// The parts of a command line that names hosts; `None` for one that does not.
+/// Splits a command line at its hosts; `None` if it names none.
 pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
     let mut flags = Vec::new();
     let mut common: Vec<String> = Vec::new();
@@ -24,12 +24,12 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let known = Known::parse(argument);
+        let class = ArgClass::parse(argument);
         let mut words = vec![argument.clone()];
-        if known.takes_next {
+        if class.takes_next {
             words.extend(rest.next().cloned());
         }
-        match known.is {
+        match class.kind {
             ArgKind::Client => {
                 let host = match argument.split_once('=') {
                     Some((_, host)) => host.to_owned(),
@@ -47,7 +47,7 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
             ArgKind::Option | ArgKind::Job => match parts.last_mut() {
                 Some(part) => part.arguments.extend(words),
                 None => {
-                    has_common_jobs |= known.is == ArgKind::Job;
+                    has_common_jobs |= class.kind == ArgKind::Job;
                     common.extend(words);
                 }
             },
@@ -58,7 +58,7 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
         part.arguments.clone_from(&flags);
         match own.is_empty() {
             true => part.arguments.extend(common.iter().cloned()),
-            // Options without a job of their own are defaults of all.
+            // Options without their own job are defaults of all.
             false if !has_common_jobs => part.arguments.extend(common.iter().cloned().chain(own)),
             false => part.arguments.extend(own),
         }
@@ -66,19 +66,19 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
     (!parts.is_empty()).then_some(parts)
 }
 
-/// The port of servers, unless another is named.
+/// The default port of servers.
 pub const DEFAULT_PORT: u16 = 8765;
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// On the network.
     Network {
-        /// Its name or number; absent: this machine.
+        /// Its name or IP address; absent: this machine.
         host: Option<String>,
         /// Its port.
         port: u16,
-        /// Whether only addresses of version 6 will do, or only others.
+        /// Some: IPv6 or IPv4 only.
         version_6: Option<bool>,
     },
     /// At a socket in the file system.
@@ -89,7 +89,7 @@ impl Address {
     /// Reads `HOST,PORT`, either of which may be left out, with `ip:`, `ip6:` or `sock:` before it.
     ///
     /// # Errors
-    /// The line that says what is wrong.
+    /// The error line.
     pub fn parse(text: &str) -> Result<Address, String> {
         if let Some(path) = text.strip_prefix("sock:") {
             return match path {
@@ -117,29 +117,29 @@ impl Address {
     }
 }
 
-/// What a word of the command line is.
-struct Known {
-    is: ArgKind,
-    /// The next word is its value.
+/// How an argument of the command line is treated.
+struct ArgClass {
+    kind: ArgKind,
+    /// The next argument is its value.
     takes_next: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ArgKind {
     Client,
-    /// It concerns the run.
+    /// It applies to the run.
     Flag,
     Option,
     /// A job file, or the name of a job.
     Job,
 }
 
-impl Known {
-    fn parse(argument: &str) -> Known {
+impl ArgClass {
+    fn parse(argument: &str) -> ArgClass {
         let body = argument.strip_prefix("--").or(argument.strip_prefix('-')).unwrap_or("");
         if body.is_empty() {
-            return Known {
-                is: ArgKind::Job,
+            return ArgClass {
+                kind: ArgKind::Job,
                 takes_next: false,
             };
         }
@@ -157,15 +157,15 @@ impl Known {
         });
         let rows = table::in_order().chain(table::of_engines());
         let options = rows.flat_map(|row| row.names().map(|name| (name, false, false, !row.may_be_bare(false))));
-        let known: Vec<_> = flags
+        let class: Vec<_> = flags
             .chain(options)
-            .filter(|(known, ..)| known.starts_with(name))
+            .filter(|(class, ..)| class.starts_with(name))
             .collect();
-        let exact = known.iter().find(|(known, ..)| *known == name);
-        // What is ambiguous or unknown is reported when the part is read.
-        match exact.or(known.first().filter(|_| known.len() == 1)) {
-            Some((name, is_client, is_flag, takes)) => Known {
-                is: match (is_client, is_flag, *name) {
+        let exact = class.iter().find(|(class, ..)| *class == name);
+        // Ambiguous and unknown names are reported when the part is read.
+        match exact.or(class.first().filter(|_| class.len() == 1)) {
+            Some((name, is_client, is_flag, takes)) => ArgClass {
+                kind: match (is_client, is_flag, *name) {
                     (true, ..) => ArgKind::Client,
                     (_, true, _) => ArgKind::Flag,
                     (_, _, "name") => ArgKind::Job,
@@ -173,8 +173,8 @@ impl Known {
                 },
                 takes_next: *takes && !has_value,
             },
-            None => Known {
-                is: ArgKind::Option,
+            None => ArgClass {
+                kind: ArgKind::Option,
                 takes_next: false,
             },
         }

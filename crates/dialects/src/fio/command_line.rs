@@ -1,9 +1,9 @@
-//! fio's command line: flags, job options and job files in any order. Options act in the order in
-//! which they stand; files are read after all of them.
+//! fio's command line: flags, job options and job files in any order. Options apply in order; files
+//! are read after all of them.
 
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
-use super::profiles::{self, Chosen, ProfileOption};
+use super::profiles::{self, ChosenProfile, ProfileOption};
 use super::session::{Draft, ExitCode, Session, command_line};
 use super::table::{self, Kind, OptionError, ParseEnv, ParseResult, Row};
 use super::unbuilt::{self, UnbuiltOption, ValueKind};
@@ -19,7 +19,7 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
         files: Vec::new(),
         profile: None,
     };
-    let outcome = line.all(arguments);
+    let outcome = line.read_arguments(arguments);
     let (read, action) = (line.session.read, line.session.action);
     match outcome {
         Ok(()) => Reading::Run(read),
@@ -27,14 +27,14 @@ pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Read
     }
 }
 
-/// Where an option goes.
+/// The section that options apply to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
-    /// To the defaults of what follows.
+    /// The defaults of later jobs.
     Defaults,
-    /// To a job.
+    /// A job.
     Job,
-    /// Nowhere: `--section` leaves this one out.
+    /// None: `--section` excludes this one.
     Skipped,
 }
 
@@ -45,24 +45,24 @@ struct CommandLine<'a, 'p> {
     /// The job of [`Section::Job`].
     job: Option<Draft>,
     files: Vec<String>,
-    profile: Option<Chosen>,
+    profile: Option<ChosenProfile>,
 }
 
-/// What may stand behind dashes.
+/// An argument that begins with dashes, resolved.
 #[derive(Clone, Copy)]
-enum Known {
+enum Resolved {
     Flag(&'static Flag),
     Option(&'static Row),
-    /// Of the profile that was chosen.
+    /// An option of the chosen profile.
     Profile(ProfileOption),
-    /// Of an engine that is not here.
+    /// An option of an engine that this program lacks.
     Unbuilt(UnbuiltOption),
 }
 
 /// An argument that begins with a dash.
-struct Typed<'t> {
-    /// All of it.
-    whole: &'t str,
+struct DashedArg<'t> {
+    /// The whole argument.
+    text: &'t str,
     /// One dash or two.
     dashes: &'t str,
     name: &'t str,
@@ -70,11 +70,11 @@ struct Typed<'t> {
 }
 
 impl CommandLine<'_, '_> {
-    fn all(&mut self, arguments: &[String]) -> Result<(), ExitCode> {
+    fn read_arguments(&mut self, arguments: &[String]) -> Result<(), ExitCode> {
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
-            match Typed::parse(argument) {
-                Some(typed) => self.dashed(&typed, &mut rest)?,
+            match DashedArg::parse(argument) {
+                Some(arg) => self.apply_argument(&arg, &mut rest)?,
                 None if argument == "--" => self.files.extend(rest.by_ref().cloned()),
                 None => self.files.push(argument.clone()),
             }
@@ -90,7 +90,7 @@ impl CommandLine<'_, '_> {
         self.finish()
     }
 
-    /// What is left when everything is read.
+    /// Reads the job files and completes the last job.
     fn finish(&mut self) -> Result<(), ExitCode> {
         let flags = &self.session.read.flags;
         if flags.parse_only || flags.show_command {
@@ -101,96 +101,95 @@ impl CommandLine<'_, '_> {
             return Err(ExitCode(0));
         }
         if self.session.read.jobs.is_empty() {
-            self.usage();
-            self.session.say("No job(s) defined");
+            self.print_usage();
+            self.session.push_stderr("No job(s) defined");
             return Err(self.session.halt(""));
         }
         Ok(())
     }
 
-    fn usage(&mut self) {
-        self.session.tell(show::VERSION);
+    fn print_usage(&mut self) {
+        self.session.push_stdout(show::VERSION);
         for line in show::usage(self.program) {
-            self.session.tell(line);
+            self.session.push_stdout(line);
         }
     }
 
-    /// Takes a flag or an option, and its value from the next argument if it has none of its own.
-    fn dashed(&mut self, typed: &Typed<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), ExitCode> {
-        let (known, name) = self.resolve(typed)?;
+    /// Applies a flag or an option. Its value is the next argument unless it has one after `=`.
+    fn apply_argument(&mut self, arg: &DashedArg<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), ExitCode> {
+        let (known, name) = self.resolve(arg)?;
         let parameter = match known {
-            Known::Flag(flag) => flag.parameter,
-            Known::Option(row) if row.may_be_bare(false) => Parameter::Optional,
-            Known::Unbuilt(option) if option.kind == ValueKind::Switch => Parameter::Optional,
-            Known::Option(_) | Known::Unbuilt(_) | Known::Profile(_) => Parameter::Required,
+            Resolved::Flag(flag) => flag.parameter,
+            Resolved::Option(row) if row.may_be_bare(false) => Parameter::Optional,
+            Resolved::Unbuilt(option) if option.kind == ValueKind::Switch => Parameter::Optional,
+            Resolved::Option(_) | Resolved::Unbuilt(_) | Resolved::Profile(_) => Parameter::Required,
         };
-        let (program, dashes) = (self.program, typed.dashes);
-        let value = match (parameter, typed.value) {
+        let (program, dashes) = (self.program, arg.dashes);
+        let value = match (parameter, arg.value) {
             (Parameter::None, Some(_)) => {
                 let line = format!("{program}: option '{dashes}{name}' doesn't allow an argument");
-                return Err(self.not_recognised(typed, line));
+                return Err(self.report_unrecognised(arg, line));
             }
             (Parameter::Required, None) => {
                 let Some(next) = rest.next() else {
                     let line = format!("{program}: option '{dashes}{name}' requires an argument");
-                    return Err(self.not_recognised(typed, line));
+                    return Err(self.report_unrecognised(arg, line));
                 };
                 Some(next.as_str())
             }
             (_, value) => value,
         };
         match known {
-            Known::Flag(flag) => self.flag(flag, value),
-            Known::Option(row) if row.name == "profile" => self.choose(value.unwrap_or_default()),
-            Known::Option(row) => self.option(row, value),
-            Known::Profile(option) => self.profile_option(option, value.unwrap_or_default()),
-            Known::Unbuilt(option) => self.unbuilt_option(option, value),
+            Resolved::Flag(flag) => self.apply_flag(flag, value),
+            Resolved::Option(row) if row.name == "profile" => self.choose_profile(value.unwrap_or_default()),
+            Resolved::Option(row) => self.apply_option(row, value),
+            Resolved::Profile(option) => self.apply_profile_option(option, value.unwrap_or_default()),
+            Resolved::Unbuilt(option) => self.apply_unbuilt_option(option, value),
         }
     }
 
-    /// Which flag or option a name stands for, abbreviated or not.
-    fn resolve(&mut self, typed: &Typed<'_>) -> Result<(Known, &'static str), ExitCode> {
-        let short = match typed.whole {
+    /// Finds the flag or option of a name, which may be abbreviated.
+    fn resolve(&mut self, arg: &DashedArg<'_>) -> Result<(Resolved, &'static str), ExitCode> {
+        let short = match arg.text {
             "-h" => "help",
             "-v" => "version",
-            _ => typed.name,
+            _ => arg.name,
         };
-        let of_profile = self.profile.iter().flat_map(Chosen::options);
+        let of_profile = self.profile.iter().flat_map(ChosenProfile::options);
         if let Some(option) = of_profile.into_iter().find(|option| option.name == short) {
-            return Ok((Known::Profile(*option), option.name));
+            return Ok((Resolved::Profile(*option), option.name));
         }
-        let all = self.known();
+        let all = self.visible_names();
         let begins: Vec<_> = all.iter().filter(|(_, name)| name.starts_with(short)).collect();
         if let Some(exact) = begins.iter().find(|(_, name)| *name == short) {
             return Ok(**exact);
         }
-        let (program, whole, dashes) = (self.program, typed.whole, typed.dashes);
+        let (program, text, dashes) = (self.program, arg.text, arg.dashes);
         match begins.as_slice() {
             [only] if !short.is_empty() => Ok(**only),
             [] | [_] => {
-                let line = format!("{program}: unrecognized option '{whole}'");
-                Err(self.not_recognised(typed, line))
+                let line = format!("{program}: unrecognized option '{text}'");
+                Err(self.report_unrecognised(arg, line))
             }
             several => {
                 let candidates: Vec<_> = several.iter().map(|(_, name)| format!("'{dashes}{name}'")).collect();
                 let candidates = candidates.join(" ");
-                let line = format!("{program}: option '{whole}' is ambiguous; possibilities: {candidates}");
-                Err(self.not_recognised(typed, line))
+                let line = format!("{program}: option '{text}' is ambiguous; possibilities: {candidates}");
+                Err(self.report_unrecognised(arg, line))
             }
         }
     }
 
-    /// Everything that has a name now: the options of an engine are there once a job has that
-    /// engine.
-    fn known(&self) -> Vec<(Known, &'static str)> {
-        let flags = FLAGS.iter().map(|flag| (Known::Flag(flag), flag.name));
-        let all_names = |row: &'static Row| row.names().map(move |name| (Known::Option(row), name));
+    /// The flags and options that can be named now: those of an engine only if the job has it.
+    fn visible_names(&self) -> Vec<(Resolved, &'static str)> {
+        let flags = FLAGS.iter().map(|flag| (Resolved::Flag(flag), flag.name));
+        let all_names = |row: &'static Row| row.names().map(move |name| (Resolved::Option(row), name));
         let engine = self.draft().options.queue.ioengine.as_str();
         let of_engine = table::of_engines().filter(|row| row.engines.contains(&engine));
         flags
             .chain(table::in_order().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
-            .chain(unbuilt::options_of(engine).map(|option| (Known::Unbuilt(option), option.name)))
+            .chain(unbuilt::options_of(engine).map(|option| (Resolved::Unbuilt(option), option.name)))
             .collect()
     }
 
@@ -198,27 +197,28 @@ impl CommandLine<'_, '_> {
         self.job.as_ref().unwrap_or(&self.session.defaults)
     }
 
-    fn not_recognised(&mut self, typed: &Typed<'_>, line: String) -> ExitCode {
-        self.session.say(line);
-        let (program, whole) = (self.program, typed.whole);
-        self.session.say(format!("{program}: unrecognized option '{whole}'"));
-        let name = whole.trim_start_matches('-');
+    fn report_unrecognised(&mut self, arg: &DashedArg<'_>, line: String) -> ExitCode {
+        self.session.push_stderr(line);
+        let (program, text) = (self.program, arg.text);
+        self.session
+            .push_stderr(format!("{program}: unrecognized option '{text}'"));
+        let name = text.trim_start_matches('-');
         if let Some(suggestion) = similar::argument(name) {
-            self.session.say(format!("Did you mean {suggestion}?"));
+            self.session.push_stderr(format!("Did you mean {suggestion}?"));
         }
         ExitCode(1)
     }
 
-    fn flag(&mut self, flag: &Flag, value: Option<&str>) -> Result<(), ExitCode> {
-        let action = (flag.take)(&mut self.session.read.flags, value.unwrap_or_default());
+    fn apply_flag(&mut self, flag: &Flag, value: Option<&str>) -> Result<(), ExitCode> {
+        let action = (flag.apply)(&mut self.session.read.flags, value.unwrap_or_default());
         match action {
-            flags::Action::Go => Ok(()),
+            flags::Action::Continue => Ok(()),
             flags::Action::Warn(lines) => {
-                lines.into_iter().for_each(|line| self.session.say(line));
+                lines.into_iter().for_each(|line| self.session.push_stderr(line));
                 Ok(())
             }
             flags::Action::Refuse(lines) => {
-                lines.into_iter().for_each(|line| self.session.say(line));
+                lines.into_iter().for_each(|line| self.session.push_stderr(line));
                 Err(ExitCode(1))
             }
             flags::Action::Unsupported => {
@@ -235,11 +235,11 @@ impl CommandLine<'_, '_> {
                 Err(why) => Err(self.session.halt(format!("fio: output file open error: {why}"))),
             },
             flags::Action::Print(line) => {
-                self.session.tell(line);
+                self.session.push_stdout(line);
                 Err(ExitCode(0))
             }
             flags::Action::Help => {
-                self.usage();
+                self.print_usage();
                 Err(ExitCode(0))
             }
             flags::Action::OptionHelp(name) => {
@@ -247,33 +247,39 @@ impl CommandLine<'_, '_> {
                     Some(chosen) => chosen.help(&name),
                     None => show::option_help(&name),
                 };
-                Err(self.answer(answer))
+                Err(self.print_answer(answer))
             }
             flags::Action::StandaloneAction(action) => {
                 self.session.action = Some(action);
                 Err(ExitCode(0))
             }
-            flags::Action::EngineHelp(name) => Err(self.answer(show::engine_help(&name))),
+            flags::Action::EngineHelp(name) => Err(self.print_answer(show::engine_help(&name))),
         }
     }
 
-    fn answer(&mut self, answer: show::Answer) -> ExitCode {
-        answer.stdout.into_iter().for_each(|line| self.session.tell(line));
-        answer.stderr.into_iter().for_each(|line| self.session.say(line));
+    fn print_answer(&mut self, answer: show::Answer) -> ExitCode {
+        answer
+            .stdout
+            .into_iter()
+            .for_each(|line| self.session.push_stdout(line));
+        answer
+            .stderr
+            .into_iter()
+            .for_each(|line| self.session.push_stderr(line));
         ExitCode(answer.code)
     }
 
-    fn choose(&mut self, name: &str) -> Result<(), ExitCode> {
-        self.profile = Chosen::named(name);
+    fn choose_profile(&mut self, name: &str) -> Result<(), ExitCode> {
+        self.profile = ChosenProfile::from_name(name);
         match self.profile {
             Some(_) => Ok(()),
             None => Err(self.session.halt(profiles::refusal(name))),
         }
     }
 
-    fn profile_option(&mut self, option: ProfileOption, value: &str) -> Result<(), ExitCode> {
-        let taken = self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value));
-        match taken {
+    fn apply_profile_option(&mut self, option: ProfileOption, value: &str) -> Result<(), ExitCode> {
+        let result = self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value));
+        match result {
             true => Ok(()),
             false => Err(self
                 .session
@@ -281,49 +287,55 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    fn option(&mut self, row: &'static Row, value: Option<&str>) -> Result<(), ExitCode> {
+    fn apply_option(&mut self, row: &'static Row, value: Option<&str>) -> Result<(), ExitCode> {
         if row.name == "name" {
             self.begin_section(value.unwrap_or_default())?;
         }
         if self.section == Section::Skipped {
             return Ok(());
         }
-        // A value that is not there is found earlier than one that is wrong.
+        // A missing value is reported before an invalid one.
         if value == Some("") && !matches!(row.kind, Kind::Flag(_) | Kind::Ignored | Kind::Removed) {
             return Err(self
                 .session
                 .halt(format!("fio: option {} requires an argument", row.name)));
         }
         let mut draft = self.take_draft();
-        let taken = draft.option(&mut self.session.env(), row, value, false);
+        let result = draft.apply_option(&mut self.session.env(), row, value, false);
         let engine = draft.options.queue.ioengine.clone();
-        self.keep(draft, taken, row.name, value)?;
+        self.restore_draft(draft, result, row.name, value)?;
         match row.name {
             "ioengine" => self.session.load_engine(&engine),
             _ => Ok(()),
         }
     }
 
-    fn unbuilt_option(&mut self, option: UnbuiltOption, value: Option<&str>) -> Result<(), ExitCode> {
+    fn apply_unbuilt_option(&mut self, option: UnbuiltOption, value: Option<&str>) -> Result<(), ExitCode> {
         if self.section == Section::Skipped {
             return Ok(());
         }
         let mut draft = self.take_draft();
-        let taken = draft.unbuilt_option(option, value);
-        self.keep(draft, taken, option.name, value)
+        let result = draft.apply_unbuilt_option(option, value);
+        self.restore_draft(draft, result, option.name, value)
     }
 
-    /// The section that the next option goes to.
+    /// Takes the section that the next option applies to.
     fn take_draft(&mut self) -> Draft {
         let job = self.job.take().filter(|_| self.section == Section::Job);
         job.unwrap_or_else(|| self.session.defaults.clone())
     }
 
-    /// Puts the section back if the option was taken, and says why it was not.
-    fn keep(&mut self, draft: Draft, taken: ParseResult, name: &str, value: Option<&str>) -> Result<(), ExitCode> {
-        match taken {
+    /// Puts the section back after a valid option, and reports an invalid one.
+    fn restore_draft(
+        &mut self,
+        draft: Draft,
+        result: ParseResult,
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<(), ExitCode> {
+        match result {
             Ok(()) => {}
-            Err(OptionError::Said) => return Err(ExitCode(1)),
+            Err(OptionError::Reported) => return Err(ExitCode(1)),
             Err(OptionError::Failed | OptionError::ReadOnly) => {
                 let equals = value.map(|value| format!("={value}")).unwrap_or_default();
                 return Err(self.session.halt(format!("fio: failed parsing {name}{equals}")));
@@ -364,22 +376,22 @@ impl CommandLine<'_, '_> {
     }
 }
 
-impl<'t> Typed<'t> {
-    /// Nothing for a file. A lone dash is standard input, and two alone end the options.
-    fn parse(whole: &'t str) -> Option<Typed<'t>> {
-        let dashes = match whole {
+impl<'t> DashedArg<'t> {
+    /// `None` for a job file. A lone dash is standard input, and `--` ends the options.
+    fn parse(text: &'t str) -> Option<DashedArg<'t>> {
+        let dashes = match text {
             "-" | "--" => return None,
-            _ if whole.starts_with("--") => "--",
-            _ if whole.starts_with('-') => "-",
+            _ if text.starts_with("--") => "--",
+            _ if text.starts_with('-') => "-",
             _ => return None,
         };
-        let body = &whole[dashes.len()..];
+        let body = &text[dashes.len()..];
         let (name, value) = match body.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (body, None),
         };
-        Some(Typed {
-            whole,
+        Some(DashedArg {
+            text,
             dashes,
             name,
             value,

@@ -1,36 +1,37 @@
-//! What giving jobs their meaning asks of the file system.
+//! The file system, as lowering jobs needs it.
 
 use std::io::Read;
 
-/// What lowering asks of the file system.
+/// Queries to the file system while jobs are lowered.
 pub trait Disk {
-    /// What lies at a path.
+    /// The facts of a path, if it exists.
     fn find(&self, path: &str) -> Option<PathFacts>;
 
-    /// Whether a path where nothing is found has nothing; false where files are not looked at.
+    /// Whether a path that `find` does not know is known to be missing; false where files are not
+    /// examined.
     fn is_complete(&self) -> bool {
         true
     }
 
-    /// Everything that a file holds.
+    /// Reads a whole file.
     ///
     /// # Errors
-    /// The system's words for the reason.
+    /// The system's error text.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 
-    /// Every regular file below a directory, in the order of their names.
+    /// Every regular file below a directory, sorted by name.
     ///
     /// # Errors
-    /// The system's words for the reason.
+    /// The system's error text.
     fn below(&self, folder: &str) -> Result<Vec<String>, String>;
 
-    /// A trace, which may be too large to be held; `-` is standard input.
+    /// Opens a trace, which may exceed memory; `-` is standard input.
     ///
     /// # Errors
-    /// The system's words for the reason.
+    /// The system's error text.
     fn trace(&self, path: &str) -> Result<TraceFile, String>;
 
-    /// A block device whose zones must be written from their start to their end.
+    /// Whether a path is a zoned block device, which needs sequential writes.
     fn is_zoned(&self, path: &str) -> bool {
         let _ = path;
         false
@@ -40,7 +41,7 @@ pub trait Disk {
     fn device(&self, major: u32, minor: u32) -> Option<String>;
 }
 
-/// What lies at a path.
+/// Facts of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
     /// What it is.
@@ -49,7 +50,7 @@ pub struct PathFacts {
     pub size: u64,
 }
 
-/// What a path can be.
+/// Kinds of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
     /// A regular file.
@@ -62,10 +63,10 @@ pub enum PathKind {
     Other,
 }
 
-/// A trace that was looked through.
+/// An open trace.
 pub struct TraceFile {
-    /// Where it can be read again.
+    /// The path from which it can be read again.
     pub path: String,
-    /// What it holds, from the beginning.
+    /// Its contents, from the beginning.
     pub bytes: Box<dyn Read>,
 }

@@ -1,7 +1,7 @@
-//! A clone on its way into the plan.
+//! A clone while it is lowered to the plan.
 //!
-//! Rows of the table fill in the parts. An option that is one field of the plan, and nothing more,
-//! names that field: then both its lowering and its printing follow from the row.
+//! Rows of the table fill in the parts. An option that is exactly one field of the plan names that
+//! field: then both its lowering and its printing follow from the row.
 
 use model::draws::DrawsForm;
 use model::plan::{Job as PlanJob, Stream, Worker};
@@ -13,8 +13,8 @@ use super::jobs::Job;
 use super::options::JobOptions;
 use crate::Diagnostic;
 
-/// The parts of a plan that a clone comes to: its job without workers, its worker without streams,
-/// its stream.
+/// The parts of a plan that a clone becomes: a job without workers, a worker without streams, and a
+/// stream.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) job: PlanJob,
@@ -30,35 +30,35 @@ pub(super) struct Clone<'a> {
     pub(super) index: u32,
     /// Its number in the run, from 1.
     pub(super) number: u32,
-    /// Where its random numbers come from.
+    /// The source of its random numbers.
     pub(super) draws: DrawsForm,
 }
 
-/// What a clone's options say, and the parts that they fill in.
+/// The options of a clone, and the parts that they fill in.
 pub(super) struct Draft<'a> {
     pub(super) options: &'a mut JobOptions,
     pub(super) clone: Clone<'a>,
     pub(super) flags: &'a Flags,
-    /// Options of the global sections as they were given.
+    /// Options that the global sections set.
     pub(super) globals: &'a [(String, String)],
     pub(super) disk: &'a dyn Disk,
     pub(super) parts: Parts,
-    /// What was read and is not supported.
+    /// Diagnostics for unsupported options.
     pub(super) complaints: &'a mut Vec<Diagnostic>,
 }
 
 impl Draft<'_> {
-    /// Adds a complaint, once.
+    /// Adds a diagnostic, once.
     pub(super) fn complain(&mut self, what: impl Into<String>) {
         complain(self.complaints, what);
     }
 
-    /// Complains that nothing here does what is wanted.
+    /// Adds the diagnostic that something is unsupported.
     pub(super) fn refuse(&mut self, what: impl std::fmt::Display) {
         self.complain(format!("fio: {what} is not supported by this program"));
     }
 
-    /// An option stands in the job or in a global section.
+    /// Whether the job or a global section sets an option.
     pub(super) fn was_given(&self, name: &str) -> bool {
         was_given(self.clone.job, self.globals, name)
     }
@@ -80,32 +80,31 @@ pub(super) fn us(time: u64) -> Nanos {
     Nanos(time.saturating_mul(1000))
 }
 
-/// Where a part has a field; some parts are not always there.
-pub(crate) type Place<T> = fn(&mut Parts) -> Option<&mut T>;
+/// Access to a field of a part; some parts are optional.
+pub(crate) type PartField<T> = fn(&mut Parts) -> Option<&mut T>;
 
-/// A field of the plan that an option is.
+/// The plan field of an option.
 #[derive(Clone, Copy)]
 pub(crate) enum PlanField {
     /// The same.
-    Flag(Place<bool>),
+    Flag(PartField<bool>),
     /// The opposite.
-    Not(Place<bool>),
+    Not(PartField<bool>),
     /// A number from 0.
-    Count(Place<u32>),
+    Count(PartField<u32>),
     /// The same with more digits.
-    LongCount(Place<u64>),
+    LongCount(PartField<u64>),
     /// A number from 0, if there is one.
-    OptionalCount(Place<Option<u32>>),
+    OptionalCount(PartField<Option<u32>>),
     /// A number of bytes.
-    Size(Place<u32>),
+    Size(PartField<u32>),
     /// The same with more digits.
-    Bytes(Place<Bytes>),
+    Bytes(PartField<Bytes>),
     /// A text, if there is one.
-    Text(Place<Option<String>>),
+    Text(PartField<Option<String>>),
 }
 
-/// `field_of_plan!(Flag: stream.cache.direct)`; a question mark stands behind what is not always
-/// there.
+/// `field_of_plan!(Flag: stream.cache.direct)`; a question mark follows an optional part.
 macro_rules! field_of_plan {
     ($kind:ident: $part:ident.$field:ident ?. $inner:ident) => {
         $crate::fio::draft::PlanField::$kind(|parts| parts.$part.$field.as_mut().map(|there| &mut there.$inner))

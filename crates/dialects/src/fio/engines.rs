@@ -1,4 +1,4 @@
-//! The engines that fio has, and which of them there are here.
+//! The engines of fio, and which of them this program supports.
 
 use model::plan::EngineKind;
 
@@ -36,14 +36,14 @@ const fn posix(engine: Engine) -> Engine {
 }
 
 impl Engine {
-    /// It can be run on this system; others are known and count as not loadable.
-    pub fn is_here(&self) -> bool {
+    /// Whether this system can load it; the others are known, but not loadable.
+    pub fn is_loadable(&self) -> bool {
         (self.on_windows || cfg!(not(windows))) && EngineKind::from_fio_name(self.name).is_some()
     }
 }
 
-/// All of them, in fio's order; those that need libraries of their own or special devices are named
-/// so that they can be reported from slips.
+/// All of them, in fio's order; those that need special libraries or devices are listed so that
+/// they differ from misspellings.
 pub const ENGINES: &[Engine] = &[
     synchronous("cpuio"),
     synchronous("mmap"),
@@ -95,8 +95,8 @@ pub const ENGINES: &[Engine] = &[
     synchronous("ime_psync"),
 ];
 
-/// What to do in place of engines that are not here.
-pub const INSTEAD: &[(&[&str], &str)] = &[
+/// Alternatives to engines that this program lacks.
+pub const ALTERNATIVES: &[(&[&str], &str)] = &[
     (
         &["io_uring_cmd", "xnvme", "libblkio", "libzbc", "sg"],
         "use io_uring or libaio on the block device of the drive, such as /dev/nvme0n1",
@@ -128,15 +128,17 @@ pub const INSTEAD: &[(&[&str], &str)] = &[
     (&["e4defrag"], "use the program e4defrag"),
 ];
 
-/// What to do in place of an engine that is not here.
-pub(super) fn instead_of(name: &str) -> Option<&'static str> {
-    let row = INSTEAD.iter().find(|(engines, _)| engines.contains(&name));
+/// The alternative to an engine that this program lacks.
+pub(super) fn alternative_to(name: &str) -> Option<&'static str> {
+    let row = ALTERNATIVES.iter().find(|(engines, _)| engines.contains(&name));
     row.map(|(_, instead)| *instead)
 }
 
 /// The engine of a name, if it can be loaded here.
 pub fn find(name: &str) -> Option<&'static Engine> {
-    ENGINES.iter().find(|engine| engine.name == name && engine.is_here())
+    ENGINES
+        .iter()
+        .find(|engine| engine.name == name && engine.is_loadable())
 }
 
 /// The name of an engine that fio has, whether it can be loaded here or not.
@@ -144,7 +146,7 @@ pub(super) fn is_known(name: &str) -> bool {
     ENGINES.iter().any(|engine| engine.name == name)
 }
 
-/// What is said of an engine that cannot be loaded: a line for stdout, and lines for stderr.
+/// The messages for an engine that cannot be loaded: a line for stdout, and lines for stderr.
 pub(super) fn not_loadable(name: &str) -> (String, [String; 2]) {
     (
         format!(
@@ -165,7 +167,7 @@ mod tests {
     fn every_engine_that_is_not_built_has_something_in_its_place() {
         for engine in ENGINES {
             let is_built = EngineKind::from_fio_name(engine.name).is_some();
-            assert_eq!(instead_of(engine.name).is_none(), is_built, "{}", engine.name);
+            assert_eq!(alternative_to(engine.name).is_none(), is_built, "{}", engine.name);
         }
     }
 }

@@ -2,40 +2,39 @@
 
 use super::values::{Unit, size_factor, time_factor};
 
-/// Parentheses within parentheses; more than this is refused rather than followed.
-const DEPTH: usize = 60;
+/// The maximum nesting of parentheses; deeper ones are refused.
+const MAX_DEPTH: usize = 60;
 
-/// A value in parentheses. Nothing if it is not one expression from its first to its last
-/// character.
+/// Evaluates a value in parentheses. `None` if it is not a single expression.
 pub fn evaluate(text: &str, unit: Unit, kb_base: u64) -> Option<u64> {
-    let value = whole(text, Some((unit, kb_base)))?;
+    let value = evaluate_all(text, Some((unit, kb_base)))?;
     let value = value.trunc() as i128;
     let factor = if unit == Unit::Seconds { 1_000_000 } else { 1 };
     Some(value.wrapping_mul(factor) as u64)
 }
 
-/// Plain integer arithmetic, every division truncated: what follows the `=` of an option in which a
-/// keyword was replaced.
+/// Plain integer arithmetic with truncated divisions, for the value of an option in which a keyword
+/// was replaced.
 pub fn integers(text: &str) -> Option<i64> {
-    whole(text, None).map(|value| value as i64)
+    evaluate_all(text, None).map(|value| value as i64)
 }
 
-fn whole(text: &str, units: Option<(Unit, u64)>) -> Option<f64> {
-    let mut rest = Rest { text, units, depth: 0 };
-    let value = rest.sum()?;
-    rest.skip_blanks();
-    (rest.text.is_empty() && value.is_finite()).then_some(value)
+fn evaluate_all(text: &str, units: Option<(Unit, u64)>) -> Option<f64> {
+    let mut parser = Parser { text, units, depth: 0 };
+    let value = parser.sum()?;
+    parser.skip_blanks();
+    (parser.text.is_empty() && value.is_finite()).then_some(value)
 }
 
-/// What is still to be read.
-struct Rest<'a> {
+/// The text that is still to be parsed.
+struct Parser<'a> {
     text: &'a str,
-    /// How numbers with suffixes are read; without it there are only plain integers.
+    /// How suffixes are interpreted; absent: plain integers only.
     units: Option<(Unit, u64)>,
     depth: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> Parser<'a> {
     fn sum(&mut self) -> Option<f64> {
         let mut value = self.product()?;
         loop {
@@ -71,8 +70,8 @@ impl<'a> Rest<'a> {
     }
 
     fn remainder(&mut self, value: f64) -> Option<f64> {
-        let by = self.signed()?.trunc();
-        (by != 0.0).then(|| value.trunc() % by)
+        let divisor = self.signed()?.trunc();
+        (divisor != 0.0).then(|| value.trunc() % divisor)
     }
 
     fn signed(&mut self) -> Option<f64> {
@@ -89,7 +88,7 @@ impl<'a> Rest<'a> {
         match self.take(&['^']) {
             Some(_) => {
                 self.depth += 1;
-                let exponent = (self.depth < DEPTH).then(|| self.signed()).flatten()?;
+                let exponent = (self.depth < MAX_DEPTH).then(|| self.signed()).flatten()?;
                 self.depth -= 1;
                 Some(base.powf(exponent))
             }
@@ -102,16 +101,16 @@ impl<'a> Rest<'a> {
             return self.number();
         }
         self.depth += 1;
-        let value = (self.depth < DEPTH).then(|| self.sum()).flatten()?;
+        let value = (self.depth < MAX_DEPTH).then(|| self.sum()).flatten()?;
         self.depth -= 1;
         self.take(&[')']).map(|_| value)
     }
 
-    /// Digits, perhaps a fraction, perhaps a suffix. In front of a suffix the fraction is not
-    /// looked at.
+    /// Digits, an optional fraction, and an optional suffix. Before a suffix the fraction is
+    /// ignored.
     fn number(&mut self) -> Option<f64> {
         self.skip_blanks();
-        let digits = self.run(|letter| letter.is_ascii_digit())?;
+        let digits = self.take_while(|letter| letter.is_ascii_digit())?;
         let whole: f64 = digits.parse().ok()?;
         let Some((unit, kb_base)) = self.units else {
             return Some(whole);
@@ -119,7 +118,7 @@ impl<'a> Rest<'a> {
         if digits == "0" && self.text.starts_with(['x', 'X']) {
             let hexadecimal = self.text[1..].to_string();
             self.text = &self.text[1..];
-            let length = self.run(|letter| letter.is_ascii_hexdigit())?.len();
+            let length = self.take_while(|letter| letter.is_ascii_hexdigit())?.len();
             return i64::from_str_radix(&hexadecimal[..length], 16)
                 .ok()
                 .map(|value| value as f64);
@@ -127,10 +126,10 @@ impl<'a> Rest<'a> {
         let mut value = whole;
         if let Some(fraction) = self.text.strip_prefix('.') {
             self.text = fraction;
-            let decimals = self.run(|letter| letter.is_ascii_digit()).unwrap_or_default();
+            let decimals = self.take_while(|letter| letter.is_ascii_digit()).unwrap_or_default();
             value = format!("{digits}.{decimals}0").parse().ok()?;
         }
-        let Some(suffix) = self.run(|letter| letter.is_ascii_alphabetic()) else {
+        let Some(suffix) = self.take_while(|letter| letter.is_ascii_alphabetic()) else {
             return Some(value);
         };
         Some(match unit {
@@ -140,7 +139,7 @@ impl<'a> Rest<'a> {
         })
     }
 
-    fn run(&mut self, belongs: impl Fn(char) -> bool) -> Option<&'a str> {
+    fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> Option<&'a str> {
         let end = self
             .text
             .find(|letter: char| !belongs(letter))

@@ -1,18 +1,18 @@
-//! The flags of the command line: what concerns the run as a whole and no job.
+//! The flags of the command line, which apply to the whole run.
 
 use super::show;
 use super::values::{self, Unit};
 
-/// The flags, typed, each with its default until it is given.
+/// The flags, typed, with their defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
-    /// The file that all output goes to, errors too.
+    /// The file for all output, including errors.
     pub output: Option<String>,
     /// Forms of the report.
     pub formats: Formats,
     /// Version of the terse form.
     pub terse_version: u8,
-    /// A log of the total bandwidth is written.
+    /// The name of the log of total bandwidth.
     pub bandwidth_log: Option<String>,
     /// When the status line is shown.
     pub eta: Eta,
@@ -46,9 +46,9 @@ pub struct Flags {
     pub trigger_timeout_us: u64,
     /// The command that a trigger runs.
     pub trigger: Option<String>,
-    /// Where it listens for processes that say what to run; empty for the usual place.
+    /// The address on which to listen for clients; empty for the default.
     pub server: Option<String>,
-    /// The file that gets the number of the process that waits in the background.
+    /// The file for the process id of the background server.
     pub daemonize: Option<String>,
 }
 
@@ -74,20 +74,20 @@ pub enum IdleProfile {
     EachCpu,
 }
 
-/// Something that is done in place of jobs. The program ends with it.
+/// An action in place of running jobs. The program ends after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StandaloneAction {
-    /// The lines of this compressed log are printed.
+    /// Print the lines of this compressed log.
     InflateLog(String),
-    /// How long a unit of work takes is measured and printed.
+    /// Measure and print the time of a unit of work.
     CalibrateIdle,
-    /// The speed of checksums is measured: of those in this list, or of all.
+    /// Measure the speed of the listed checksums, or of all.
     TestChecksums(String),
-    /// The speed of ways to copy memory is measured: of those in this list, or of all.
+    /// Measure the speed of the listed ways to copy memory, or of all.
     TestCopies(String),
-    /// Whether all processors agree on the time is tested.
+    /// Test whether the clocks of all processors agree.
     TestClocks,
-    /// Jobs that other processes ask for are run.
+    /// Run jobs for clients.
     Serve,
 }
 
@@ -150,23 +150,23 @@ impl Formats {
         json_plus: false,
     };
 
-    /// Nothing but JSON is wanted.
-    pub fn are_json_alone(&self) -> bool {
+    /// Whether JSON is the only form.
+    pub fn is_json_only(&self) -> bool {
         (self.json || self.json_plus) && !self.normal && !self.terse
     }
 }
 
 /// A flag of the table.
 pub struct Flag {
-    /// Its name behind the dashes.
+    /// Its name without dashes.
     pub name: &'static str,
-    /// Whether a value follows.
+    /// Whether it has a value.
     pub parameter: Parameter,
-    /// What stands for the value in help texts.
+    /// The placeholder of the value in help texts.
     pub placeholder: &'static str,
     /// What it does.
     pub help: &'static str,
-    pub(super) take: fn(&mut Flags, &str) -> Action,
+    pub(super) apply: fn(&mut Flags, &str) -> Action,
 }
 
 impl Flag {
@@ -175,8 +175,8 @@ impl Flag {
         self
     }
 
-    const fn take(mut self, take: fn(&mut Flags, &str) -> Action) -> Flag {
-        self.take = take;
+    const fn apply(mut self, apply: fn(&mut Flags, &str) -> Action) -> Flag {
+        self.apply = apply;
         self
     }
 
@@ -192,28 +192,28 @@ impl Flag {
     }
 }
 
-/// Whether a value follows a flag.
+/// Whether a flag has a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// None does.
+    /// It has none.
     None,
-    /// One may follow an equals sign.
+    /// It may have one after an equals sign.
     Optional,
-    /// One does, after an equals sign or as the next argument.
+    /// It has one, after an equals sign or as the next argument.
     Required,
 }
 
-/// What a flag leads to.
+/// What happens after a flag.
 pub(super) enum Action {
-    /// Nothing but what it changed.
-    Go,
-    /// The program continues with these lines on stderr.
+    /// Parsing continues.
+    Continue,
+    /// Parsing continues after these lines on stderr.
     Warn(Vec<String>),
     /// The program ends with these lines on stderr.
     Refuse(Vec<String>),
-    /// The program ends, since there is no such thing here.
+    /// The program ends, since the flag is not supported.
     Unsupported,
-    /// This file is opened for the output.
+    /// Output goes to this file.
     Output(String),
     /// This line is printed, and the program ends.
     Print(String),
@@ -223,7 +223,7 @@ pub(super) enum Action {
     OptionHelp(String),
     /// An engine is explained.
     EngineHelp(String),
-    /// The program ends with this.
+    /// The program performs this action and ends.
     StandaloneAction(StandaloneAction),
 }
 
@@ -243,27 +243,27 @@ const fn flag(name: &'static str, placeholder: &'static str) -> Flag {
         parameter,
         placeholder,
         help: "",
-        take: |_, _| Action::Go,
+        apply: |_, _| Action::Continue,
     }
 }
 
 const fn unsupported(name: &'static str, placeholder: &'static str) -> Flag {
     flag(name, placeholder)
         .help("Not supported.")
-        .take(|_, _| Action::Unsupported)
+        .apply(|_, _| Action::Unsupported)
 }
 
-/// Sets something and continues.
+/// A flag that sets fields and continues.
 macro_rules! set {
     ($flags:pat, $value:pat => $change:expr) => {
         |$flags, $value| {
             $change;
-            Action::Go
+            Action::Continue
         }
     };
 }
 
-/// What `--debug` of fio knows.
+/// The words of fio's `--debug`.
 const DEBUG_WORDS: &[&str] = &[
     "process", "file", "io", "mem", "blktrace", "verify", "random", "parse", "diskutil", "job", "mutex", "profile",
     "time", "net", "rate", "compress", "steadystate", "helperthread", "zbd", "all",
@@ -273,47 +273,47 @@ const DEBUG_WORDS: &[&str] = &[
 pub const FLAGS: &[Flag] = &[
     flag("output", "FILE")
         .help("Write everything to this file, messages too.")
-        .take(|_, path| Action::Output(path.to_string())),
+        .apply(|_, path| Action::Output(path.to_string())),
     flag("output-format", "LIST")
         .help("Forms of the report: normal, terse, json, json+.")
-        .take(|flags, list| {
+        .apply(|flags, list| {
             flags.formats = Formats::NONE;
             add_formats(flags, list)
         }),
     flag("minimal", "")
         .help("The terse form alone.")
-        .take(set!(flags, _ => flags.formats = Formats { terse: true, ..Formats::NONE })),
+        .apply(set!(flags, _ => flags.formats = Formats { terse: true, ..Formats::NONE })),
     flag("append-terse", "")
         .help("The terse form as well.")
-        .take(set!(flags, _ => flags.formats.terse = true)),
+        .apply(set!(flags, _ => flags.formats.terse = true)),
     flag("terse-version", "N")
         .help("Version of the terse form: 2, 3, 4 or 5.")
-        .take(|flags, text| {
+        .apply(|flags, text| {
             match text.parse() {
                 Ok(version @ 2..=5) => flags.terse_version = version,
                 _ => return refuse("fio: bad terse version format"),
             }
-            Action::Go
+            Action::Continue
         }),
     flag("bandwidth-log", "[NAME]")
         .help("Write logs of the rate of all jobs together; their names begin with NAME, or agg.")
-        .take(set!(flags, name => flags.bandwidth_log = Some(match name {
+        .apply(set!(flags, name => flags.bandwidth_log = Some(match name {
             "" => "agg".into(),
             name => name.to_string(),
         }))),
     flag("eta", "WHEN")
         .help("Status line: always, never or auto.")
-        .take(set!(flags, word => flags.eta = match word {
+        .apply(set!(flags, word => flags.eta = match word {
             "always" => Eta::Always,
             "never" => Eta::Never,
             _ => Eta::Auto,
         })),
     flag("eta-newline", "TIME")
         .help("Begin the status line anew this often (bare: seconds).")
-        .take(|flags, text| time(text, &mut flags.eta_newline_us, "eta time")),
+        .apply(|flags, text| time(text, &mut flags.eta_newline_us, "eta time")),
     flag("eta-interval", "TIME")
         .help("Time between two status lines, at least 250 ms (bare: seconds).")
-        .take(|flags, text| {
+        .apply(|flags, text| {
             let action = time(text, &mut flags.eta_interval_us, "eta interval time");
             match flags.eta_interval_us {
                 0..250_000 => refuse("fio: eta interval time too small"),
@@ -322,55 +322,55 @@ pub const FLAGS: &[Flag] = &[
         }),
     flag("status-interval", "TIME")
         .help("Print a cumulative report this often (bare: seconds).")
-        .take(|flags, text| {
+        .apply(|flags, text| {
             let action = time(text, &mut flags.status_interval_us, "time");
             match action {
-                Action::Go if flags.status_interval_us < 1000 => refuse("fio: status interval too small"),
+                Action::Continue if flags.status_interval_us < 1000 => refuse("fio: status interval too small"),
                 action => action,
             }
         }),
     flag("section", "NAME")
         .help("Run this section alone; may be repeated.")
-        .take(|flags, name| {
+        .apply(|flags, name| {
             if name.starts_with("global") {
                 return refuse("fio: can't use global as only section");
             }
             flags.sections.push(name.to_string());
-            Action::Go
+            Action::Continue
         }),
     flag("readonly", "")
         .help("Refuse to write or trim.")
-        .take(set!(flags, _ => flags.readonly = true)),
+        .apply(set!(flags, _ => flags.readonly = true)),
     flag("parse-only", "")
         .help("Check the options and run nothing.")
-        .take(set!(flags, _ => flags.parse_only = true)),
+        .apply(set!(flags, _ => flags.parse_only = true)),
     flag("showcmd", "")
         .help("Print job files as command lines and run nothing.")
-        .take(set!(flags, _ => flags.show_command = true)),
+        .apply(set!(flags, _ => flags.show_command = true)),
     flag("max-jobs", "N").help("Accepted; there is no limit."),
     flag("alloc-size", "KIB").help("Accepted; memory is taken as needed."),
     flag("warnings-fatal", "")
         .help("Take warnings about jobs for errors.")
-        .take(set!(flags, _ => flags.warnings_fatal = true)),
+        .apply(set!(flags, _ => flags.warnings_fatal = true)),
     flag("aux-path", "DIR")
         .help("Where verify states and dumps go.")
-        .take(set!(flags, path => flags.aux_path = Some(path.to_string()))),
+        .apply(set!(flags, path => flags.aux_path = Some(path.to_string()))),
     flag("cmdhelp", "[OPTION]")
         .help("Explain an option, or list all.")
-        .take(|_, name| Action::OptionHelp(name.to_string())),
+        .apply(|_, name| Action::OptionHelp(name.to_string())),
     flag("enghelp", "[ENGINE[,OPTION]]")
         .help("List engines, or the options of one.")
-        .take(|_, name| Action::EngineHelp(name.to_string())),
+        .apply(|_, name| Action::EngineHelp(name.to_string())),
     flag("version", "")
         .help("Print the version.")
-        .take(|_, _| Action::Print(show::VERSION.into())),
-    flag("help", "").help("Print this.").take(|_, _| Action::Help),
+        .apply(|_, _| Action::Print(show::VERSION.into())),
+    flag("help", "").help("Print this.").apply(|_, _| Action::Help),
     flag("debug", "LIST")
         .help(
             "Print what is asked for: random, the seeds of each job; parse, the threshold of steadystate. \
              Other words print nothing.",
         )
-        .take(|flags, list| {
+        .apply(|flags, list| {
             if list == "?" {
                 return Action::Print(format!("fio: dumping debug options:{}", DEBUG_WORDS.join(",")));
             }
@@ -389,58 +389,58 @@ pub const FLAGS: &[Flag] = &[
             "Measure how idle processors are: system, percpu; or calibrate, to measure what a unit of work \
              takes and end.",
         )
-        .take(|flags, kind| {
+        .apply(|flags, kind| {
             flags.idle_profile = Some(match kind {
                 "system" => IdleProfile::System,
                 "percpu" => IdleProfile::EachCpu,
                 "calibrate" => return Action::StandaloneAction(StandaloneAction::CalibrateIdle),
                 _ => return refuse(format!("fio: incorrect idle-prof option: {kind}")),
             });
-            Action::Go
+            Action::Continue
         }),
     flag("trigger-file", "FILE")
         .help("End the jobs when this file appears.")
-        .take(set!(flags, path => flags.trigger_file = Some(path.to_string()))),
+        .apply(set!(flags, path => flags.trigger_file = Some(path.to_string()))),
     flag("trigger-timeout", "TIME")
         .help("End the jobs this long after the start of the program (bare: seconds).")
-        .take(|flags, text| time(text, &mut flags.trigger_timeout_us, "time")),
+        .apply(|flags, text| time(text, &mut flags.trigger_timeout_us, "time")),
     flag("trigger", "COMMAND")
         .help("Carry this out when such a trigger ends the jobs, where FATHOM_ALLOW_EXEC=1 allows it.")
-        .take(set!(flags, command => flags.trigger = Some(command.to_string()))),
+        .apply(set!(flags, command => flags.trigger = Some(command.to_string()))),
     unsupported("trigger-remote", "COMMAND"),
     flag("latency-log", "NAME")
         .help("Gone; logs belong to jobs.")
-        .take(|_, _| refuse("fio: --latency-log is deprecated. Use per-job latency log options.")),
+        .apply(|_, _| refuse("fio: --latency-log is deprecated. Use per-job latency log options.")),
     flag("merge-blktrace-only", "")
         .help("Merge traces as merge_blktrace_file of the jobs says, and end.")
-        .take(set!(flags, _value => flags.merge_blktrace_only = true)),
+        .apply(set!(flags, _value => flags.merge_blktrace_only = true)),
     flag("cpuclock-test", "")
         .help("Test whether all processors agree on the time, and end.")
-        .take(|_, _| Action::StandaloneAction(StandaloneAction::TestClocks)),
+        .apply(|_, _| Action::StandaloneAction(StandaloneAction::TestClocks)),
     flag("crctest", "[TYPE,…]")
         .help(
             "Measure how fast these checksums are, or all, and end. fio's murmur3, jhash and fnv are not \
              among them.",
         )
-        .take(|_, types| Action::StandaloneAction(StandaloneAction::TestChecksums(types.to_string()))),
+        .apply(|_, types| Action::StandaloneAction(StandaloneAction::TestChecksums(types.to_string()))),
     flag("memcpytest", "[TYPE,…]")
         .help("Measure how fast these ways to copy memory are, or all, and end.")
-        .take(|_, types| Action::StandaloneAction(StandaloneAction::TestCopies(types.to_string()))),
+        .apply(|_, types| Action::StandaloneAction(StandaloneAction::TestCopies(types.to_string()))),
     flag("inflate-log", "LOG")
         .help("Print a log that log_store_compressed has compressed, and end.")
-        .take(|_, path| Action::StandaloneAction(StandaloneAction::InflateLog(path.to_string()))),
+        .apply(|_, path| Action::StandaloneAction(StandaloneAction::InflateLog(path.to_string()))),
     flag("server", "[ADDRESS]")
         .help(
             "Carry out what `--client` of another fathom asks for: HOST,PORT; ip:, ip6:, sock:PATH; usually \
              port 8765.",
         )
-        .take(set!(flags, address => flags.server = Some(address.to_string()))),
+        .apply(set!(flags, address => flags.server = Some(address.to_string()))),
     flag("daemonize", "FILE")
         .help("With --server: go on in the background, with the number of the process in this file.")
-        .take(set!(flags, path => flags.daemonize = Some(path.to_string()))),
+        .apply(set!(flags, path => flags.daemonize = Some(path.to_string()))),
     flag("client", "HOST")
         .help("Carry the jobs that follow out on this host, or on those of a file; may be repeated.")
-        .take(|_, _| refuse("fio: --client runs jobs on other hosts, and nothing runs here")),
+        .apply(|_, _| refuse("fio: --client runs jobs on other hosts, and nothing runs here")),
     unsupported("remote-config", "FILE"),
 ];
 
@@ -462,14 +462,14 @@ fn add_formats(flags: &mut Flags, list: &str) -> Action {
             }
         }
     }
-    Action::Go
+    Action::Continue
 }
 
-fn time(text: &str, to: &mut u64, what: &str) -> Action {
+fn time(text: &str, field: &mut u64, what: &str) -> Action {
     match values::number(text, Unit::Seconds, 1024) {
         Some(number) => {
-            *to = number.raw;
-            Action::Go
+            *field = number.raw;
+            Action::Continue
         }
         None => refuse(format!("fio: failed parsing {what} {text}")),
     }

@@ -1,5 +1,5 @@
 //! Job files: lines, sections, included files, and the order in which the options of a section
-//! count.
+//! apply.
 
 use super::session::{Draft, ExitCode, Session};
 use super::table::{self, Notice, OptionError, Row};
@@ -8,19 +8,19 @@ use super::{engines, show, similar, substitute};
 use crate::Place;
 use crate::nearest::nearest;
 
-/// Files that include files that include files; more than this is refused rather than followed.
-const INCLUDES: usize = 32;
+/// The maximum depth of nested include files.
+const MAX_INCLUDE_DEPTH: usize = 32;
 /// The longest name of a section, in bytes.
-const NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
-/// A line that counts: without blanks around it, and without comment.
+/// A non-empty line, trimmed and without its comment.
 struct Line<'t> {
     number: usize,
     text: &'t str,
 }
 
-/// An option of a section as it was written, and where.
-struct Written {
+/// An option of a section as the file has it, and its place.
+struct OptionText {
     text: String,
     place: Place,
 }
@@ -29,9 +29,9 @@ struct Written {
 pub(super) struct Section<'t> {
     name: &'t str,
     place: Place,
-    /// It has the first job of a file that is not the first.
+    /// It is the first job of a file after the first.
     begins_file: bool,
-    /// It names an included file that is not there.
+    /// It names a missing include file.
     include_missing: bool,
 }
 
@@ -46,16 +46,16 @@ impl<'t> Section<'t> {
     }
 }
 
-/// An included file cannot be used; why has been said.
+/// Why an included file cannot be used; the error is reported already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NotIncluded {
-    /// It is not there.
+    /// It is missing.
     Missing,
-    /// It holds what it must not.
+    /// It contains a section or an invalid line.
     Unfit,
 }
 
-/// Reads a job file into the session. `first` is said of the first one on a command line.
+/// Reads a job file into the session. `first`: it is the first on the command line.
 pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result<(), ExitCode> {
     if !first {
         session.defaults = Draft::built_in();
@@ -69,14 +69,14 @@ pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result
         }
     };
     let mut command = show::CommandLine::default();
-    let outcome = sections(session, path, &text, first, &mut command);
+    let outcome = read_sections(session, path, &text, first, &mut command);
     if session.read.flags.show_command && !command.is_empty() {
-        session.tell(command.line());
+        session.push_stdout(command.line());
     }
     outcome
 }
 
-fn sections(
+fn read_sections(
     session: &mut Session<'_>,
     path: &str,
     text: &str,
@@ -93,7 +93,7 @@ fn sections(
         let place = place(path, &head);
         let (mut written, mut unusable) = (Vec::new(), None);
         while let Some(line) = lines.next_if(|line| !line.text.starts_with('[')) {
-            unusable = unusable.or(take_line(session, path, &line, &mut written).err());
+            unusable = unusable.or(add_line(session, path, &line, &mut written).err());
         }
         if session.skips(name) {
             continue;
@@ -105,32 +105,32 @@ fn sections(
         };
         add(session, section, written, command)?;
         if unusable.is_some() {
-            // What was included cannot be used: the section ends there, and so does the file.
+            // After an unusable include file the section ends, and so does the job file.
             break;
         }
     }
     Ok(())
 }
 
-/// Adds a section that stands in no file.
+/// Adds a section that no file has.
 pub(super) fn add_section(
     session: &mut Session<'_>,
     section: Section<'_>,
     options: Vec<String>,
 ) -> Result<(), ExitCode> {
     let place = section.place.clone();
-    let written = options.into_iter().map(|text| Written {
+    let written = options.into_iter().map(|text| OptionText {
         text,
         place: place.clone(),
     });
     add(session, section, written.collect(), &mut show::CommandLine::default())
 }
 
-/// Makes defaults or a job of a section.
+/// Turns a section into defaults or a job.
 fn add(
     session: &mut Session<'_>,
     section: Section<'_>,
-    written: Vec<Written>,
+    written: Vec<OptionText>,
     command: &mut show::CommandLine,
 ) -> Result<(), ExitCode> {
     let name = section.name;
@@ -158,15 +158,15 @@ fn add(
     Ok(())
 }
 
-/// Notes an option, or those of an included file.
-fn take_line(
+/// Adds the option of a line, or those of an included file.
+fn add_line(
     session: &mut Session<'_>,
     path: &str,
     line: &Line<'_>,
-    written: &mut Vec<Written>,
+    written: &mut Vec<OptionText>,
 ) -> Result<(), NotIncluded> {
-    let Some(included) = included(line.text) else {
-        written.push(Written {
+    let Some(included) = include_name(line.text) else {
+        written.push(OptionText {
             text: line.text.to_string(),
             place: place(path, line),
         });
@@ -174,38 +174,38 @@ fn take_line(
     };
     let mut options = Vec::new();
     include(session, path, included, &mut options, 0)
-        .inspect_err(|_| session.say(format!("Error 1 while parsing include file {included}")))?;
+        .inspect_err(|_| session.push_stderr(format!("Error 1 while parsing include file {included}")))?;
     written.append(&mut options);
     Ok(())
 }
 
-/// The options of an included file, which is looked for as named and then beside the file that
-/// names it.
+/// Adds the options of an included file. Its name is tried as written and then relative to the
+/// including file.
 fn include(
     session: &mut Session<'_>,
     from: &str,
     name: &str,
-    written: &mut Vec<Written>,
+    written: &mut Vec<OptionText>,
     depth: usize,
 ) -> Result<(), NotIncluded> {
-    let beside = from.rsplit_once('/').map(|(folder, _)| format!("{folder}/{name}"));
-    let found = [Some(name.to_string()), beside.filter(|_| !name.starts_with('/'))];
-    let read = found.into_iter().flatten().find_map(|path| {
+    let sibling = from.rsplit_once('/').map(|(folder, _)| format!("{folder}/{name}"));
+    let candidates = [Some(name.to_string()), sibling.filter(|_| !name.starts_with('/'))];
+    let read = candidates.into_iter().flatten().find_map(|path| {
         let text = session.env.read_job_file(&path).ok()?;
         Some((path, text))
     });
-    let Some((path, text)) = read.filter(|_| depth < INCLUDES) else {
-        session.say(format!("fio: unable to open '{name}' job file"));
+    let Some((path, text)) = read.filter(|_| depth < MAX_INCLUDE_DEPTH) else {
+        session.push_stderr(format!("fio: unable to open '{name}' job file"));
         return Err(NotIncluded::Missing);
     };
     for line in lines(&text) {
         if line.text.starts_with('[') {
-            session.say("No new sections in included files");
+            session.push_stderr("No new sections in included files");
             return Err(NotIncluded::Unfit);
         }
-        match included(line.text) {
+        match include_name(line.text) {
             Some(inner) => include(session, &path, inner, written, depth + 1)?,
-            None => written.push(Written {
+            None => written.push(OptionText {
                 text: line.text.to_string(),
                 place: place(&path, &line),
             }),
@@ -214,7 +214,7 @@ fn include(
     Ok(())
 }
 
-fn included(line: &str) -> Option<&str> {
+fn include_name(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("include")?;
     rest.starts_with([' ', '\t']).then(|| rest.trim())
 }
@@ -222,7 +222,7 @@ fn included(line: &str) -> Option<&str> {
 fn lines(text: &str) -> Vec<Line<'_>> {
     let numbered = text.lines().enumerate();
     let stripped = numbered.map(|(index, line)| {
-        // A mark of a comment counts wherever it stands, in a value too.
+        // A comment sign counts everywhere, even within a value.
         let end = line.find([';', '#']).unwrap_or(line.len());
         Line {
             number: index + 1,
@@ -232,11 +232,15 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     stripped.filter(|line| !line.text.is_empty()).collect()
 }
 
-/// Everything between the first character and the last, which counts as the closing bracket
-/// whatever it is.
+/// The text between the first and the last character, which fio takes for the closing bracket
+/// without a check.
 fn section_name(line: &str) -> Option<&str> {
     let inner = line.strip_prefix('[')?;
-    let mut end = inner.char_indices().next_back().map_or(0, |(at, _)| at).min(NAME);
+    let mut end = inner
+        .char_indices()
+        .next_back()
+        .map_or(0, |(at, _)| at)
+        .min(MAX_NAME_BYTES);
     while !inner.is_char_boundary(end) {
         end -= 1;
     }
@@ -251,17 +255,17 @@ fn place(path: &str, line: &Line<'_>) -> Place {
     }
 }
 
-/// The name of an option as it was written, and its value.
-fn parts(option: &str) -> (&str, Option<&str>) {
+/// Splits an option into its name and its value.
+fn split_option(option: &str) -> (&str, Option<&str>) {
     match option.split_once('=') {
         Some((name, value)) => (name.trim_end(), Some(value)),
         None => (option.trim_end(), None),
     }
 }
 
-/// What others depend on comes first, and what depends on others last.
+/// The order of application: options that others depend on come first, dependent ones last.
 fn priority(option: &str) -> u8 {
-    let row = table::find(parts(option).0);
+    let row = table::find(split_option(option).0);
     match row.map(|row| row.name) {
         Some("kb_base" | "unit_base" | "lockfile" | "cpus_allowed_policy") => 0,
         Some("filename" | "filename_format") => 2,
@@ -269,68 +273,73 @@ fn priority(option: &str) -> u8 {
     }
 }
 
-/// Applies the options of a section, all of them, so that every mistake is reported. Those of the
-/// engine come when it is known.
-fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>) -> Result<(), OptionError> {
+/// Applies all options of a section, so that every mistake is reported. Options of engines follow
+/// once the engine is known.
+fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<OptionText>) -> Result<(), OptionError> {
     written.sort_by_key(|option| priority(&option.text));
     let (mut outcome, mut unknown) = (Ok(()), Vec::new());
     for option in written {
-        match table::find(parts(&option.text).0) {
-            Some(row) => outcome = outcome.and(take(session, draft, row, &option)),
+        match table::find(split_option(&option.text).0) {
+            Some(row) => outcome = outcome.and(apply_row(session, draft, row, &option)),
             None => unknown.push(option),
         }
     }
     let engine = draft.options.queue.ioengine.clone();
     if !unknown.is_empty() && engines::find(&engine).is_none() && session.load_engine(&engine).is_err() {
-        return Err(OptionError::Said);
+        return Err(OptionError::Reported);
     }
     for option in unknown {
-        let (name, _) = parts(&option.text);
+        let (name, _) = split_option(&option.text);
         match table::find_of_engine(&engine, name) {
-            Some(row) => outcome = outcome.and(take(session, draft, row, &option)),
+            Some(row) => outcome = outcome.and(apply_row(session, draft, row, &option)),
             None => match unbuilt::find(&engine, name) {
-                Some(unbuilt) => outcome = outcome.and(take_unbuilt(session, draft, unbuilt, &option)),
-                None => outcome = Err(not_known(session, &option, &engine)),
+                Some(unbuilt) => outcome = outcome.and(apply_unbuilt(session, draft, unbuilt, &option)),
+                None => outcome = Err(report_unknown(session, &option, &engine)),
             },
         }
     }
     outcome
 }
 
-fn take(session: &mut Session<'_>, draft: &mut Draft, row: &'static Row, option: &Written) -> Result<(), OptionError> {
+fn apply_row(
+    session: &mut Session<'_>,
+    draft: &mut Draft,
+    row: &'static Row,
+    option: &OptionText,
+) -> Result<(), OptionError> {
     let text = substitute::option(&option.text, session.env);
-    let taken = draft.option(&mut session.env(), row, parts(&text).1, true);
-    note_failure(session, option, taken)
+    let result = draft.apply_option(&mut session.env(), row, split_option(&text).1, true);
+    report_failure(session, option, result)
 }
 
-fn take_unbuilt(
+fn apply_unbuilt(
     session: &mut Session<'_>,
     draft: &mut Draft,
     unbuilt: UnbuiltOption,
-    option: &Written,
+    option: &OptionText,
 ) -> Result<(), OptionError> {
     let text = substitute::option(&option.text, session.env);
-    let taken = draft.unbuilt_option(unbuilt, parts(&text).1);
-    note_failure(session, option, taken)
+    let result = draft.apply_unbuilt_option(unbuilt, split_option(&text).1);
+    report_failure(session, option, result)
 }
 
-fn note_failure(
+fn report_failure(
     session: &mut Session<'_>,
-    option: &Written,
-    taken: Result<(), OptionError>,
+    option: &OptionText,
+    result: Result<(), OptionError>,
 ) -> Result<(), OptionError> {
-    if taken == Err(OptionError::Failed) {
-        // As it stands in the file, with its variables.
-        session.say(format!("fio: failed parsing {}", option.text));
+    if result == Err(OptionError::Failed) {
+        // As the file has it, before substitution.
+        session.push_stderr(format!("fio: failed parsing {}", option.text));
     }
-    taken
+    result
 }
 
-fn not_known(session: &mut Session<'_>, option: &Written, engine: &str) -> OptionError {
-    let (name, _) = parts(&option.text);
-    session.say(format!("Bad option <{}>", option.text));
+fn report_unknown(session: &mut Session<'_>, option: &OptionText, engine: &str) -> OptionError {
+    let (name, _) = split_option(&option.text);
+    session.push_stderr(format!("Bad option <{}>", option.text));
     if let Some(suggestion) = similar::option(name) {
-        session.say(format!("Did you mean {suggestion}?"));
+        session.push_stderr(format!("Did you mean {suggestion}?"));
     }
     let Place { file, line, .. } = &option.place;
     let common = table::rows().filter(|row| row.engines.is_empty() || row.engines.contains(&engine));
@@ -345,5 +354,5 @@ fn not_known(session: &mut Session<'_>, option: &Written, engine: &str) -> Optio
             .hints
             .push(format!("{file}:{line}: `{name}`: was `{meant}` meant?"));
     }
-    OptionError::Said
+    OptionError::Reported
 }

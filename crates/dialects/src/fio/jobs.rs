@@ -1,16 +1,16 @@
-//! What a command line and its job files ask for, typed.
+//! The typed jobs of a command line and its job files.
 
 use super::flags::{Flags, StandaloneAction};
 use super::options::JobOptions;
 use super::table::Notice;
 use crate::Place;
 
-/// What a command line comes to.
+/// The result of reading a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// The process ends, and nothing else happens.
+    /// The process ends.
     End(End),
-    /// The jobs are to be run.
+    /// The jobs run.
     Run(Jobs),
 }
 
@@ -19,9 +19,9 @@ pub enum Reading {
 pub struct End {
     /// Exit code.
     pub code: u8,
-    /// What was read up to there: `notices` are what is to be printed, `flags.output` where.
+    /// The jobs read so far: print `notices` to `flags.output`.
     pub read: Jobs,
-    /// What is to be done first; the code is that of an errand that went well.
+    /// The action to perform first; `code` holds if it succeeds.
     pub action: Option<StandaloneAction>,
 }
 
@@ -30,32 +30,32 @@ pub struct End {
 pub struct Jobs {
     /// The flags of the command line.
     pub flags: Flags,
-    /// The jobs in the order in which they start; clones are not counted.
+    /// The jobs in order, without clones.
     pub jobs: Vec<Job>,
-    /// Options of all global sections as they were given: canonical name and value, which is empty
-    /// for a bare flag.
+    /// The options that the global sections set: canonical name and value, which is empty for a
+    /// bare flag.
     pub globals: Vec<(String, String)>,
-    /// Lines to tell, in their order, and where among them the banner of each job stands.
+    /// Lines to print in order, with the position of each job's banner.
     pub notices: Vec<Notice>,
-    /// What was probably meant, for lines `hint: …` after the others; fio has no such lines.
+    /// Suggestions, printed as `hint: …` after the other lines; fio has no such lines.
     pub hints: Vec<String>,
 }
 
 /// A job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// The name of its section, or of its `--name`: generated file names have it.
+    /// The name of its section, or of its `--name`: generated file names contain it.
     pub section: String,
     /// Where the section begins.
     pub place: Place,
     /// Its options, with the defaults of the global sections above it.
     pub options: JobOptions,
-    /// Those of its own section as they were given: canonical name and value, which is empty for a
-    /// bare flag.
+    /// The options that its own section sets: canonical name and value, which is empty for a bare
+    /// flag.
     pub given: Vec<(String, String)>,
-    /// It is the first job of a job file that is not the first, which stands for a `stonewall`.
+    /// It is the first job of a job file after the first, which implies a `stonewall`.
     pub begins_file: bool,
-    /// It names an included file that is not there.
+    /// It names a missing include file.
     pub include_missing: bool,
 }
 
@@ -65,7 +65,7 @@ impl Job {
         self.options.job.name.as_deref().unwrap_or(&self.section)
     }
 
-    /// It waits for all jobs above.
+    /// Whether it waits for all jobs above.
     pub fn waits(&self) -> bool {
         self.options.job.stonewall || self.begins_file
     }

@@ -17,9 +17,9 @@ struct Profile {
 pub(super) struct ProfileOption {
     pub(super) name: &'static str,
     help: &'static str,
-    /// Of a value that is not given.
+    /// The default value.
     default: &'static str,
-    /// Follows a number that was given.
+    /// The unit appended to the user's number.
     unit: &'static str,
 }
 
@@ -35,7 +35,7 @@ const fn number(name: &'static str, help: &'static str, default: &'static str, u
 const PROFILES: &[Profile] = &[Profile {
     name: "tiobench",
     options: &[
-        // Four times the memory in KiB, as bytes: so fio has it.
+        // Four times the memory in KiB, taken as bytes, as in fio.
         number("size", "Size in MiB", "$mb_memory*4096", "m"),
         number("block", "Block size in bytes", "4096", ""),
         number("numruns", "Number of runs", "1", ""),
@@ -72,32 +72,32 @@ const PROFILES: &[Profile] = &[Profile {
     ],
 }];
 
-/// Profiles of fio that are not built, with what does the same.
-const INSTEAD: &[(&str, &str)] = &[(
+/// Profiles of fio that are not supported, with alternatives.
+const ALTERNATIVES: &[(&str, &str)] = &[(
     "act",
     "write a job of reads with rate_iops, and one of large reads and writes at the rate of its load",
 )];
 
-/// Why there is no profile of this name.
+/// The error line for an unknown profile.
 pub(super) fn refusal(name: &str) -> String {
-    match INSTEAD.iter().find(|(known, _)| *known == name) {
+    match ALTERNATIVES.iter().find(|(known, _)| *known == name) {
         Some((_, instead)) => format!("fio: profile '{name}' is not supported by this program: {instead}"),
         None => format!("fio: profile '{name}' not found"),
     }
 }
 
-/// The profile of a command line, with the options that were given.
-pub(super) struct Chosen {
+/// The profile of a command line, with its options.
+pub(super) struct ChosenProfile {
     profile: &'static Profile,
-    given: Vec<(&'static str, String)>,
+    values: Vec<(&'static str, String)>,
 }
 
-impl Chosen {
-    pub(super) fn named(name: &str) -> Option<Chosen> {
+impl ChosenProfile {
+    pub(super) fn from_name(name: &str) -> Option<ChosenProfile> {
         let profile = PROFILES.iter().find(|profile| profile.name == name)?;
-        Some(Chosen {
+        Some(ChosenProfile {
             profile,
-            given: Vec::new(),
+            values: Vec::new(),
         })
     }
 
@@ -105,7 +105,7 @@ impl Chosen {
         self.profile.options
     }
 
-    /// Takes the value of an option, unless it is none.
+    /// Sets the value of an option; false if it is invalid.
     pub(super) fn set(&mut self, option: ProfileOption, value: &str) -> bool {
         let digits = value.trim_end_matches(|last: char| !option.unit.is_empty() && "kmgt".contains(last));
         let is_number = digits.parse::<u32>().is_ok_and(|number| number > 0) && value.len() - digits.len() < 2;
@@ -113,11 +113,11 @@ impl Chosen {
             return false;
         }
         let unit = if digits == value { option.unit } else { "" };
-        self.given.push((option.name, format!("{value}{unit}")));
+        self.values.push((option.name, format!("{value}{unit}")));
         true
     }
 
-    /// What `--cmdhelp` prints: of one option, or of all.
+    /// The help of one option, or of all.
     pub(super) fn help(&self, name: &str) -> show::Answer {
         let rows = self.options().iter();
         let mut answer = show::Answer {
@@ -148,17 +148,17 @@ impl Chosen {
     pub(super) fn add_jobs(&self, session: &mut Session<'_>) -> Result<(), ExitCode> {
         for (name, options) in self.profile.sections {
             let section = Section::new(name, command_line(&format!("--profile={}", self.profile.name)));
-            let options = options.iter().map(|option| self.filled_in(option)).collect();
+            let options = options.iter().map(|option| self.expand(option)).collect();
             job_file::add_section(session, section, options)?;
         }
         Ok(())
     }
 
-    fn filled_in(&self, option: &str) -> String {
+    fn expand(&self, option: &str) -> String {
         let all = self.options().iter();
         all.fold(option.to_owned(), |text, option| {
-            let mut given = self.given.iter().rev();
-            let value = given
+            let mut values = self.values.iter().rev();
+            let value = values
                 .find(|(name, _)| *name == option.name)
                 .map(|(_, value)| value.as_str());
             text.replace(&format!("{{{}}}", option.name), value.unwrap_or(option.default))

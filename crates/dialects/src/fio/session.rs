@@ -1,4 +1,4 @@
-//! What is known while a command line and its job files are read, and how a job comes to be.
+//! The state while a command line and its job files are read.
 
 use super::flags::StandaloneAction;
 use super::jobs::{Job, Jobs};
@@ -8,20 +8,20 @@ use super::unbuilt::UnbuiltOption;
 use super::{checks, engines};
 use crate::Place;
 
-/// Reading ends with this exit code.
+/// The exit code with which reading ends.
 pub(super) struct ExitCode(pub(super) u8);
 
-/// Everything so far.
+/// The state of reading.
 pub(super) struct Session<'a> {
     pub(super) env: &'a mut dyn ParseEnv,
     pub(super) read: Jobs,
-    /// What global sections have said.
+    /// The defaults that global sections set.
     pub(super) defaults: Draft,
-    /// What is done in place of jobs.
+    /// The action in place of running jobs.
     pub(super) action: Option<StandaloneAction>,
 }
 
-/// A section that is being read.
+/// A section while it is read.
 #[derive(Clone)]
 pub(super) struct Draft {
     pub(super) section: String,
@@ -33,7 +33,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// A job from the defaults as they are now.
+    /// A section that starts with the current defaults.
     pub(super) fn from(defaults: &Draft, section: &str, place: Place) -> Draft {
         Draft {
             section: section.to_string(),
@@ -45,7 +45,7 @@ impl Draft {
         }
     }
 
-    /// Nothing but built-in values.
+    /// The global section with fio's defaults.
     pub(super) fn built_in() -> Draft {
         Draft {
             section: "global".into(),
@@ -57,8 +57,8 @@ impl Draft {
         }
     }
 
-    /// Takes an option and notes that it was given.
-    pub(super) fn option(
+    /// Applies an option and records it.
+    pub(super) fn apply_option(
         &mut self,
         session: &mut ReaderContext<'_>,
         row: &'static Row,
@@ -73,14 +73,18 @@ impl Draft {
             is_dry: session.is_dry,
             debugs_parsing: session.debugs_parsing,
         };
-        reader.option(row, written, in_file)?;
+        reader.apply_option(row, written, in_file)?;
         let value = written.unwrap_or_default().to_string();
         self.given.push((row.name.to_string(), value));
         Ok(())
     }
 
-    /// Takes the option of an engine that is not here.
-    pub(super) fn unbuilt_option(&mut self, option: UnbuiltOption, written: Option<&str>) -> Result<(), OptionError> {
+    /// Applies an option of an engine that this program lacks.
+    pub(super) fn apply_unbuilt_option(
+        &mut self,
+        option: UnbuiltOption,
+        written: Option<&str>,
+    ) -> Result<(), OptionError> {
         match option.accepts(written, self.options.kb_base()) {
             true => self
                 .given
@@ -91,7 +95,7 @@ impl Draft {
     }
 }
 
-/// The parts of a session that an option asks for.
+/// The parts of a session that options need.
 pub(super) struct ReaderContext<'a> {
     pub(super) env: &'a mut dyn ParseEnv,
     pub(super) notices: &'a mut Vec<Notice>,
@@ -110,17 +114,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    pub(super) fn say(&mut self, line: impl Into<String>) {
+    pub(super) fn push_stderr(&mut self, line: impl Into<String>) {
         self.read.notices.push(Notice::Err(line.into()));
     }
 
-    pub(super) fn tell(&mut self, line: impl Into<String>) {
+    pub(super) fn push_stdout(&mut self, line: impl Into<String>) {
         self.read.notices.push(Notice::Out(line.into()));
     }
 
-    /// Says why the program ends.
+    /// Reports the error that ends the program.
     pub(super) fn halt(&mut self, line: impl Into<String>) -> ExitCode {
-        self.say(line);
+        self.push_stderr(line);
         ExitCode(1)
     }
 
@@ -135,13 +139,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Nothing is to be run: `--parse-only` or `--showcmd`.
+    /// Whether nothing runs: `--parse-only` or `--showcmd`.
     fn is_dry(&self) -> bool {
         self.read.flags.parse_only || self.read.flags.show_command
     }
 
-    /// Says that an engine cannot be loaded, if that is so. Only what is to run ends for an engine
-    /// of fio's that is not here.
+    /// Reports an engine that cannot be loaded. For an engine of fio that this program lacks, the
+    /// program ends only if jobs are to run.
     pub(super) fn load_engine(&mut self, name: &str) -> Result<(), ExitCode> {
         if engines::find(name).is_some() {
             return Ok(());
@@ -154,22 +158,22 @@ impl<'a> Session<'a> {
             }
             return Ok(());
         }
-        self.tell(out);
-        errors.into_iter().for_each(|line| self.say(line));
+        self.push_stdout(out);
+        errors.into_iter().for_each(|line| self.push_stderr(line));
         let hint =
-            engines::instead_of(name).map(|instead| Notice::Hint(format!("{name} is not built here: {instead}")));
+            engines::alternative_to(name).map(|instead| Notice::Hint(format!("{name} is not built here: {instead}")));
         self.read.notices.extend(hint);
         Err(ExitCode(1))
     }
 
-    /// Only sections that were asked for count, if any were.
+    /// Whether `--section` excludes a section.
     pub(super) fn skips(&self, section: &str) -> bool {
-        let wanted = &self.read.flags.sections;
-        !wanted.is_empty() && !wanted.iter().any(|name| name == section) && !section.starts_with("global")
+        let selected = &self.read.flags.sections;
+        !selected.is_empty() && !selected.iter().any(|name| name == section) && !section.starts_with("global")
     }
 
-    /// Makes a job of a section. What contradicts itself is reported now, unless nothing but syntax
-    /// is to be looked at.
+    /// Adds the job of a section. Contradictions are reported now, unless only the syntax is
+    /// checked.
     pub(super) fn add(&mut self, draft: Draft) -> Result<(), ExitCode> {
         let mut job = Job {
             section: draft.section,

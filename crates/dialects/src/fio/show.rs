@@ -1,5 +1,4 @@
-//! What is shown of options and engines: usage, `--cmdhelp`, `--enghelp`, the words of an option,
-//! `--showcmd`.
+//! Help on options and engines: usage, `--cmdhelp`, `--enghelp`, valid values, and `--showcmd`.
 
 use super::engines::ENGINES;
 use super::flags::FLAGS;
@@ -10,17 +9,17 @@ use super::values::Unit;
 /// The version of fio whose options and reports these are.
 pub const VERSION: &str = "fio-3.42";
 
-/// Lines that answer a question, and the exit code.
+/// Help lines and the exit code.
 pub(super) struct Answer {
     pub(super) code: u8,
     pub(super) stdout: Vec<String>,
     pub(super) stderr: Vec<String>,
 }
 
-/// What stands in front of the text of an option in lists of options.
-const NAMES: usize = 24;
+/// The width of names in lists of options.
+const NAME_WIDTH: usize = 24;
 
-/// How the program is used.
+/// The usage of the program.
 pub fn usage(program: &str) -> Vec<String> {
     let mut lines = vec![format!("{program} [options] [job options] <job file(s)>")];
     lines.extend(FLAGS.iter().map(|flag| format!("  {:<28}{}", flag.usage(), flag.help)));
@@ -29,12 +28,12 @@ pub fn usage(program: &str) -> Vec<String> {
     lines
 }
 
-/// A line of a description: the label, and what it says.
+/// A line of a description: a label and its text.
 pub(super) fn labelled(label: &str, text: impl std::fmt::Display) -> String {
     format!("{label:>20}: {text}")
 }
 
-/// What an option is called and what kind of value it has.
+/// The name, aliases and kind of an option.
 pub fn description(row: &Row) -> Vec<String> {
     let mut lines = vec![labelled(row.name, row.help)];
     lines.extend(row.aliases.iter().map(|alias| labelled("alias", alias)));
@@ -47,7 +46,7 @@ pub fn description(row: &Row) -> Vec<String> {
     lines
 }
 
-/// The words that an option takes, with what they mean; nothing if it takes others.
+/// The valid words of an option with their help; empty if its values are not words.
 pub fn valid_values(row: &Row) -> Vec<String> {
     let (Kind::Word(words, _) | Kind::Words(words)) = row.kind else {
         return Vec::new();
@@ -77,17 +76,17 @@ pub fn kind(row: &Row) -> String {
     }
 }
 
-/// All about an option.
-fn all_about(row: &Row) -> Vec<String> {
+/// The full description of an option.
+fn full_description(row: &Row) -> Vec<String> {
     let mut lines = description(row);
     match row.kind {
         Kind::Int(_) | Kind::OptionalInt(_) | Kind::Bool(_) | Kind::PerDirection(..) => {
-            let (least, most) = (row.least.unwrap_or(0), row.most.unwrap_or(-1));
-            lines.push(labelled("range", format!("min={least}, max={most}")));
+            let (min, max) = (row.min.unwrap_or(0), row.max.unwrap_or(-1));
+            lines.push(labelled("range", format!("min={min}, max={max}")));
         }
         Kind::Reals(_) | Kind::Real(_) => {
-            let most = row.most.unwrap_or(0);
-            lines.push(labelled("range", format!("min=0.000000, max={most}.000000")));
+            let max = row.max.unwrap_or(0);
+            lines.push(labelled("range", format!("min=0.000000, max={max}.000000")));
         }
         _ => lines.extend(valid_values(row)),
     }
@@ -101,7 +100,7 @@ fn listed(row: &Row) -> String {
 
 /// A line of a list of options.
 pub(super) fn help_line(name: &str, help: &str) -> String {
-    format!("{name:<NAMES$}: {help}")
+    format!("{name:<NAME_WIDTH$}: {help}")
 }
 
 /// `--cmdhelp`.
@@ -112,19 +111,19 @@ pub(super) fn option_help(name: &str) -> Answer {
         stderr: Vec::new(),
     };
     if name.is_empty() || name == "all" {
-        let there = table::in_order().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
-        answer.stdout.extend(there.map(listed));
+        let shown = table::in_order().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
+        answer.stdout.extend(shown.map(listed));
         return answer;
     }
     if let Some(row) = table::find(name) {
-        answer.stdout = all_about(row);
+        answer.stdout = full_description(row);
         return answer;
     }
     answer.stderr.push(format!("No such command: {name}"));
     match similar::help(name).and_then(table::find) {
         Some(row) => {
             answer.stdout.push(" - showing closest match".into());
-            answer.stdout.extend(all_about(row));
+            answer.stdout.extend(full_description(row));
         }
         None => answer.stdout.push(String::new()),
     }
@@ -140,8 +139,10 @@ pub(super) fn engine_help(name: &str) -> Answer {
     };
     if name.is_empty() {
         answer.stdout.push("Available IO engines:".into());
-        let env = ENGINES.iter().filter(|engine| engine.is_here());
-        answer.stdout.extend(env.map(|engine| format!("\t{}", engine.name)));
+        let loadable = ENGINES.iter().filter(|engine| engine.is_loadable());
+        answer
+            .stdout
+            .extend(loadable.map(|engine| format!("\t{}", engine.name)));
         return answer;
     }
     let (engine, option) = match name.split_once(',') {
@@ -162,7 +163,7 @@ pub(super) fn engine_help(name: &str) -> Answer {
     }
     match option.map(|option| table::find_of_engine(engine, option)) {
         None => answer.stdout.extend(rows().map(listed)),
-        Some(Some(row)) => answer.stdout = all_about(row),
+        Some(Some(row)) => answer.stdout = full_description(row),
         Some(None) => {
             answer.code = 1;
             answer.stdout.push(String::new());
@@ -174,7 +175,7 @@ pub(super) fn engine_help(name: &str) -> Answer {
     answer
 }
 
-/// A job file as a command line, while it is read.
+/// A job file as a command line (`--showcmd`).
 #[derive(Default)]
 pub(super) struct CommandLine {
     words: String,
@@ -189,7 +190,7 @@ impl CommandLine {
         self.words.push_str(&format!("--name={name} "));
     }
 
-    /// Options as they were given. Of global sections these are the options of all of them so far.
+    /// Adds options. For a global section these are the options of all global sections so far.
     pub(super) fn options(&mut self, options: &[(String, String)]) {
         for (name, value) in options {
             self.words.push_str(&match (name.as_str(), value.as_str()) {
@@ -200,7 +201,7 @@ impl CommandLine {
         }
     }
 
-    /// The line, which ends with a blank.
+    /// The command line, with a trailing blank.
     pub(super) fn line(&self) -> String {
         format!("fio {}", self.words)
     }

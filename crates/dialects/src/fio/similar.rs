@@ -1,6 +1,5 @@
-//! Which known name fio suggests for one that it does not know. It is not the one that we would:
-//! aliases of options in files are left out, and on a command line the value counts as a part of
-//! the name.
+//! fio's suggestions for unknown names. They follow fio's rules: aliases of options in files are
+//! left out, and on a command line the value counts as part of the name.
 
 use super::flags::FLAGS;
 use super::table;
@@ -15,7 +14,7 @@ pub(super) fn option(name: &str) -> Option<&'static str> {
     )
 }
 
-/// The option explained in place of one that does not exist: it has to be nearer than a suggestion.
+/// The option to explain in place of an unknown one: it must be closer than a suggestion.
 pub(super) fn help(name: &str) -> Option<&'static str> {
     option(name).filter(|candidate| distance(name, candidate) < 3)
 }
@@ -26,14 +25,14 @@ pub(super) fn argument(typed: &str) -> Option<&'static str> {
     closest(typed, flags.chain(table::in_order().flat_map(|row| row.names())))
 }
 
-/// The first of the nearest, if no more than half of the letters have to change.
+/// The first of the closest names, if at most half of the letters differ.
 fn closest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let scored = known.map(|candidate| (distance(name, candidate), candidate));
     let (edits, candidate) = scored.min_by_key(|(edits, _)| *edits)?;
     (edits <= name.len().div_ceil(2)).then_some(candidate)
 }
 
-/// Insertions, deletions and substitutions that make one of the other.
+/// The edit distance: insertions, deletions and substitutions.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut row: Vec<usize> = (0..=b.len()).collect();

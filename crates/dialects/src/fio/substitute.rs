@@ -3,11 +3,12 @@
 use super::expression;
 use super::table::ParseEnv;
 
-/// An option with its variables and keywords replaced. Arithmetic happens only where a keyword was.
+/// Replaces variables and keywords in an option. Arithmetic is evaluated only if there was a
+/// keyword.
 pub(super) fn option(text: &str, env: &dyn ParseEnv) -> String {
     let text = variables(text, env);
-    // The machine is asked only for a keyword that is there: its answers take long, and a job file
-    // has many options.
+    // The machine is queried only if a keyword occurs: the queries are slow, and a job file has
+    // many options.
     let keywords: [(&str, &dyn Fn() -> u64); 3] = [
         ("$pagesize", &|| env.page_size()),
         ("$mb_memory", &|| env.memory_mib()),
@@ -25,19 +26,19 @@ pub(super) fn option(text: &str, env: &dyn ParseEnv) -> String {
     compute(&replaced).unwrap_or(replaced)
 }
 
-/// `${NAME}` becomes the variable, or nothing.
+/// Replaces `${NAME}` by the variable, or by nothing.
 fn variables(text: &str, env: &dyn ParseEnv) -> String {
-    let mut all = String::new();
+    let mut replaced = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let Some((name, behind)) = after.split_once('}') else {
+        let Some((name, after_name)) = after.split_once('}') else {
             break;
         };
-        all.push_str(before);
-        all.push_str(&env.variable(name).unwrap_or_default());
-        rest = behind;
+        replaced.push_str(before);
+        replaced.push_str(&env.variable(name).unwrap_or_default());
+        rest = after_name;
     }
-    all + rest
+    replaced + rest
 }
 
 fn compute(option: &str) -> Option<String> {

@@ -1,5 +1,5 @@
-//! Options of engines that fio has and this program has not: they parse, and the job is refused
-//! when it is to run.
+//! Options of fio's engines that this program lacks: they are parsed, and the job is refused when
+//! it runs.
 
 use super::values::{self, Unit};
 
@@ -25,7 +25,7 @@ const NVME: &[&str] = &["io_uring_cmd", "xnvme"];
 const NET: &[&str] = &["net", "netsplice"];
 const CEPH: &[&str] = &["rbd", "rados"];
 
-/// Engines, the kind of a value, and the options of that kind that each of the engines has.
+/// Engines, a kind of value, and the options of that kind that each of these engines has.
 #[rustfmt::skip]
 const OPTIONS: &[(&[&str], ValueKind, &[&str])] = &[
     (NET, Text, &["hostname", "interface", "protocol", "proto"]),
@@ -91,7 +91,7 @@ pub(super) fn find(engine: &str, name: &str) -> Option<UnbuiltOption> {
 }
 
 impl UnbuiltOption {
-    /// Such a value parses.
+    /// Whether a value is valid.
     pub(super) fn accepts(self, value: Option<&str>, kb_base: u64) -> bool {
         match (self.kind, value) {
             (_, None | Some("")) => self.kind == Switch && value.is_none(),

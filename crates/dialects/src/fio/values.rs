@@ -4,7 +4,7 @@
 
 use super::expression;
 
-/// What a number counts, which decides what may follow it and what it means without that.
+/// The unit of a number, which decides its suffixes and its meaning without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes, or a plain count: suffixes are powers of 1024 or 1000.
@@ -15,10 +15,10 @@ pub enum Unit {
     Microseconds,
 }
 
-/// A number with what is needed to tell a percentage from it.
+/// A number or percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// The value, negative numbers wrapped. A percentage of n is kept as fio keeps it: -1 - n.
+    /// The value; negative numbers wrap. A percentage n is stored as in fio: -1 - n.
     pub raw: u64,
     /// It was written with `%`.
     pub percent: bool,
@@ -40,13 +40,13 @@ impl Number {
         Number { raw, percent: false }
     }
 
-    /// As options of kind "int" see it.
+    /// The value as a signed number, as options of kind "int" use it.
     pub fn signed(self) -> i64 {
         self.raw as i64
     }
 }
 
-/// Reads a number. `kb_base` is 1024 or 1000. Nothing if it does not begin with one.
+/// Parses a number. `kb_base` is 1024 or 1000. `None` if the text does not begin with a digit.
 pub fn number(text: &str, unit: Unit, kb_base: u64) -> Option<Number> {
     if text.starts_with('(') {
         return expression::evaluate(text, unit, kb_base).map(Number::plain);
@@ -81,7 +81,7 @@ pub fn amount(text: &str, kb_base: u64) -> Option<Amount> {
     })
 }
 
-/// Digits in front, after blanks and a sign, as C's `strtoll` takes them; hexadecimal after `0x`.
+/// The leading integer, as C's `strtoll` reads it; hexadecimal after `0x`.
 fn integer(text: &str) -> Option<i64> {
     let text = text.trim_start();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -95,14 +95,13 @@ fn integer(text: &str) -> Option<i64> {
     let end = digits
         .find(|letter: char| !letter.is_digit(radix))
         .unwrap_or(digits.len());
-    // The largest value is what an overflow leaves behind, and is refused with it.
+    // The maximum stands for an overflow, and is refused like one.
     let value = i64::from_str_radix(digits.get(..end)?, radix).ok()?;
     (value != i64::MAX).then_some(if negative { -value } else { value })
 }
 
-/// The digits in front as C's `%d` takes them: no suffix, no hexadecimal, and -1 for more than
-/// there is room for.
-pub fn digits(text: &str) -> Option<i64> {
+/// The leading integer as C's `%d` reads it: no suffix, no hexadecimal, and -1 on overflow.
+pub fn decimal_integer(text: &str) -> Option<i64> {
     let text = text.trim_start();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -118,8 +117,8 @@ pub fn digits(text: &str) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// What follows the digits that `text` begins with. Without such digits (a blank or a sign in
-/// front) there is no suffix.
+/// The suffix after the leading digits. Without leading digits (a blank or a sign) there is no
+/// suffix.
 fn suffix(text: &str) -> &str {
     let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     match rest.len() < text.len() {
@@ -128,7 +127,7 @@ fn suffix(text: &str) -> &str {
     }
 }
 
-/// What a suffix multiplies a size with. Whatever is not known counts as none.
+/// The factor of a size suffix; 1 for an unknown one.
 pub(super) fn size_factor(suffix: &str, kb_base: u64) -> u64 {
     let suffix = suffix.to_ascii_lowercase();
     let power = match suffix.bytes().next() {
@@ -140,7 +139,7 @@ pub(super) fn size_factor(suffix: &str, kb_base: u64) -> u64 {
         _ => return 1,
     };
     let other_base = if kb_base == 1000 { 1024 } else { 1000 };
-    // The three-letter forms are the ones of the other base.
+    // The three-letter suffixes use the other base.
     let base: u64 = if suffix[1..].starts_with("ib") {
         other_base
     } else {
@@ -149,7 +148,7 @@ pub(super) fn size_factor(suffix: &str, kb_base: u64) -> u64 {
     base.pow(power)
 }
 
-/// What a suffix multiplies a time with, to microseconds.
+/// The factor from a time suffix to microseconds.
 pub(super) fn time_factor(suffix: &str, unit: Unit) -> u64 {
     if !suffix.starts_with(|first: char| first.is_ascii_alphabetic()) {
         return if unit == Unit::Seconds { 1_000_000 } else { 1 };
@@ -161,12 +160,12 @@ pub(super) fn time_factor(suffix: &str, unit: Unit) -> u64 {
         "m" => 60_000_000,
         "s" => 1_000_000,
         milliseconds if milliseconds.starts_with("ms") => 1000,
-        // Microseconds, and everything that is not known: `sec` and `min` among it.
+        // Microseconds, and every unknown suffix, even `sec` and `min`.
         _ => 1,
     }
 }
 
-/// Pieces of a list between separators; those within parentheses do not separate.
+/// Splits a list at separators outside of parentheses.
 pub fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let mut pieces = Vec::new();
     let (mut start, mut depth) = (0, 0usize);
@@ -185,9 +184,9 @@ pub fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     pieces
 }
 
-/// The elements of a numeric list, at most three; nothing where one is empty or no number. A minus
-/// sign in front belongs to its number. The second value says that the list ends with a separator,
-/// which keeps its last value from spreading.
+/// The elements of a numeric list, at most three; `None` for an invalid or empty one. A leading
+/// minus sign belongs to its number. The second value: the list ends with a separator, so its last
+/// value does not spread.
 pub fn numbers(text: &str, unit: Unit, kb_base: u64) -> (Vec<Option<Number>>, bool) {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let mut pieces = split(unsigned, &[',', ':', '-']);
@@ -203,30 +202,31 @@ pub fn numbers(text: &str, unit: Unit, kb_base: u64) -> (Vec<Option<Number>>, bo
     (read.collect(), closed)
 }
 
-/// Colons divide; `\:` is one of the name itself.
+/// Splits at colons; `\:` is a colon within a name.
 pub fn names(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         match letter {
             ':' => names.push(String::new()),
-            '\\' if letters.peek() == Some(&':') => {
-                letters.next().into_iter().for_each(|colon| last(&mut names, colon))
-            }
-            _ => last(&mut names, letter),
+            '\\' if letters.peek() == Some(&':') => letters
+                .next()
+                .into_iter()
+                .for_each(|colon| push_to_last(&mut names, colon)),
+            _ => push_to_last(&mut names, letter),
         }
     }
     names.retain(|name| !name.is_empty());
     names
 }
 
-fn last(names: &mut [String], letter: char) {
+fn push_to_last(names: &mut [String], letter: char) {
     if let Some(name) = names.last_mut() {
         name.push(letter);
     }
 }
 
-/// A number with a fraction at the front of `text`, as C's `%f` reads it, without exponents.
+/// The leading fraction of `text`, as C's `%f` reads it, without exponents.
 pub fn real(text: &str) -> Option<f64> {
     let text = text.trim_start();
     let sign = usize::from(text.starts_with(['-', '+']));

@@ -79,7 +79,7 @@ struct FileArgs {
     file: String,
 }
 
-/// Does what is asked for.
+/// Runs the subcommand.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = DocumentStore::new(folder()?);
     match &args.action {

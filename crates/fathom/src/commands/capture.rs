@@ -27,7 +27,7 @@ const RUN: Nanos = Nanos::secs(60);
 /// How often the ring of the kernel is emptied.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often progress is reported.
-const TELL: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// Below this share, and above one minus it, a load is random or sequential and not mixed.
 const PURE: f64 = 0.05;
 /// Flushes that come less often than once in that many writes are left out.
@@ -189,7 +189,7 @@ fn watch(
     let length = Duration::from_nanos(time.0);
     let mut shown = start;
     let mut tell = |operations: u64| {
-        if !quiet && shown.elapsed() >= TELL {
+        if !quiet && shown.elapsed() >= PROGRESS_INTERVAL {
             shown = Instant::now();
             screen::note(&format!(
                 "  {} s of {time}: {} operations",
@@ -469,15 +469,15 @@ mod tests {
         );
         assert!(text.contains("mixed:60") && text.contains("4k/60,64k/40"), "{text}");
         assert!(text.contains("sequential") && text.contains("8k"), "{text}");
-        let said = comments("vda", &load, &Source::Events { merged: true }, &Zoned::now());
-        assert!(said.lines().all(|line| line.starts_with('#')), "{said}");
+        let text = comments("vda", &load, &Source::Events { merged: true }, &Zoned::now());
+        assert!(text.lines().all(|line| line.starts_with('#')), "{text}");
         assert!(
-            said.contains("70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential"),
-            "{said}"
+            text.contains("70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential"),
+            "{text}"
         );
         assert!(
-            said.contains("3.4 on average") && said.contains("up to 6 at 99 % of them, 9 at most"),
-            "{said}"
+            text.contains("3.4 on average") && text.contains("up to 6 at 99 % of them, 9 at most"),
+            "{text}"
         );
     }
 

@@ -151,7 +151,7 @@ pub(super) struct FilterArgs {
     until: Option<String>,
 }
 
-/// Does what is asked for.
+/// Runs the subcommand.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     match &args.action {
         None => list(&args.list),
@@ -168,7 +168,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 }
 
 impl FilterArgs {
-    /// What the options narrow a list to.
+    /// The filter that the options describe.
     pub(super) fn filter(&self) -> Result<Filter, Faults> {
         let moment = |name: &str, text: &Option<String>| text.as_ref().map(|text| moment(name, text)).transpose();
         Ok(Filter {
@@ -392,7 +392,7 @@ fn table(entries: &[Entry], width: usize) -> String {
     lines(&columns)
 }
 
-/// The label says more than the name of the test, and both more than one.
+/// The label is more specific than the name of the test, and both together more than either.
 fn named(entry: &Entry) -> String {
     match &entry.label {
         Some(label) => visible(&format!("{label} ({})", entry.name)).into_owned(),

@@ -70,7 +70,7 @@ pub struct Args {
 /// The forms of its report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Sarif, Form::Junit];
 
-/// Looks, tells, and says by the exit code how grave it is.
+/// Inspects and reports; the exit code gives the severity.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let spec = OutputSpec {
         out: args.out.clone(),
@@ -223,13 +223,13 @@ fn environment_of(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Envir
     }
 }
 
-/// What the guard or the targets themselves would say, as findings.
+/// The refusals of the guard or of the targets, as findings.
 fn guarded(plan: &Plan) -> Vec<Finding> {
     let permissions = permissions::from_env();
     let judged = match ::run::targets::judge(plan, &permissions) {
         Ok(judged) => judged,
         Err(errors) => {
-            // A directory has a rule of its own.
+            // A separate rule covers directories.
             let others = errors.iter().filter(|error| !error.to_string().contains("a directory"));
             let finding = |error: &::run::targets::TargetError| {
                 let finding = Finding::new("TARGET", Severity::Error, error.to_string());

@@ -194,13 +194,13 @@ fn asks_for(policy: &Policy) -> String {
 /// Limits, what is tested, what is promised and what follows.
 fn figures(resolved: &Resolved) -> String {
     let mut text = String::from("\nLimits");
-    let said = resolved.inputs.iter().map(|input| match input.kind {
+    let described = resolved.inputs.iter().map(|input| match input.kind {
         InputKind::Size => format!("{} {}", input.name, Bytes(input.value as u64)),
         InputKind::Number => format!("{} {}", input.name, input.value),
     });
-    let said: Vec<String> = resolved.tier.iter().cloned().chain(said).collect();
-    if !said.is_empty() {
-        text += &format!(" (of {})", said.join(", "));
+    let described: Vec<String> = resolved.tier.iter().cloned().chain(described).collect();
+    if !described.is_empty() {
+        text += &format!(" (of {})", described.join(", "));
     }
     text += "\n";
     for one in resolved.layers.iter().chain(&resolved.cached) {

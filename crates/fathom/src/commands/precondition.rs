@@ -32,19 +32,19 @@ use crate::screen::{self, Screen, wrapped};
 use crate::session::Session;
 
 /// Options of a load that say when it ends: the procedure decides that.
-const NOT_HERE: [&str; 12] = [
+const EXCLUDED_OPTIONS: [&str; 12] = [
     "target", "time", "warm-up", "cool-down", "operations", "bytes", "passes", "until-precision", "until-steady",
     "latency-target", "step", "after",
 ];
 /// Options that the cells of the matrix set themselves.
 const OF_CELLS: [&str; 7] = ["access", "read", "write", "trim", "exact-mix", "block", "align"];
 
-/// What a load of rounds may say.
-pub struct OfRounds;
+/// The options that describe the load of a round.
+pub struct RoundOptions;
 
-impl Subset for OfRounds {
+impl Subset for RoundOptions {
     fn has(name: &str) -> bool {
-        !NOT_HERE.contains(&name)
+        !EXCLUDED_OPTIONS.contains(&name)
     }
 }
 
@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = OF_CELLS, help_heading = HEADING)]
     matrix: bool,
     #[command(flatten)]
-    test: TestArgs<OfRounds>,
+    test: TestArgs<RoundOptions>,
     #[command(flatten)]
     output: OutputSpec,
     #[command(flatten)]
@@ -181,7 +181,7 @@ fn run_rounds(
             Err(faults) if procedure.fill().is_none() && procedure.rounds().is_empty() => return Err(faults),
             Err(_) if session.process.is_interrupted() => break,
             Err(faults) => {
-                // What was found so far is not thrown away.
+                // The rounds so far are still reported.
                 errand.screen.close();
                 faults.print(screen::colour_on_stderr());
                 bad = faults.exit();
@@ -274,7 +274,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     Ok(document)
 }
 
-/// The cells of a round that the target supports, and what is said of the others.
+/// The cells of a round that the target supports, and notices about the others.
 fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     if !args.matrix {
         return (Vec::new(), Vec::new());
@@ -286,14 +286,14 @@ fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
         .max()
         .unwrap_or_default();
     let (kept, out): (Vec<Cell>, Vec<Cell>) = matrix_cells().into_iter().partition(|cell| cell.block >= least);
-    let said = match out.first() {
+    let notices = match out.first() {
         None => Vec::new(),
         Some(_) => vec![format!(
             "Left out: {} cells below {least}, the sector of the target.",
             out.len()
         )],
     };
-    (kept, said)
+    (kept, notices)
 }
 
 fn asked(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
@@ -363,7 +363,7 @@ impl Plans {
         Ok(native::lower(&document)?)
     }
 
-    /// The whole range, from its start to its end, as often as is asked for.
+    /// Writes the whole range, from start to end, `passes` times.
     fn fill(&self, of: &JobSpec) -> JobSpec {
         let mut job = JobSpec {
             targets: of.targets.clone(),
@@ -404,7 +404,7 @@ impl Plans {
     }
 }
 
-/// What carrying it out takes.
+/// What the executor of a procedure needs.
 struct PreconditionRunner<'a> {
     session: &'a Session,
     plans: Plans,

@@ -17,17 +17,17 @@ use crate::fault::Faults;
 use crate::history;
 use crate::user_file;
 
-/// The name that stands for standard input.
+/// The name of standard input.
 pub const STDIN: &str = "-";
 /// No report is longer; what is, is something else.
 pub const MAX_REPORT: u64 = 1 << 30;
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
 pub struct Loaded {
     /// Where it comes from.
     pub source: Source,
-    /// What reading it showed.
+    /// What reading it revealed.
     pub remarks: Vec<Finding>,
     /// Each load.
     pub loads: Vec<Observation>,
@@ -104,7 +104,7 @@ fn shown(file: &str) -> String {
     }
 }
 
-/// What is wrong with a text, reported as what it is: not a wrong command line.
+/// Reports a wrong text as an unreadable input, not as a wrong command line.
 fn unreadable(complaints: Vec<dialects::Diagnostic>) -> Faults {
     Faults::from(complaints).with(Exit::Refused)
 }

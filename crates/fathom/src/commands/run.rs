@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ::run::targets::guard::{Decision, Permissions};
-use ::run::targets::{Action, Judged};
+use ::run::targets::{Action, TargetDecision};
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
 use dialects::Place;
@@ -362,7 +362,7 @@ pub(super) fn dry_run(
 }
 
 /// Plan and decision, for people.
-fn describe(plan: &Plan, judged: &[Judged]) -> String {
+fn describe(plan: &Plan, judged: &[TargetDecision]) -> String {
     let mut lines = words::plan(plan);
     for one in judged {
         lines.push(String::new());

@@ -1,5 +1,5 @@
-//! Where the reports of studies go. They have forms of their own: text for people, JSON and CSV for
-//! programs.
+//! The destinations of study reports. Studies have separate forms: text for people, JSON and CSV
+//! for programs.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// Where the reports go, of which there are the `known` forms.
+    /// The destinations of the reports. The command has the `known` forms.
     pub fn outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
         StudyOutputs::new(&self.output, self.save.clone(), known)
     }
@@ -70,7 +70,7 @@ impl Form {
 
 /// All forms.
 pub const STUDY_FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Html];
-/// Those of a list without a page.
+/// The forms of a list, which has no page.
 pub const NO_PAGE: &[Form] = &[Form::Text, Form::Json, Form::Csv];
 
 /// A table as CSV: `columns` divided by commas, and a row for each record.
@@ -89,7 +89,7 @@ pub fn csv_number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
-/// The reports that were asked for.
+/// The requested reports.
 #[derive(Debug)]
 pub struct StudyOutputs {
     list: Vec<(Form, Option<PathBuf>)>,
@@ -104,14 +104,14 @@ pub struct Contents<'a, T: Serialize> {
     pub json: &'a T,
     /// The other forms that the command has, as it named them to [`StudyOutputs::new`].
     pub others: &'a [(Form, &'a dyn Fn() -> String)],
-    /// The page for browsers, made only where it is asked for; absent where there is none.
+    /// The page for browsers, rendered only on request; absent if the study has none.
     pub page: Option<&'a dyn Fn() -> Page>,
-    /// What `--save` keeps; absent where there is nothing new to keep.
+    /// What `--save` stores; absent if there is nothing new.
     pub study: Option<&'a Study>,
 }
 
 impl StudyOutputs {
-    /// Reads where the reports go, of which there are the `known` forms.
+    /// Parses the destinations of the reports. The command has the `known` forms.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
@@ -164,7 +164,7 @@ impl StudyOutputs {
         files.chain(self.save.as_deref())
     }
 
-    /// Makes sure that every file can be written and that none is what is tested.
+    /// Checks that every file is writable and that none of them is a target of the test.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
@@ -177,7 +177,7 @@ impl StudyOutputs {
     /// else was.
     ///
     /// # Errors
-    /// [`Faults`] with the files that could not be written; the text for people then stands on
+    /// [`Faults`] with the files that could not be written; the text for people is then written to
     /// stderr.
     pub fn finish<T: Serialize>(&self, contents: &Contents<'_, T>) -> Result<(), Faults> {
         let mut faults = Vec::new();

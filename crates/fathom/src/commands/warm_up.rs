@@ -143,7 +143,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ));
     }
     Ok(match exit {
-        // It did what it could in the time that it was given, and says so.
+        // It used all the time that it was given, and reports so.
         Exit::Done if to < wanted.to => Exit::Partial,
         other => other,
     })
@@ -255,7 +255,7 @@ fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
     })
 }
 
-/// What is there.
+/// Examines the target at a path.
 fn examined(path: &str) -> Result<TargetFacts, Faults> {
     let one = Path::new(path);
     let meta = std::fs::metadata(one).map_err(|error| Faults::unreadable(one, &error))?;
@@ -325,7 +325,7 @@ fn identity(path: &Path) -> Option<String> {
     }
 }
 
-/// What is remembered of each target of a plan, in its order.
+/// The saved state of each target of a plan, in plan order.
 pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
     let Some(store) = store() else { return Vec::new() };
     let of = |path: &str| WarmMarker::load(&store, &identity(Path::new(path))?).map(|marker| marker.warmed());

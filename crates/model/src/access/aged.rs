@@ -1,12 +1,12 @@
 //! One pass that leaves an SSD as random writes of a long time would (fio `sprandom`).
 //!
-//! The device writes what it gets into erase blocks in turn. In steady state under uniform random
+//! The device writes incoming data into erase blocks in turn. In steady state under uniform random
 //! writes, with the oldest region cleaned first, a share v of what a region holds is still valid
-//! when it is cleaned, where v = e^(−α(1−v)) and α is the physical capacity in logical ones; one
-//! that x of all regions follow holds e^(−α(1−v)x). (Desnoyers, "Analytic Modeling of SSD Write
-//! Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity once, region by
-//! region, and writes enough blocks of each region again in the next one for the region to keep
-//! this share.
+//! when it is cleaned, where v = e^(−α(1−v)) and α is the ratio of physical to logical capacity; a
+//! region followed by a share x of all regions holds e^(−α(1−v)x). (Desnoyers, "Analytic Modeling
+//! of SSD Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity
+//! once, region by region, and writes enough blocks of each region again in the next one for the
+//! region to keep this share.
 
 use std::collections::VecDeque;
 
@@ -19,46 +19,46 @@ use crate::direction::PerDirection;
 use crate::draws::{Draws, Purpose, Reduction};
 use crate::units::Bytes;
 
-/// How a device is aged.
+/// Parameters of ageing a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Aged {
     /// Regions of equal size.
     pub regions: u32,
     /// Spare capacity of the device, as a share of its logical capacity.
     pub spare: f64,
-    /// Size of the device's cache. With one, blocks are written again a region later, when the
-    /// cache no longer holds them.
+    /// Size of the device's cache. If it is not 0, blocks are rewritten one region later, when they
+    /// have left the cache.
     #[serde(default)]
     pub cache: Bytes,
 }
 
 impl Aged {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<AgedCursor, AccessError> {
-        let wrong = |what, range, value: String| Err(AccessError::Parameter { what, range, value });
+        let invalid = |what, range, value: String| Err(AccessError::Parameter { what, range, value });
         let area = Area::common(&areas).check(0)?;
         let count = area.positions();
         let writes = (count as f64 * (1.0 + self.spare)).round() as u64;
         if !(self.spare > 0.0 && self.spare < 1.0) {
-            return wrong("the spare capacity", "between 0 and 1", self.spare.to_string());
+            return invalid("the spare capacity", "between 0 and 1", self.spare.to_string());
         }
         if self.regions < 2 || u64::from(self.regions) > writes {
             let range = "at least 2 and at most the number of blocks";
-            return wrong("the number of regions", range, self.regions.to_string());
+            return invalid("the number of regions", range, self.regions.to_string());
         }
         let region = Bytes(writes / u64::from(self.regions) * area.block);
         if region < self.cache {
-            return wrong("a region", "at least as large as the cache", region.to_string());
+            return invalid("a region", "at least as large as the cache", region.to_string());
         }
         let mut cursor = AgedCursor {
             area,
             parameters: *self,
             writes,
-            again_before: self.again_before(writes - count),
+            rewrites_before: self.rewrites_before(writes - count),
             fresh: Bijection::new(count, draws.word(Purpose::Offset)),
             visited: 0,
             next_region: 0,
             fresh_left: 0,
-            again: Vec::new(),
+            rewrites: Vec::new(),
             later: VecDeque::new(),
             selected: Vec::new(),
             to_select: 0,
@@ -67,14 +67,14 @@ impl Aged {
         Ok(cursor)
     }
 
-    /// Regions between a write and the one that makes it invalid, and 1.
+    /// The number of regions from a write to its rewrite.
     fn distance(&self) -> u32 {
         if self.cache.0 > 0 { 2 } else { 1 }
     }
 
-    /// How many blocks of the regions before each one, and of all, are written again later: `all`
-    /// in the end.
-    fn again_before(&self, all: u64) -> Vec<u64> {
+    /// For each region, the number of blocks of earlier regions that are rewritten; the last entry
+    /// is `all`.
+    fn rewrites_before(&self, all: u64) -> Vec<u64> {
         let invalid = self.valid_shares().into_iter().map(|valid| 1.0 - valid);
         let invalid: Vec<f64> = invalid.take((self.regions - self.distance()) as usize).collect();
         let scale = all as f64 / invalid.iter().sum::<f64>();
@@ -88,7 +88,7 @@ impl Aged {
         before
     }
 
-    /// The share of each region, in the order of writing, that is still valid in steady state.
+    /// The share of each region that is still valid in steady state, in order of writing.
     fn valid_shares(&self) -> Vec<f64> {
         let capacity = 1.0 + self.spare;
         let mut oldest = 0.5;
@@ -106,35 +106,33 @@ impl Aged {
 pub struct AgedCursor {
     area: Area,
     parameters: Aged,
-    /// Writes of the whole pass.
+    /// The writes of the whole pass.
     writes: u64,
-    /// See [`Aged::again_before`].
-    again_before: Vec<u64>,
+    /// See [`Aged::rewrites_before`].
+    rewrites_before: Vec<u64>,
     fresh: Bijection,
-    /// Positions of `fresh` that are written.
+    /// The positions of `fresh` that are written.
     visited: u64,
     next_region: u32,
-    /// Of the present region: blocks to be written for the first time, and blocks to be written
-    /// again.
+    /// Remaining first writes and rewrites of the current region.
     fresh_left: u64,
-    again: Vec<u64>,
-    /// Blocks that regions to come write again, the next one's first.
+    rewrites: Vec<u64>,
+    /// Blocks that later regions rewrite, starting with the next.
     later: VecDeque<Vec<u64>>,
-    /// Blocks of the present region that a later one writes again, and how many of those to come
-    /// are chosen.
+    /// Blocks of the current region to rewrite later, and how many more must be selected.
     selected: Vec<u64>,
     to_select: u64,
 }
 
 impl AgedCursor {
     pub(super) fn next(&mut self, draws: &mut Draws) -> Option<u64> {
-        let mut left = self.left();
+        let mut left = self.writes_left();
         while left == 0 {
             if self.next_region == self.parameters.regions {
                 return None;
             }
             self.begin_region();
-            left = self.left();
+            left = self.writes_left();
         }
         let drawn = draws.below(Purpose::Offset, left, Reduction::Lemire);
         let position = match drawn < self.fresh_left {
@@ -145,7 +143,7 @@ impl AgedCursor {
             }
             false => {
                 let place = (drawn - self.fresh_left) as usize;
-                self.again.swap_remove(place)
+                self.rewrites.swap_remove(place)
             }
         };
         if draws.below(Purpose::Offset, left, Reduction::Lemire) < self.to_select {
@@ -163,14 +161,14 @@ impl AgedCursor {
         self.begin_region();
     }
 
-    /// Bytes of memory for blocks that are to be written again.
+    /// Bytes of memory for blocks to rewrite.
     pub(super) fn extra_bytes(&self) -> u64 {
         let region = self.writes / u64::from(self.parameters.regions) + 1;
         8 * region * u64::from(self.parameters.distance() + 1)
     }
 
-    fn left(&self) -> u64 {
-        self.fresh_left + self.again.len() as u64
+    fn writes_left(&self) -> u64 {
+        self.fresh_left + self.rewrites.len() as u64
     }
 
     fn begin_region(&mut self) {
@@ -178,20 +176,20 @@ impl AgedCursor {
         if region > 0 {
             self.later.push_back(std::mem::take(&mut self.selected));
         }
-        self.again = match region >= distance {
+        self.rewrites = match region >= distance {
             true => self.later.pop_front().unwrap_or_default(),
             false => Vec::new(),
         };
-        let size = self.up_to(region + 1) - self.up_to(region);
+        let size = self.writes_before(region + 1) - self.writes_before(region);
         let unwritten = self.area.positions() - self.visited;
-        self.fresh_left = size.saturating_sub(self.again.len() as u64).min(unwritten);
-        let selected = self.again_before[region as usize + 1] - self.again_before[region as usize];
-        self.to_select = selected.min(self.left());
+        self.fresh_left = size.saturating_sub(self.rewrites.len() as u64).min(unwritten);
+        let selected = self.rewrites_before[region as usize + 1] - self.rewrites_before[region as usize];
+        self.to_select = selected.min(self.writes_left());
         self.next_region += 1;
     }
 
-    /// Writes before a region.
-    fn up_to(&self, region: u32) -> u64 {
+    /// The number of writes before a region.
+    fn writes_before(&self, region: u32) -> u64 {
         (u128::from(self.writes) * u128::from(region) / u128::from(self.parameters.regions)) as u64
     }
 }

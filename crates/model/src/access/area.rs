@@ -51,17 +51,17 @@ impl Area {
     }
 
     /// The area of a pattern whose memory all directions share: each of its positions suits every
-    /// direction. It is the same as theirs where they agree, which is the usual case.
+    /// direction. It equals theirs if they agree, which is the usual case.
     pub(super) fn common(areas: &PerDirection<Area>) -> Area {
         let PerDirection { read, write, trim } = areas;
-        let both = |one: u64, other: u64| match gcd(one, other) {
+        let lcm = |a: u64, b: u64| match gcd(a, b) {
             // A length of 0 is refused later, by [`Area::check`].
             0 => 0,
-            divisor => (one / divisor).saturating_mul(other),
+            divisor => (a / divisor).saturating_mul(b),
         };
         Area {
             block: read.block.max(write.block).max(trim.block),
-            alignment: both(both(read.alignment, write.alignment), trim.alignment),
+            alignment: lcm(lcm(read.alignment, write.alignment), trim.alignment),
             ..*read
         }
     }
@@ -115,9 +115,9 @@ impl Area {
 }
 
 /// The greatest common divisor.
-pub(super) fn gcd(mut one: u64, mut other: u64) -> u64 {
-    while other != 0 {
-        (one, other) = (other, one % other);
+pub(super) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
     }
-    one
+    a
 }

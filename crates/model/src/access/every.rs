@@ -11,15 +11,15 @@ use crate::draws::Draws;
 /// Random positions with a fixed number of operations from each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Every {
-    /// Where the random ones go.
+    /// The distribution of random positions.
     pub placement: Placement,
     /// Operations per random position, at least 1.
     pub operations: u32,
-    /// Where the operations between go.
+    /// The positions of the operations in between.
     pub between: Between,
 }
 
-/// What the operations between two random positions do.
+/// The positions of the operations between two random ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Between {
@@ -51,7 +51,7 @@ impl Every {
     }
 }
 
-/// A walk of that kind.
+/// The state of this pattern.
 #[derive(Clone, Debug)]
 pub struct EveryCursor {
     placement: PlacementCursor,
@@ -74,7 +74,7 @@ impl EveryCursor {
                 Between::Continue => end,
                 Between::Repeat => start,
             };
-            // A run that reaches the end of the area continues at a random place, and keeps its
+            // A run that reaches the end of the area continues at a random position and keeps its
             // count.
             if position + area.block <= area.length {
                 return Some(Place {

@@ -11,7 +11,7 @@ use crate::draws::{Draws, Purpose};
 /// Random with some probability, else continuing where the last operation ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mixed {
-    /// Where a jump goes.
+    /// The distribution of jumps.
     pub placement: Placement,
     /// The chance of a jump, in percent, for each direction.
     pub random_percent: PerDirection<u8>,
@@ -35,7 +35,7 @@ pub enum Continuation {
     /// All directions share a position that starts at the base and returns there where nothing more
     /// fits (Iometer).
     Aligned,
-    /// To the end of the last operation, whatever its direction. It starts at the base and returns
+    /// To the end of the last operation of any direction. It starts at the base and returns
     /// there where nothing more fits before the end (Vdbench `seekpct`).
     Shared,
 }
@@ -61,8 +61,7 @@ impl Mixed {
                 });
             }
         }
-        // The position that all directions share must suit the next operation, whichever direction
-        // that has.
+        // The shared position must suit every direction.
         let areas = match self.continuation {
             Continuation::Stride | Continuation::Aligned | Continuation::Shared => {
                 PerDirection::all(Area::common(&areas))
@@ -94,7 +93,7 @@ pub struct MixedCursor {
     random_percent: PerDirection<u8>,
     continuation: Continuation,
     areas: PerDirection<Area>,
-    /// Where the next sequential operation of each direction would go, from the base.
+    /// The next sequential position of each direction, from the base.
     next: [u64; 3],
 }
 
@@ -135,8 +134,7 @@ impl MixedCursor {
     }
 
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
-        // Sequential continuations do not enter the map of blocks already used, and are not held
-        // back by it.
+        // Sequential continuations neither use nor respect the map of used blocks.
         let length = if place.continues {
             length
         } else {

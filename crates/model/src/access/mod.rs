@@ -1,9 +1,8 @@
-//! Where in its target a stream goes next.
+//! Access patterns: the positions of a stream in its target.
 //!
-//! [`Access`] is what the plan says; a [`Cursor`] is the same thing made ready for a real target
-//! and moved along by one worker. Parameters and generator of each pattern live together in one
-//! file. Cursors own no random generator: they ask the worker's [`Draws`]. They know nothing of
-//! engines, time, lengths in flight or errors.
+//! [`Access`] is the pattern in the plan; a [`Cursor`] is its state for a real target and one
+//! worker. Each file has the parameters and the generator of a pattern. Cursors draw random numbers
+//! from the worker's [`Draws`], and are independent of engines, time and errors.
 
 mod aged;
 mod area;
@@ -53,11 +52,11 @@ pub enum Access {
     Sequential(Sequential),
     /// One position after the other, shared by all workers on the target (DiskSpd `-si`).
     Interlocked(Interlocked),
-    /// Each slot of the queue walks the target by itself (DiskSpd `-p`).
+    /// Each slot of the queue has its own sequential position (DiskSpd `-p`).
     Parallel(Parallel),
     /// Every operation goes to a random position.
     Random {
-        /// How the position is drawn.
+        /// The distribution of positions.
         placement: Placement,
     },
     /// Random jumps with sequential runs between them.
@@ -70,13 +69,13 @@ pub enum Access {
     WritePointers(WritePointers),
 }
 
-/// A position that was chosen.
+/// A chosen position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Offset from the start of the target, in bytes.
     pub offset: u64,
-    /// The operation continues a run that a random jump began: in DiskSpd it keeps the type of the
-    /// run's first one.
+    /// The operation continues a run after a random jump. In DiskSpd it has the type of the run's
+    /// first operation.
     pub continues: bool,
 }
 
@@ -91,19 +90,19 @@ impl Place {
     }
 }
 
-/// What the next position is wanted for.
+/// The operation that needs a position.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// Read, write or trim.
     pub direction: Direction,
-    /// The slot of the queue that will carry the operation, counted within its stream.
+    /// The slot of the operation, counted within its stream.
     pub slot: u32,
 }
 
 /// Why a pattern cannot be used on a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// Not even one whole block fits.
+    /// The area is smaller than a block.
     #[error(
         "the area of {length} bytes from offset {base} is too small for one block of {block} bytes starting {start} bytes into it"
     )]
@@ -114,7 +113,7 @@ pub enum AccessError {
         length: u64,
         /// Bytes in a block.
         block: u64,
-        /// Where the stream should start, from the base.
+        /// The start of the stream, from the base.
         start: u64,
     },
     /// A parameter is outside its range.
@@ -122,9 +121,9 @@ pub enum AccessError {
     Parameter {
         /// The parameter.
         what: &'static str,
-        /// What it may be.
+        /// The valid range.
         range: &'static str,
-        /// What it is.
+        /// The value.
         value: String,
     },
     /// No range of a stepped distribution covers a whole block.
@@ -132,7 +131,7 @@ pub enum AccessError {
     EmptyRanges(u64),
 }
 
-/// A pattern on its way through a real target.
+/// The state of a pattern on a real target.
 #[derive(Clone, Debug)]
 pub enum Cursor {
     /// See [`Access::Random`] with [`Placement::Uniform`]: by far the most common, so it comes
@@ -164,12 +163,12 @@ impl Default for Access {
 }
 
 impl Access {
-    /// Every position is drawn by itself.
+    /// Draws every position independently.
     pub fn random(placement: Placement) -> Access {
         Access::Random { placement }
     }
 
-    /// A walk begins at the start of its region, as if it had no starting position of its own.
+    /// Resets the start position to the start of the region.
     pub fn clear_start(&mut self) {
         match self {
             Access::Sequential(walk) => walk.start = crate::Bytes(0),
@@ -183,7 +182,7 @@ impl Access {
         }
     }
 
-    /// Positions jump: at least some of them are drawn at random.
+    /// Whether at least some positions are random.
     pub fn jumps(&self) -> bool {
         match self {
             Access::Random { .. } | Access::Every(_) => true,
@@ -194,28 +193,28 @@ impl Access {
         }
     }
 
-    /// A pass over the area comes to an end by itself.
+    /// Whether a pass over the area ends by itself.
     pub fn ends(&self) -> bool {
         let once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
         match self {
-            // A hole may lead back to the base, over the same blocks again.
+            // A gap may wrap to the base, so blocks may repeat.
             Access::Sequential(sequential) => {
                 sequential.at_end == AtEnd::Finish
                     && matches!(sequential.advance, Advance::Stride | Advance::Length { skip: 0 })
             }
             Access::Random { placement } => once(placement),
-            // Runs between the jumps may repeat blocks; the jumps come to an end.
+            // Runs between jumps may repeat blocks, but the jumps end.
             Access::Mixed(mixed) => once(&mixed.placement) && mixed.random_percent.iter().any(|(_, share)| *share > 0),
             Access::Every(every) => once(&every.placement),
-            // A window whose blocks are all used begins anew.
+            // A window whose blocks are all used starts over.
             Access::Interlocked(_) | Access::Parallel(_) | Access::Zones(_) => false,
             Access::WritePointers(zones) => zones.within.as_ref().is_none_or(once),
         }
     }
 
-    /// A pass visits no block twice.
+    /// Whether a pass visits no block twice.
     pub fn visits_once(&self) -> bool {
-        let again = |access: &Access| {
+        let may_repeat = |access: &Access| {
             matches!(
                 access,
                 Access::WritePointers(_)
@@ -224,11 +223,11 @@ impl Access {
                     }
             )
         };
-        self.ends() && !again(self)
+        self.ends() && !may_repeat(self)
     }
 
-    /// Makes the pattern ready for the given areas. `shared` is the position that all workers on
-    /// the target advance together; `slots` is the queue depth of the stream.
+    /// Creates the state of the pattern for the given areas. `shared` is the position that all
+    /// workers on the target advance together; `slots` is the queue depth of the stream.
     ///
     /// # Errors
     /// [`AccessError`] if an area does not hold one block or a parameter is out of range.
@@ -262,12 +261,12 @@ impl Cursor {
         match self {
             Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
-            other => other.next_of_the_rest(draws, wanted),
+            other => other.next_slow(draws, wanted),
         }
     }
 
     #[inline(never)]
-    fn next_of_the_rest(&mut self, draws: &mut Draws, wanted: Wanted) -> Option<Place> {
+    fn next_slow(&mut self, draws: &mut Draws, wanted: Wanted) -> Option<Place> {
         match self {
             Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
@@ -281,9 +280,8 @@ impl Cursor {
         }
     }
 
-    /// Tells the pattern how long the operation at the last place became. The answer is the length
-    /// it may have: a pattern without repetition cuts an operation that would run into a block
-    /// already used.
+    /// Claims the blocks of the operation at the last place. Returns its permitted length: a
+    /// pattern without repetition truncates an operation before a used block.
     #[inline(always)]
     pub fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
         match self {
@@ -292,12 +290,12 @@ impl Cursor {
                 cursor.advance(direction, place.offset, length);
                 length
             }
-            other => other.claim_of_the_rest(place, direction, length),
+            other => other.claim_slow(place, direction, length),
         }
     }
 
     #[inline(never)]
-    fn claim_of_the_rest(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+    fn claim_slow(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
         match self {
             Cursor::Uniform(_) | Cursor::Interlocked(_) | Cursor::Parallel(_) => length,
             Cursor::Sequential(cursor) => {
@@ -325,7 +323,7 @@ impl Cursor {
         }
     }
 
-    /// Zones that were reset so far.
+    /// The number of zone resets so far.
     pub fn zone_resets(&self) -> u64 {
         match self {
             Cursor::WritePointers(cursor) => cursor.resets(),

@@ -1,8 +1,8 @@
 //! Every position once per pass, in random order.
 //!
-//! Native runs use a bijection of the position numbers, which needs no memory whatever the size of
-//! the target. The fio dialect keeps a map of used blocks, because the order that follows from it
-//! is part of its promise: 34 MiB for 1 TiB in blocks of 4 KiB, counted and reported.
+//! Native runs use a bijection of the position numbers, which needs no memory. The fio dialect
+//! keeps a map of used blocks, because it must reproduce fio's order: 34 MiB for 1 TiB in blocks of
+//! 4 KiB, counted and reported.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,12 @@ pub enum OnceMethod {
     /// A keyed bijection of the position numbers; another key for each pass.
     #[default]
     Bijection,
-    /// A map of used positions. A draw that hits a used one takes the next free one upwards, round
-    /// the end.
+    /// A map of used positions. A draw that hits a used one takes the next free one upwards, with
+    /// wrap-around.
     Map {
         /// How a draw becomes a position.
         reduction: Reduction,
-        /// Draw with repetition, and say so, where there is no memory for the map (fio
+        /// Draw with repetition, and report it, if there is no memory for the map (fio
         /// `softrandommap`).
         #[serde(default)]
         optional: bool,
@@ -39,7 +39,7 @@ pub enum OnceMethod {
 }
 
 impl OnceMethod {
-    /// A map of used positions, without which nothing begins.
+    /// A required map of used positions.
     pub const fn map(reduction: Reduction) -> OnceMethod {
         OnceMethod::Map {
             reduction,
@@ -54,16 +54,16 @@ impl Once {
             area.check(0)?;
         }
         let common = Area::common(&areas);
-        let walk = match self.method {
+        let state = match self.method {
             OnceMethod::Bijection => {
                 let count = common.check(0)?.positions();
-                Walk::Bijection(Bijection::new(count, draws.word(Purpose::Offset)))
+                PassState::Bijection(Bijection::new(count, draws.word(Purpose::Offset)))
             }
-            OnceMethod::Map { reduction, .. } => Walk::Map(Map::new(areas, reduction)),
+            OnceMethod::Map { reduction, .. } => PassState::Map(Map::new(areas, reduction)),
         };
         Ok(OnceCursor {
             area: common,
-            walk,
+            state,
             visited: 0,
         })
     }
@@ -73,21 +73,21 @@ impl Once {
 #[derive(Clone, Debug)]
 pub struct OnceCursor {
     area: Area,
-    walk: Walk,
-    /// Positions handed out in this pass (bijection only; the map counts for itself).
+    state: PassState,
+    /// The number of positions in this pass so far (bijection only; the map has its own count).
     visited: u64,
 }
 
 #[derive(Clone, Debug)]
-enum Walk {
+enum PassState {
     Bijection(Bijection),
     Map(Map),
 }
 
 impl OnceCursor {
     pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<u64> {
-        match &mut self.walk {
-            Walk::Bijection(bijection) => {
+        match &mut self.state {
+            PassState::Bijection(bijection) => {
                 if self.visited == bijection.count {
                     return None;
                 }
@@ -95,12 +95,12 @@ impl OnceCursor {
                 self.visited += 1;
                 Some(self.area.offset(position))
             }
-            Walk::Map(map) => map.next(draws, direction),
+            PassState::Map(map) => map.next(draws, direction),
         }
     }
 
-    /// Visits the next positions with operations of this length. Returns how many there are;
-    /// `None`, and nothing is visited, where an operation may have to be cut.
+    /// Visits the next positions with operations of this length. Returns their number; `None`,
+    /// without visiting any, if an operation might be truncated.
     #[inline(always)]
     pub(crate) fn fill<'a>(
         &mut self,
@@ -108,8 +108,8 @@ impl OnceCursor {
         length: u32,
         offsets: impl ExactSizeIterator<Item = &'a mut u64>,
     ) -> Option<usize> {
-        match &mut self.walk {
-            Walk::Bijection(bijection) if self.area.block == u64::from(length) => {
+        match &mut self.state {
+            PassState::Bijection(bijection) if self.area.block == u64::from(length) => {
                 let left = bijection.count - self.visited;
                 let count = offsets.len().min(left.try_into().unwrap_or(usize::MAX));
                 for offset in offsets.take(count) {
@@ -118,24 +118,26 @@ impl OnceCursor {
                 }
                 Some(count)
             }
-            Walk::Bijection(_) => None,
-            Walk::Map(map) => map.fill(draws, length, offsets),
+            PassState::Bijection(_) => None,
+            PassState::Map(map) => map.fill(draws, length, offsets),
         }
     }
 
-    /// Marks the blocks of an operation as used and cuts it before the first block that already is.
+    /// Marks the blocks of an operation as used, and truncates it before the first used block.
     pub(super) fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
-        match &mut self.walk {
-            Walk::Bijection(_) => length,
-            Walk::Map(map) => map.claim(offset, direction, length),
+        match &mut self.state {
+            PassState::Bijection(_) => length,
+            PassState::Map(map) => map.claim(offset, direction, length),
         }
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
         self.visited = 0;
-        match &mut self.walk {
-            Walk::Bijection(bijection) => *bijection = Bijection::new(bijection.count, draws.word(Purpose::Offset)),
-            Walk::Map(map) => {
+        match &mut self.state {
+            PassState::Bijection(bijection) => {
+                *bijection = Bijection::new(bijection.count, draws.word(Purpose::Offset))
+            }
+            PassState::Map(map) => {
                 map.used.clear();
                 map.over = false;
             }
@@ -143,23 +145,23 @@ impl OnceCursor {
     }
 
     pub(super) fn extra_bytes(&self) -> u64 {
-        match &self.walk {
-            Walk::Bijection(_) => 0,
-            Walk::Map(map) => map.used.bytes(),
+        match &self.state {
+            PassState::Bijection(_) => 0,
+            PassState::Map(map) => map.used.bytes(),
         }
     }
 }
 
 /// A map of used blocks, with the rule that draws from it.
 ///
-/// As in fio, all directions share the numbers of the map and each counts its own blocks by them:
-/// directions of different block sizes use up numbers of each other, and a pass ends where the next
+/// As in fio, all directions share the block numbers of the map, each with its own block size:
+/// directions with different block sizes use up each other's numbers, and a pass ends when the next
 /// free number lies beyond the area.
 #[derive(Clone, Debug)]
 struct Map {
     areas: PerDirection<Area>,
     used: UsedMap,
-    /// The pass is over, also where numbers are left.
+    /// The pass is over, even if numbers are left.
     over: bool,
     reduction: Reduction,
 }
@@ -175,7 +177,7 @@ impl Map {
         }
     }
 
-    /// The drawn position, or the next one upwards that is free, round the end of the map.
+    /// The drawn position, or the next free one upwards with wrap-around.
     fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<u64> {
         if self.over || self.used.is_full() {
             return None;
@@ -187,8 +189,7 @@ impl Map {
         (!self.over).then(|| area.offset(free))
     }
 
-    /// The same for many operations, where each of them takes one block of the map, whatever its
-    /// direction.
+    /// The same for many operations that each use one block of the map.
     #[inline(always)]
     fn fill<'a>(
         &mut self,
@@ -199,8 +200,8 @@ impl Map {
         let PerDirection { read, write, trim } = &self.areas;
         let positions = read.positions();
         let unit = u64::from(length);
-        let whole = read.block == unit && read.alignment == unit;
-        if !whole || write != read || trim != read || positions != self.used.count {
+        let one_block_each = read.block == unit && read.alignment == unit;
+        if !one_block_each || write != read || trim != read || positions != self.used.count {
             return None;
         }
         let (base, used) = (read.base, &mut self.used);
@@ -208,7 +209,7 @@ impl Map {
         let count = offsets.len().min(left.try_into().unwrap_or(usize::MAX));
         let range = (positions, self.reduction);
         draws.fill_below(Purpose::Offset, range, offsets.take(count), |drawn| {
-            base + used.take_from(drawn) * unit
+            base + used.claim_next_free(drawn) * unit
         });
         Some(count)
     }
@@ -216,18 +217,18 @@ impl Map {
     fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
         let Area { base, alignment, .. } = self.areas[direction];
         let first = (offset - base) / alignment;
-        let wanted = u64::from(length).div_ceil(alignment).max(1);
-        let mut taken = 0;
-        while taken < wanted && first + taken < self.used.count && self.used.take(first + taken) {
-            taken += 1;
+        let blocks = u64::from(length).div_ceil(alignment).max(1);
+        let mut claimed = 0;
+        while claimed < blocks && first + claimed < self.used.count && self.used.mark(first + claimed) {
+            claimed += 1;
         }
-        debug_assert!(taken > 0, "claimed another place than drawn");
-        // The last block may reach beyond the last position, where nothing is left to be marked.
-        let within = first + taken < self.used.count;
-        if taken == wanted || !within {
+        debug_assert!(claimed > 0, "claimed another place than drawn");
+        // The last block may extend beyond the last position, where there is nothing to mark.
+        let is_within_map = first + claimed < self.used.count;
+        if claimed == blocks || !is_within_map {
             length
         } else {
-            (taken * alignment) as u32
+            (claimed * alignment) as u32
         }
     }
 }
@@ -248,7 +249,7 @@ pub struct Bijection {
 }
 
 impl Bijection {
-    /// The one of a key.
+    /// The bijection of a key.
     pub fn new(count: u64, key: u64) -> Bijection {
         let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2);
         // Three well-mixed words from one key (the finaliser of SplitMix64).
@@ -268,7 +269,7 @@ impl Bijection {
         }
     }
 
-    /// What a number becomes.
+    /// The image of a number.
     #[inline]
     pub fn image(&self, index: u64) -> u64 {
         let mut x = self.permute(index);
@@ -289,8 +290,8 @@ impl Bijection {
     }
 }
 
-/// Which positions are used: a bit for each, and above every 64 words a level that says which words
-/// are full, so that the next free one is found in a few steps even when nearly all are used.
+/// The used positions, a bit for each. A level above has a bit for each full word, and so on, so
+/// that the next free position is found in a few steps even if nearly all are used.
 #[derive(Clone, Debug)]
 struct UsedMap {
     count: u64,
@@ -315,8 +316,8 @@ impl UsedMap {
         map
     }
 
-    /// Marks the bits beyond the last position as used on every level, so that no search ends
-    /// there.
+    /// Marks the bits beyond the last position as used on every level, so that no search finds
+    /// them.
     fn close_tails(&mut self) {
         let mut bits = self.count;
         for level in 0..self.levels.len() {
@@ -346,7 +347,7 @@ impl UsedMap {
     }
 
     /// Marks a position; false if it was used already.
-    fn take(&mut self, position: u64) -> bool {
+    fn mark(&mut self, position: u64) -> bool {
         let (mut index, mut bit) = ((position / 64) as usize, position % 64);
         if self.levels[0][index] & (1 << bit) != 0 {
             return false;
@@ -362,9 +363,9 @@ impl UsedMap {
         true
     }
 
-    /// Takes the first free position at or after `start`, going round the end. There must be one.
+    /// Claims the first free position at or after `start`, with wrap-around. There must be one.
     #[inline(always)]
-    fn take_from(&mut self, start: u64) -> u64 {
+    fn claim_next_free(&mut self, start: u64) -> u64 {
         let (index, bit) = ((start / 64) as usize, start % 64);
         let words = &mut self.levels[0];
         let free = !words[index] & (u64::MAX << bit);
@@ -375,24 +376,24 @@ impl UsedMap {
             self.used += 1;
             return index as u64 * 64 + u64::from(bit);
         }
-        self.take_from_slowly(start)
+        self.claim_next_free_slow(start)
     }
 
     #[inline(never)]
-    fn take_from_slowly(&mut self, start: u64) -> u64 {
+    fn claim_next_free_slow(&mut self, start: u64) -> u64 {
         let free = self.free_from(start).expect("some position is free");
-        self.take(free);
+        self.mark(free);
         free
     }
 
-    /// The first free position at or after `start`, going round the end.
+    /// The first free position at or after `start`, with wrap-around.
     fn free_from(&self, start: u64) -> Option<u64> {
         self.free_at_or_after(start).or_else(|| self.free_at_or_after(0))
     }
 
     fn free_at_or_after(&self, start: u64) -> Option<u64> {
-        // Climb until a level has a free bit at or after the place, then descend along first free
-        // bits.
+        // Ascend until a level has a free bit at or after the position, then descend along first
+        // free bits.
         let mut place = start;
         let mut level = 0;
         loop {
@@ -463,8 +464,8 @@ mod tests {
             let expected = (start..count).chain(0..start).find(|p| !list[*p as usize]).unwrap();
             let found = map.free_from(start).unwrap();
             assert_eq!(found, expected, "from {start}");
-            assert!(map.take(found));
-            assert!(!map.take(found), "taken twice");
+            assert!(map.mark(found));
+            assert!(!map.mark(found), "taken twice");
             list[found as usize] = true;
         }
         assert!(map.is_full());

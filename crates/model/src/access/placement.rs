@@ -1,4 +1,4 @@
-//! How a random position is drawn.
+//! Distributions of random positions.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl Uniform {
 /// Draws uniform positions.
 #[derive(Clone, Debug)]
 pub struct UniformCursor {
-    /// All directions have the same area: the usual case, kept ready without a look into `areas`.
+    /// All directions have the same area: the usual case, which avoids the access to `areas`.
     same: bool,
     reduction: Reduction,
     positions: u64,
@@ -87,8 +87,8 @@ impl UniformCursor {
         self.next_by_rule(draws, direction)
     }
 
-    /// Draws many offsets for operations of this length. False, and nothing is drawn, where
-    /// directions have areas of their own or lengths would have to be looked at.
+    /// Draws many offsets for operations of this length. Returns false without drawing if areas or
+    /// lengths differ.
     #[inline(always)]
     pub(crate) fn fill<'a>(
         &mut self,
@@ -126,12 +126,12 @@ impl UniformCursor {
 pub struct BlockList {
     /// Block numbers in units of the alignment.
     pub blocks: Vec<u64>,
-    /// Each round continues one list length further into the target.
+    /// Each round starts one list length further into the target.
     #[serde(default)]
     pub moving: bool,
 }
 
-/// A placement on its way through a real target.
+/// The state of a placement on a real target.
 #[derive(Clone, Debug)]
 pub enum PlacementCursor {
     /// See [`Placement::Uniform`].

@@ -11,7 +11,7 @@ use crate::draws::{Draws, Purpose, Reduction};
 /// A stepped distribution. Ranges follow one another from the base of the area.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ranges {
-    /// What `span` counts.
+    /// The unit of `span`.
     pub basis: RangeBasis,
     /// How ranges become aligned positions.
     #[serde(default)]
@@ -20,7 +20,7 @@ pub struct Ranges {
     pub shares: PerDirection<Vec<RangeShare>>,
 }
 
-/// What the span of a range counts.
+/// The unit of a range's span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RangeBasis {
@@ -43,14 +43,15 @@ pub struct RangeShare {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RangesRule {
-    /// Edges are rounded to positions; a range without a position hands its share to its neighbour.
+    /// Edges are rounded to positions; a range without a position passes its share to its
+    /// neighbour.
     #[default]
     Native,
     /// DiskSpd's effective ranges, with its draws reduced by remainder.
     Diskspd,
 }
 
-/// A range made ready: `[start, start + length)` from the base, reached by draws in `[.., upto)`.
+/// A range on a real area: `[start, start + length)` from the base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EffectiveRange {
     /// Share of the operations, in percent of the whole.
@@ -114,16 +115,16 @@ impl Ranges {
     }
 
     fn shares_of(&self, direction: Direction) -> &[RangeShare] {
-        let own = &self.shares[direction];
-        let lists = std::iter::once(own).chain(self.shares.iter().map(|(_, list)| list));
-        lists.into_iter().find(|list| !list.is_empty()).unwrap_or(own)
+        let direct = &self.shares[direction];
+        let lists = std::iter::once(direct).chain(self.shares.iter().map(|(_, list)| list));
+        lists.into_iter().find(|list| !list.is_empty()).unwrap_or(direct)
     }
 
     /// DiskSpd's rule, which serves native runs too: a range in which no aligned position lies is
-    /// joined to a neighbour that has only one, or carried on to the next.
+    /// merged with a neighbour that has only one, or with the next range.
     fn effective_percent(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
         let (span, step) = (area.span(), area.alignment);
-        let mut kept: Vec<EffectiveRange> = Vec::new();
+        let mut effective: Vec<EffectiveRange> = Vec::new();
         let mut carry = 0.0;
         let mut covered = 0.0;
         for share in self.shares_of(direction) {
@@ -143,7 +144,7 @@ impl Ranges {
             };
             end -= end % step;
             if end < begin {
-                match kept.last_mut() {
+                match effective.last_mut() {
                     Some(last) if last.start == end => last.operations += share.operations_percent,
                     // DiskSpd loses the first share where two such ranges follow one another.
                     _ => carry += share.operations_percent,
@@ -152,7 +153,7 @@ impl Ranges {
             }
             begin -= begin % step;
             if begin < end
-                && let Some(last) = kept.last_mut()
+                && let Some(last) = effective.last_mut()
                 && last.start == begin
             {
                 begin += step;
@@ -167,13 +168,13 @@ impl Ranges {
                 }
             }
             if carry > 0.0
-                && let Some(last) = kept.last_mut()
+                && let Some(last) = effective.last_mut()
                 && last.operations < share.operations_percent
             {
                 last.operations += carry;
                 carry = 0.0;
             }
-            kept.push(EffectiveRange {
+            effective.push(EffectiveRange {
                 operations: share.operations_percent + carry,
                 start: begin,
                 length: end - begin,
@@ -181,36 +182,40 @@ impl Ranges {
             carry = 0.0;
         }
         if carry > 0.0
-            && let Some(last) = kept.last_mut()
+            && let Some(last) = effective.last_mut()
         {
             last.operations += carry;
             last.length = span - last.start;
         }
-        // The position that both edges of a range round to belongs to it, unless the next range has
-        // joined it above.
-        for range in kept.iter_mut().filter(|range| range.length == 0) {
+        // If both edges of a range round to the same position, the position belongs to it, unless
+        // the next range was merged into it above.
+        for range in effective.iter_mut().filter(|range| range.length == 0) {
             (range.start, range.length) = (range.start.min(span - step), step);
         }
-        kept
+        effective
     }
 
     fn effective_bytes(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
-        let mut kept = Vec::new();
+        let mut effective = Vec::new();
         let mut start = 0u64;
         for share in self.shares_of(direction) {
             if start >= area.length {
                 break;
             }
             let to_end = area.length - start;
-            let stated = share.span as u64;
-            let length = if stated == 0 || stated > to_end { to_end } else { stated };
-            // DiskSpd lets the last block of an odd range run past the end of the target; ours stay
-            // whole and aligned.
+            let requested = share.span as u64;
+            let length = if requested == 0 || requested > to_end {
+                to_end
+            } else {
+                requested
+            };
+            // In DiskSpd the last block of an unaligned range may exceed the target; here ranges
+            // stay aligned.
             let first = start.next_multiple_of(area.alignment);
             let last = (start + length).min(area.span());
             if share.operations_percent > 0.0 && first < last {
                 let length = (last - first).next_multiple_of(area.alignment);
-                kept.push(EffectiveRange {
+                effective.push(EffectiveRange {
                     operations: share.operations_percent,
                     start: first,
                     length,
@@ -218,7 +223,7 @@ impl Ranges {
             }
             start += length;
         }
-        kept
+        effective
     }
 }
 
@@ -242,8 +247,7 @@ impl RangesCursor {
         let area = &self.areas[direction];
         let table = &self.tables[direction];
         let total = table.last().map_or(100.0, |step| step.upto);
-        // DiskSpd draws the offset before the range; with a generator for each purpose the order
-        // does not matter.
+        // DiskSpd draws the offset before the range; in the other forms the order does not matter.
         let word = draws.word(Purpose::Offset);
         let (level, reduction) = match self.rule {
             RangesRule::Diskspd => ((draws.word(Purpose::Range) % total as u64) as f64, Reduction::Modulo),

@@ -1,4 +1,4 @@
-//! One position after the other.
+//! Sequential positions.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ pub struct Sequential {
     /// `-T`).
     #[serde(default)]
     pub start: Bytes,
-    /// How far the position moves from one operation to the next.
+    /// The step from one operation to the next.
     #[serde(default)]
     pub advance: Advance,
-    /// What happens where the next block would cross the end of the area.
+    /// The behaviour when the next block would cross the end of the area.
     #[serde(default)]
     pub at_end: AtEnd,
     /// One position for all directions, or one for each.
@@ -25,11 +25,11 @@ pub struct Sequential {
     pub positions: Positions,
 }
 
-/// How far a sequential position moves.
+/// The step of a sequential position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Advance {
-    /// By the alignment (the stride), whatever the length of the operation.
+    /// By the alignment (the stride), independent of the operation's length.
     #[default]
     Stride,
     /// To the end of the operation plus `skip` bytes, which may be negative (fio `write:4k`,
@@ -40,7 +40,7 @@ pub enum Advance {
     },
 }
 
-/// What a sequential position does at the end of its area.
+/// The behaviour of a sequential position at the end of its area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
@@ -65,8 +65,7 @@ pub enum Positions {
 
 impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
-        // A position that moves by a stride whatever the direction must suit the next operation,
-        // whichever that is.
+        // A position that all directions move by a stride must suit every direction.
         let areas = match (self.positions, self.advance) {
             (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
             _ => areas,
@@ -128,14 +127,14 @@ impl SequentialCursor {
             let index = self.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
             self.next[index] = match end + skip {
-                // Walking backwards past the base continues as far below the end of the area as the
-                // step is long (fio).
+                // A backward step past the base continues the same distance below the end of the
+                // area (fio).
                 before if before < 0 => {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment
                 }
-                // A hole that reaches the end leads back to the base; an operation that ends there
-                // or beyond it ends the pass (fio).
+                // A gap that reaches the end wraps to the base; an operation that reaches the end
+                // ends the pass (fio).
                 after if skip > 0 && (end as u64) < area.length && after as u64 >= area.length => {
                     self.parameters.start.0 % area.alignment
                 }

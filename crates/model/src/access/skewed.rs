@@ -1,8 +1,7 @@
 //! Skewed and bell-shaped distributions: Zipf, Pareto, normal.
 //!
-//! Ranks are spread over the target by a bijection, so that the hot blocks do not lie side by side,
-//! unless a centre is given: then the hottest rank lies there and the others follow upwards, round
-//! the end.
+//! A bijection spreads ranks over the target, so that hot blocks are not adjacent. With a centre,
+//! the hottest rank is there and the others follow upwards with wrap-around.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -149,7 +148,7 @@ impl ZipfCursor {
     }
 }
 
-/// Exact Zipf ranks 1 … n by rejection-inversion, without tables whatever n is (Hörmann and
+/// Exact Zipf ranks 1 … n by rejection-inversion, without tables (Hörmann and
 /// Derflinger 1996, “Rejection-inversion to generate variates from monotone discrete
 /// distributions”).
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 //! `zonemode=zbd`), on a target that has no zones of its own.
 //!
 //! Each zone has a write pointer, which all workers on the target move together. A write goes to
-//! the pointer of the zone that was chosen, and a zone that is full is reset before it is written
-//! again; a read finds only what lies before the pointer. What fio does with a file is the model.
+//! the pointer of the zone that was chosen, and a full zone is reset before it is written again; a
+//! read stays below the pointer. This follows fio's behaviour on files.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,10 +34,10 @@ pub struct WritePointers {
     /// Zones that are partly written at a time; 0 for no limit.
     #[serde(default)]
     pub open: u32,
-    /// Zones are reset before they are full.
+    /// When zones are reset before they are full.
     #[serde(default)]
     pub reset: Option<EarlyReset>,
-    /// How zones, and positions of reads in them, are drawn; absent: one after the other.
+    /// The distribution of zones, and of reads in them; absent: sequential.
     #[serde(default)]
     pub within: Option<Placement>,
 }
@@ -45,13 +45,13 @@ pub struct WritePointers {
 /// When zones are reset before they are full.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlyReset {
-    /// Share of the area that holds data from which on it happens, up to 1.
+    /// The share of the area with data from which on this happens, up to 1.
     pub above: f64,
-    /// Share of the writes that do it, up to 1.
+    /// The share of the writes that reset a zone, up to 1.
     pub share: f64,
 }
 
-/// What the workers on a target share.
+/// The state that the workers on a target share.
 #[derive(Debug, Default)]
 pub struct SharedAccess {
     /// The position of interlocked streams.
@@ -65,20 +65,19 @@ pub struct SharedAccess {
 struct SharedZones {
     /// Bytes written in each.
     written: Box<[AtomicU64]>,
-    /// Those that are partly written, in the order in which they were begun, where their number is
-    /// limited.
+    /// The partly written zones in the order of their first write, if their number is limited.
     open: Mutex<Vec<usize>>,
 }
 
 impl SharedAccess {
-    /// Interlocked positions begin anew.
+    /// Resets the interlocked position.
     pub fn rewind(&self) {
         self.position.store(0, Ordering::Relaxed);
     }
 
-    /// The zones of this size, at least `count` of them.
+    /// The zones of this size, creating at least `count` of them.
     fn zones(&self, zone: u64, count: usize) -> Arc<SharedZones> {
-        let mut all = locked(&self.zones);
+        let mut all = lock(&self.zones);
         let fits = |(size, zones): &&(u64, Arc<SharedZones>)| *size == zone && zones.written.len() >= count;
         if let Some((_, zones)) = all.iter().find(fits) {
             return Arc::clone(zones);
@@ -92,7 +91,7 @@ impl SharedAccess {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -130,18 +129,18 @@ impl WritePointers {
                 value: end.to_string(),
             });
         }
-        let whole = areas.map(|area| Area {
+        let zone_areas = areas.map(|area| Area {
             base: first * zone,
             length: (end - first) * zone,
             ..*area
         });
         let within = match &self.within {
             None => None,
-            Some(placement) => Some(placement.cursor(whole, draws)?),
+            Some(placement) => Some(placement.cursor(zone_areas, draws)?),
         };
         Ok(WritePointersCursor {
             parameters: self.clone(),
-            areas: whole,
+            areas: zone_areas,
             within,
             shared: shared.zones(zone, end as usize),
             zones: first as usize..end as usize,
@@ -162,11 +161,11 @@ pub struct WritePointersCursor {
     shared: Arc<SharedZones>,
     /// The zones of the area.
     zones: Range<usize>,
-    /// The offset that decided the zone of the last operation.
+    /// The drawn offset that decided the zone of the last operation.
     drawn: u64,
-    /// Next offsets of a walk.
+    /// The next sequential offsets.
     next: [u64; 3],
-    /// Writes since the last early reset, while there is enough data for another.
+    /// Writes since the last early reset, while the data exceeds the threshold.
     writes_above: u64,
     /// Zones that were reset.
     resets: u64,
@@ -179,8 +178,8 @@ impl WritePointersCursor {
             None => self.next[direction as usize],
         };
         let offset = match direction {
-            Direction::Write => self.place_of_write(self.drawn)?,
-            Direction::Read | Direction::Trim => self.place_of_read(self.drawn, direction)?,
+            Direction::Write => self.place_write(self.drawn)?,
+            Direction::Read | Direction::Trim => self.place_read(self.drawn, direction)?,
         };
         Some(Place::new(offset))
     }
@@ -193,7 +192,7 @@ impl WritePointersCursor {
         zone as u64 * self.parameters.zone.0
     }
 
-    /// The zone of an offset, with the offset from its start; none behind the last.
+    /// The zone of an offset, and the offset within it; `None` behind the last zone.
     fn zone_of(&self, offset: u64) -> Option<(usize, u64)> {
         let zone = (offset / self.parameters.zone.0) as usize;
         self.zones
@@ -201,13 +200,13 @@ impl WritePointersCursor {
             .then_some((zone, offset % self.parameters.zone.0))
     }
 
-    fn place_of_write(&mut self, offset: u64) -> Option<u64> {
+    fn place_write(&mut self, offset: u64) -> Option<u64> {
         let block = self.areas.write.block;
         let (mut zone, within) = self.zone_of(offset)?;
         let capacity = self.parameters.capacity.0;
         let is_full = |written: u64| written + block > capacity;
         if self.within.is_some() {
-            zone = self.allowed(zone, offset);
+            zone = self.permitted_zone(zone, offset);
         } else if is_full(self.written(zone)) && within > 0 {
             zone += 1;
         }
@@ -215,9 +214,9 @@ impl WritePointersCursor {
             return None;
         }
         let next = |written: u64| (!is_full(written)).then_some(written + block);
-        let is_early = self.resets_early();
-        let taken = self.shared.written[zone].fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
-        let written = match taken {
+        let is_early = self.should_reset_early();
+        let claimed = self.shared.written[zone].fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let written = match claimed {
             Ok(written) if !is_early => written,
             _ => {
                 self.shared.written[zone].store(block, Ordering::Relaxed);
@@ -228,13 +227,13 @@ impl WritePointersCursor {
         Some(self.start(zone) + written)
     }
 
-    /// This zone, or one that is open if no more may be opened.
-    fn allowed(&self, zone: usize, offset: u64) -> usize {
+    /// This zone, or an open one if the limit of open zones is reached.
+    fn permitted_zone(&self, zone: usize, offset: u64) -> usize {
         let limit = self.parameters.open as usize;
         if limit == 0 {
             return zone;
         }
-        let mut open = locked(&self.shared.open);
+        let mut open = lock(&self.shared.open);
         if open.contains(&zone) {
             return zone;
         }
@@ -247,7 +246,7 @@ impl WritePointersCursor {
         open[share as usize]
     }
 
-    fn resets_early(&mut self) -> bool {
+    fn should_reset_early(&mut self) -> bool {
         let Some(EarlyReset { above, share }) = self.parameters.reset else {
             return false;
         };
@@ -263,7 +262,7 @@ impl WritePointersCursor {
         is_due
     }
 
-    fn place_of_read(&self, offset: u64, direction: Direction) -> Option<u64> {
+    fn place_read(&self, offset: u64, direction: Direction) -> Option<u64> {
         let block = self.areas[direction].block;
         let (zone, within) = self.zone_of(offset)?;
         if self.parameters.read_beyond {
@@ -276,14 +275,14 @@ impl WritePointersCursor {
                 false => (zone + 1..self.zones.end).find(has_data).map(|zone| self.start(zone)),
             };
         }
-        // The nearest; of two that are as near, the one behind.
-        let most = self.zones.len();
-        let near = |distance: usize| {
+        // The nearest; of two equally near ones, the later.
+        let max_distance = self.zones.len();
+        let zone_at_distance = |distance: usize| {
             let before = zone.checked_sub(distance).filter(|zone| *zone >= self.zones.start);
             let behind = Some(zone + distance).filter(|zone| *zone < self.zones.end);
             behind.filter(has_data).or(before.filter(has_data))
         };
-        let zone = (0..most).find_map(near)?;
+        let zone = (0..max_distance).find_map(zone_at_distance)?;
         let within = match self.written(zone) - block {
             0 => 0,
             room => within % room / block * block,
@@ -302,7 +301,7 @@ impl WritePointersCursor {
         let length = match direction {
             Direction::Write => u64::from(length).min(self.parameters.capacity.0 - within),
             _ if self.parameters.read_beyond => u64::from(length),
-            // Another worker may have reset the zone since the place was chosen.
+            // Another worker may have reset the zone in the meantime.
             _ => match self.written(index).saturating_sub(within) {
                 0 => u64::from(length),
                 room => u64::from(length).min(room),
@@ -311,7 +310,7 @@ impl WritePointersCursor {
         if direction == Direction::Write {
             self.shared.written[index].fetch_max(within + length, Ordering::Relaxed);
             if self.parameters.open > 0 && within + length + self.areas.write.block > self.parameters.capacity.0 {
-                locked(&self.shared.open).retain(|open| *open != index);
+                lock(&self.shared.open).retain(|open| *open != index);
             }
         }
         self.next[direction as usize] = place.offset + length;

@@ -19,7 +19,7 @@ pub struct Zones {
     pub range: Bytes,
     /// Bytes left out between windows.
     pub skip: Bytes,
-    /// Where operations inside a window go; absent: one after the other, beginning anew at its end.
+    /// The distribution inside a window; absent: sequential, with wrap-around.
     #[serde(default)]
     pub within: Option<Placement>,
     /// One sequential position for all directions, or one for each.
@@ -48,9 +48,8 @@ impl Zones {
         };
         Ok(ZonesCursor {
             parameters: self.clone(),
-            // Drawn positions need a whole window; sequential ones make do with what is left of the
-            // last.
-            least: within.as_ref().map_or(common.block, |_| window.read.length),
+            // Random positions need a whole window; sequential ones can use a partial last window.
+            min_length: within.as_ref().map_or(common.block, |_| window.read.length),
             areas,
             within,
             window: 0,
@@ -60,14 +59,14 @@ impl Zones {
     }
 }
 
-/// A walk through the windows.
+/// The state of a walk through the windows.
 #[derive(Clone, Debug)]
 pub struct ZonesCursor {
     parameters: Zones,
     areas: PerDirection<Area>,
     within: Option<PlacementCursor>,
-    /// Bytes that a window must have.
-    least: u64,
+    /// The minimum length of a window.
+    min_length: u64,
     /// Start of the current window, from the base.
     window: u64,
     /// Next positions, from the start of the window; with shared positions only the first is used.
@@ -81,14 +80,21 @@ impl ZonesCursor {
         let area = self.areas[direction];
         if self.done >= self.parameters.work.0 {
             let start = self.window + self.parameters.range.0 + self.parameters.skip.0;
-            self.enter(if start + self.least > area.length { 0 } else { start }, draws);
+            self.enter(
+                if start + self.min_length > area.length {
+                    0
+                } else {
+                    start
+                },
+                draws,
+            );
         }
         let offset = match &mut self.within {
             None => self.next_in_order(direction),
             Some(placement) => {
                 let mut place = placement.next(draws, direction);
                 if place.is_none() {
-                    // Each block of the window was used: it begins anew.
+                    // Each block of the window was used: the window starts over.
                     placement.restart(draws);
                     place = placement.next(draws, direction);
                 }

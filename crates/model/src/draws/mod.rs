@@ -1,10 +1,10 @@
-//! Where random decisions come from.
+//! Random numbers for the decisions of a worker.
 //!
-//! A worker has one [`Draws`]. In the DiskSpd form a single generator is handed in turn to target
-//! choice, mixed decision, offset, range, type and buffer, so the *order* of questions is part of
-//! the result; in the native and fio forms each [`Purpose`] has a generator of its own, so that
-//! adding a question of one kind does not disturb the others. Access patterns ask and own no
-//! generator. The same seed and plan give each worker the same operations on every engine.
+//! A worker has one [`Draws`]. In the DiskSpd form a single generator serves target choice, mixed
+//! decision, offset, range, type and buffer, so the *order* of draws is part of the result; in the
+//! native and fio forms each [`Purpose`] has its own generator, so that more draws for one purpose
+//! do not change the others. Access patterns own no generator. The same seed and plan give each
+//! worker the same operations on every engine.
 
 mod jenkins;
 mod tausworthe;
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use jenkins::Jenkins;
 pub use tausworthe::Tausworthe;
 
-/// What a random number is wanted for.
+/// The purpose of a random number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
@@ -43,15 +43,15 @@ pub enum Purpose {
     GapWrite = 9,
     /// The same for trims.
     GapTrim = 10,
-    /// What a write buffer holds.
+    /// The content of a write buffer.
     Content = 11,
     /// The next file of a set.
     File = 12,
-    /// The start delay of a worker, where a range was given.
+    /// The start delay of a worker, from a range.
     Delay = 13,
     /// The seed of a block that will be verified.
     Verify = 14,
-    /// The size of a file, where a range was given.
+    /// The size of a file, from a range.
     FileSize = 15,
     /// Whether a written block will be discarded.
     Trim = 16,
@@ -59,8 +59,8 @@ pub enum Purpose {
 
 const PURPOSES: usize = 17;
 
-/// What is between the seeds of neighbouring ranks: far apart, and no two alike (the golden ratio
-/// of 2⁶⁴).
+/// The distance between the seeds of neighbouring ranks (the golden ratio of 2⁶⁴), so that all are
+/// distinct and far apart.
 const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Which generators a worker draws from, with their seed.
@@ -120,10 +120,10 @@ impl DrawsForm {
         }
     }
 
-    /// The same worker on another rank of a test on many hosts: with decisions of its own, and the
-    /// same each time. Rank 0 decides as a single host does.
+    /// The form for the same worker on another rank of a fleet: with its own, reproducible
+    /// decisions. Rank 0 decides like a single host.
     #[must_use]
-    pub fn of_rank(self, rank: u32) -> DrawsForm {
+    pub fn for_rank(self, rank: u32) -> DrawsForm {
         let step = SEED_STEP.wrapping_mul(u64::from(rank));
         match self {
             DrawsForm::Native { seed } => DrawsForm::Native {
@@ -242,7 +242,7 @@ impl Draws {
         }
     }
 
-    /// The words that the generator for one purpose continues from, where it is the one of fio.
+    /// The state of the generator for a purpose, if it is fio's.
     pub fn words_of(&self, purpose: Purpose) -> Option<[u32; 3]> {
         match self {
             Draws::PerPurpose(draws) => Some(draws.generators[purpose as usize].words()),
@@ -250,8 +250,8 @@ impl Draws {
         }
     }
 
-    /// Draws a number below `count` for each value, as [`Draws::below`] does, with the generator at
-    /// hand meanwhile.
+    /// Draws a number below `count` for each value, as [`Draws::below`] does, but faster for many
+    /// values.
     #[inline(always)]
     pub(crate) fn fill_below<'a>(
         &mut self,
@@ -263,7 +263,7 @@ impl Draws {
         match (&mut *self, reduction) {
             (Draws::Native(draws), Reduction::Lemire) => {
                 let mut generator = draws.generators[purpose as usize].clone();
-                // Written out: with a closure around it the generator does not stay in registers.
+                // Without a closure, so that the generator stays in registers.
                 for value in values {
                     let mut product = u128::from(generator.next_u64()) * u128::from(count);
                     if (product as u64) < count {

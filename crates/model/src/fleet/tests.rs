@@ -220,7 +220,7 @@ fn each_has_the_jobs_and_targets_that_are_for_it() {
     let of_2 = share(&plan, 2).unwrap();
     assert_eq!(of_2.jobs, [[1, 2]]);
     assert_eq!(of_2.plan.targets[1].path, "/b/db2/2%");
-    let whole = whole(&plan, &shares(&plan));
+    let whole = merge_shares(&plan, &shares(&plan));
     let workers: Vec<usize> = whole.steps[0].jobs.iter().map(|job| job.workers.len()).collect();
     assert_eq!(workers, [2, 2, 4]);
     // One that has nothing to do is better left out.

@@ -1,7 +1,7 @@
-//! Histograms at rest: only the buckets in use, in as few bytes as their counts need.
+//! Compact histograms: only the buckets in use, with variable-length counts.
 //!
-//! A dense histogram has 34 KiB. A long run keeps one for each direction of every interval, most
-//! with some hundred buckets in use; packed they take two to three bytes a bucket.
+//! A dense histogram has 34 KiB. A long run stores one for each direction of every interval, most
+//! with some hundred buckets in use; packed, a bucket takes two to three bytes.
 
 use std::iter::Peekable;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{BUCKETS, Histogram, SavedHistogram, bucket_of};
 
-/// A histogram in which nothing is recorded any more.
+/// A read-only compact histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "SavedHistogram", into = "SavedHistogram")]
 pub struct PackedHistogram {
-    /// For each bucket in use, ascending: how far it is behind the one before (the first: behind
-    /// bucket 0), and its count; both as LEB128, seven bits a byte, the lowest first.
+    /// For each bucket in use, ascending: its distance from the previous one (the first: from
+    /// bucket 0), and its count; both as LEB128.
     bytes: Box<[u8]>,
     n: u64,
     min: u64,
@@ -47,19 +47,19 @@ impl PackedHistogram {
         let mut rest = &*self.bytes;
         let mut bucket = 0;
         std::iter::from_fn(move || {
-            bucket += take_number(&mut rest)? as usize;
-            Some((bucket, take_number(&mut rest)?))
+            bucket += read_number(&mut rest)? as usize;
+            Some((bucket, read_number(&mut rest)?))
         })
     }
 
-    /// The same values in a histogram that can be asked for quantiles.
-    pub fn unpacked(&self) -> Histogram {
+    /// Unpacks it into a full histogram, which has quantiles.
+    pub fn unpack(&self) -> Histogram {
         let mut histogram = Histogram::new();
         histogram.merge_packed(self);
         histogram
     }
 
-    /// Adds all that `other` has counted.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &PackedHistogram) {
         let bytes = pack(Merged {
             left: self.buckets().peekable(),
@@ -77,7 +77,7 @@ impl PackedHistogram {
 }
 
 impl Histogram {
-    /// Adds all that `other` has counted.
+    /// Adds the values of `other`.
     pub fn merge_packed(&mut self, other: &PackedHistogram) {
         for (bucket, count) in other.buckets() {
             self.counts[bucket.min(BUCKETS)] += count;
@@ -105,7 +105,7 @@ impl From<&Histogram> for PackedHistogram {
 
 impl From<PackedHistogram> for SavedHistogram {
     fn from(packed: PackedHistogram) -> SavedHistogram {
-        packed.unpacked().into()
+        packed.unpack().into()
     }
 }
 
@@ -117,7 +117,7 @@ impl TryFrom<SavedHistogram> for PackedHistogram {
     }
 }
 
-/// In files it is a histogram like any other.
+/// In files it looks like any other histogram.
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for PackedHistogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
@@ -160,14 +160,14 @@ fn pack(buckets: impl Iterator<Item = (usize, u64)>) -> Box<[u8]> {
     let mut bytes = Vec::new();
     let mut before = 0;
     for (bucket, count) in buckets {
-        put_number(&mut bytes, (bucket - before) as u64);
-        put_number(&mut bytes, count);
+        write_number(&mut bytes, (bucket - before) as u64);
+        write_number(&mut bytes, count);
         before = bucket;
     }
     bytes.into()
 }
 
-fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 1 << 7 {
         bytes.push(number as u8 | 1 << 7);
         number >>= 7;
@@ -175,12 +175,12 @@ fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// The number that `rest` begins with; `None` at its end.
-fn take_number(rest: &mut &[u8]) -> Option<u64> {
+/// Reads a number from the start of `rest`; `None` at its end.
+fn read_number(rest: &mut &[u8]) -> Option<u64> {
     let (mut number, mut shift) = (0, 0);
     loop {
-        let (byte, behind) = rest.split_first()?;
-        *rest = behind;
+        let (byte, after) = rest.split_first()?;
+        *rest = after;
         number |= u64::from(byte & !(1 << 7)) << shift;
         if byte >> 7 == 0 {
             return Some(number);
@@ -212,7 +212,7 @@ mod tests {
         #[test]
         fn nothing_is_lost(histogram in histogram(), at in any::<u64>()) {
             let packed = PackedHistogram::from(&histogram);
-            prop_assert_eq!(packed.unpacked(), histogram.clone());
+            prop_assert_eq!(packed.unpack(), histogram.clone());
             prop_assert_eq!((packed.n(), packed.sum()), (histogram.n(), histogram.sum()));
             for value in [0, at, at >> 20, at >> 40, histogram.min(), histogram.max()] {
                 prop_assert_eq!(packed.count_up_to(value), histogram.count_up_to(value));
@@ -225,7 +225,7 @@ mod tests {
             packed.merge(&PackedHistogram::from(&b));
             let mut dense = a;
             dense.merge(&b);
-            prop_assert_eq!(&packed.unpacked(), &dense);
+            prop_assert_eq!(&packed.unpack(), &dense);
             prop_assert_eq!(packed, PackedHistogram::from(&dense));
         }
 

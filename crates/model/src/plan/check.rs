@@ -1,7 +1,7 @@
-//! Is a plan whole? Indexes that point nowhere, jobs that never end, parameters out of range.
+//! Validates a plan: invalid indexes, jobs that never end, parameters out of range.
 //!
-//! All complaints are collected, not only the first. Whether a target exists or may be used is not
-//! asked here.
+//! All faults are collected, not only the first. Whether targets exist or may be used is checked
+//! elsewhere.
 
 use super::{
     Control, Depth, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan,
@@ -13,7 +13,7 @@ use crate::direction::Direction;
 use crate::mix::Mix;
 use crate::units::Bytes;
 
-/// A plan that cannot run, with everything that is wrong with it.
+/// All faults of an invalid plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", list(.0))]
 pub struct PlanError(pub Vec<PlanFault>);
@@ -22,24 +22,24 @@ fn list(faults: &[PlanFault]) -> String {
     faults.iter().map(PlanFault::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// One thing that is wrong with a plan.
+/// A fault of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {what}")]
 pub struct PlanFault {
-    /// Which part of the plan.
+    /// The part of the plan.
     pub at: String,
-    /// What is wrong, and what would be right.
+    /// The fault and its remedy.
     pub what: String,
 }
 
-/// Most operations that one worker may keep in flight.
+/// The maximum queue depth of a worker.
 const MAX_SLOTS: u64 = 1 << 20;
 
 impl Plan {
-    /// Checks that the plan is whole.
+    /// Validates the plan.
     ///
     /// # Errors
-    /// [`PlanError`] with every complaint.
+    /// [`PlanError`] with every fault.
     pub fn check(&self) -> Result<(), PlanError> {
         let mut faults = Faults {
             at: "the plan".into(),
@@ -124,7 +124,7 @@ impl Plan {
                 faults.add(format!("the job refers to job {other} of its step, which has {jobs}"));
             }
         }
-        // Waiting only for earlier jobs rules out circles.
+        // Waiting only for earlier jobs rules out cycles.
         for dependency in &job.after {
             if dependency.0 as usize >= index {
                 faults.add(format!(
@@ -186,7 +186,7 @@ impl Plan {
         }
     }
 
-    /// Operations on files need the engine for them, a tree, and a worker of their own.
+    /// Operations on files need their engine, a tree, and their own worker.
     fn check_files(&self, worker: &Worker, faults: &mut Faults) {
         let is_tree = |id: &TargetId| {
             let target = self.targets.get(id.0 as usize);
@@ -336,11 +336,11 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
         faults.add("parts of its operations cannot have priorities of their own while some of its files are closed");
     }
     for rule in &stream.priorities {
-        let alike = |other: &&PriorityRule| (other.direction, other.length) == (rule.direction, rule.length);
+        let applies_to_same = |other: &&PriorityRule| (other.direction, other.length) == (rule.direction, rule.length);
         let sum: u32 = stream
             .priorities
             .iter()
-            .filter(alike)
+            .filter(applies_to_same)
             .map(|rule| u32::from(rule.percent))
             .sum();
         if sum > 100 {
@@ -381,7 +381,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     }
 }
 
-/// A pass that never ends must not be all that ends a job.
+/// A job must not end only by a pass that never ends.
 fn check_passes(job: &Job, faults: &mut Faults) {
     let Stop {
         after_ns: None,
@@ -416,11 +416,11 @@ fn check_passes(job: &Job, faults: &mut Faults) {
 }
 
 fn check_sizes(sizes: &BlockSizes, faults: &mut Faults) {
-    let most = Bytes(u64::from(u32::MAX) & !4095);
+    let max_size = Bytes(u64::from(u32::MAX) & !4095);
     if sizes.min().0 == 0 {
         faults.add("the block size must be above 0");
     }
-    if sizes.max() > most {
+    if sizes.max() > max_size {
         faults.add(format!(
             "a block size of {} is too large; it must be below {}",
             sizes.max(),
@@ -486,7 +486,7 @@ impl Faults {
             at: self.at.clone(),
             what: what.into(),
         };
-        // Hundreds of workers with the same mistake are one complaint about the first of them.
+        // A fault that hundreds of workers share is reported once, for the first of them.
         if !self.list.iter().any(|known| known.what == fault.what) {
             self.list.push(fault);
         }

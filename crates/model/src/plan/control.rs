@@ -10,17 +10,17 @@ use crate::units::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "control", rename_all = "snake_case")]
 pub enum Control {
-    /// Ends the job when a figure is known well enough.
+    /// Ends the job when a figure is precise enough.
     Precision(Precision),
     /// Ends the job when a figure no longer changes (fio `steadystate`, SNIA).
     SteadyState(SteadyState),
-    /// Looks for the deepest queue that keeps a latency (fio `latency_target`).
+    /// Searches for the highest depth that meets a latency target (fio `latency_target`).
     LatencyTarget(LatencyTarget),
     /// Ends the job with an error when it is too slow (fio `rate_min`).
     MinimumRate(MinimumRate),
 }
 
-/// Which figure a rule looks at.
+/// The figure that a rule tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tracked {
@@ -48,30 +48,31 @@ pub struct Precision {
 pub struct SteadyState {
     /// Which figure.
     pub of: Tracked,
-    /// The slope of a least-squares line is judged, not the largest deviation from the mean.
+    /// The limit applies to the slope of a least-squares line, not to the largest deviation from
+    /// the mean.
     pub slope: bool,
     /// Limit, in the unit of the figure or in percent of its mean.
     pub limit: f64,
     /// The limit is in percent.
     pub percent: bool,
-    /// Length of the window that is judged.
+    /// Length of the examined window.
     pub window_ns: Nanos,
     /// Length of an interval.
     pub interval_ns: Nanos,
-    /// Intervals before this time are not looked at.
+    /// Intervals before this time are ignored.
     pub ramp_ns: Nanos,
 }
 
-/// Look for the deepest queue that keeps a latency.
+/// Search for the highest depth that meets a latency target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyTarget {
-    /// The latency to keep.
+    /// The latency target.
     pub target_ns: Nanos,
     /// Length of one trial.
     pub window_ns: Nanos,
-    /// Share of operations that must keep it, in percent.
+    /// The share of operations that must meet it, in percent.
     pub percentile: f64,
-    /// Go on adjusting until the time is over instead of ending at the depth found.
+    /// Continue adjusting until the time is over instead of ending at the depth found.
     pub keep_running: bool,
 }
 
@@ -80,10 +81,10 @@ pub struct LatencyTarget {
 pub struct MinimumRate {
     /// Which figure; latency has no minimum rate.
     pub of: Tracked,
-    /// The direction whose rate it is; absent: all together.
+    /// The direction; absent: all together.
     #[serde(default)]
     pub direction: Option<Direction>,
-    /// Least value per second of each worker.
+    /// The minimum per second of each worker.
     pub least: f64,
     /// Time over which it is averaged.
     pub cycle_ns: Nanos,

@@ -1,4 +1,4 @@
-//! How operations reach the kernel: which engine, and how it is used.
+//! The choice of the engine and its options.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct EngineChoice {
     /// Hand every n-th operation straight to kernel workers; 0 for none (`IOSQE_ASYNC`).
     #[serde(default)]
     pub force_async_every: u32,
-    /// Registered buffers and files, where the engine knows them.
+    /// Registered buffers and files, if the engine supports them.
     #[serde(default = "yes")]
     pub registered: bool,
     /// Each write happens whole or not at all (`RWF_ATOMIC`).
@@ -29,7 +29,7 @@ pub struct EngineChoice {
     /// `io_submit_mode=offload`).
     #[serde(default)]
     pub offload: bool,
-    /// Share of operations that are polled for, in percent; the others wait (`RWF_HIPRI` of some
+    /// The share of polled operations, in percent; the others wait (`RWF_HIPRI` of some
     /// calls only).
     #[serde(default = "all")]
     pub poll_percent: u8,
@@ -48,10 +48,10 @@ pub struct EngineChoice {
     /// How the names of files and directories are looked up, for the engines that do this.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub look: LookCall,
-    /// What the processor does, for the engine that only uses processors.
+    /// The work of the processor, for the engine that only uses processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<CpuWork>,
-    /// What is run, for the engine that runs a program.
+    /// The program, for the engine that runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
 }
@@ -65,7 +65,7 @@ fn all() -> u8 {
 }
 
 impl Default for EngineChoice {
-    /// What an empty choice in a saved plan means.
+    /// The meaning of an empty choice in a saved plan.
     fn default() -> Self {
         EngineChoice {
             kind: EngineKind::default(),
@@ -88,7 +88,7 @@ impl Default for EngineChoice {
 }
 
 impl EngineChoice {
-    /// An engine as it usually is.
+    /// An engine with default options.
     pub fn new(kind: EngineKind) -> EngineChoice {
         EngineChoice {
             kind,
@@ -110,8 +110,7 @@ pub enum EngineKind {
     Libaio,
     /// A completion port of Windows.
     Iocp,
-    /// The same operations of Windows, each of which calls a routine of its thread when it has
-    /// ended (DiskSpd `-x`).
+    /// Windows operations with completion routines on their thread (DiskSpd `-x`).
     Routines,
     /// The submission ring of Windows 11 and Windows Server 2025.
     #[serde(rename = "ioring")]
@@ -125,13 +124,12 @@ pub enum EngineKind {
     /// Space is allocated and given back instead of data moved: a read allocates without changing
     /// the size, a write allocates and may extend, a trim punches a hole (fio `falloc`).
     Falloc,
-    /// Files are cut or extended instead of written: a write makes its position the end of the
-    /// file; there are no others (fio `ftruncate`).
+    /// Files are truncated or extended instead of written: a write makes its position the end of
+    /// the file; other directions do not exist (fio `ftruncate`).
     Truncate,
     /// Data goes through a pipe: `splice` and `vmsplice`.
     Splice,
-    /// `preadv` and `pwritev` of operations that were handed over together and lie one behind the
-    /// other in a file.
+    /// `preadv` and `pwritev` of operations that are submitted together and adjacent in a file.
     Vsync,
     /// The operation at the start of a file makes it, if it is not there; the others of that file
     /// do nothing, and have no latency (fio `filecreate`).
@@ -146,8 +144,7 @@ pub enum EngineKind {
     DirectoryStat,
     /// The same, which removes a directory.
     DirectoryDelete,
-    /// Operations on files of a tree, which each have the calls that they need (native
-    /// `kind = "files"`).
+    /// Operations on files of a tree (native `kind = "files"`).
     Files,
     /// Processors are used and no data is moved (fio `cpuio`).
     Cpu,
@@ -159,7 +156,7 @@ pub enum EngineKind {
     Simulated,
 }
 
-/// Where an engine exists.
+/// The systems that have an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
     /// On every system.
@@ -170,7 +167,7 @@ pub enum System {
     Windows,
 }
 
-/// What the operations of an engine do to their target.
+/// The effect of an engine's operations on their target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// They move data.
@@ -185,15 +182,15 @@ pub enum Effect {
     LookUp,
     /// The first one of a name removes it.
     Remove,
-    /// They work on a tree of files that was made for them.
+    /// They work on a tree of files.
     Tree,
-    /// They stand for no bytes at all.
+    /// They transfer no bytes.
     Compute,
-    /// They pretend to move data, and touch nothing real.
+    /// They only pretend to move data.
     Pretend,
 }
 
-/// What is known of an engine. A new engine needs a row here, its file, and its arm in
+/// The properties of an engine. A new engine needs a row here, its file, and its arm in
 /// `engine::open`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineInfo {
@@ -207,13 +204,13 @@ pub struct EngineInfo {
     pub effect: Effect,
     /// Each operation ends before the next begins, so that no more than one is ever in flight.
     pub synchronous: bool,
-    /// The submitting call may complete operations, depending on the target: the worker watches for
-    /// that.
+    /// The submitting call may complete operations, depending on the target, which the worker
+    /// detects.
     pub completes_inline: bool,
-    /// Operations per submitting call where nothing else is asked for. Eight save most of what
-    /// batching saves; more would delay the first of them.
+    /// The default number of operations per submitting call. Eight save most of what batching
+    /// saves; more would delay the first of them.
     pub default_batch: u32,
-    /// It knows writes that happen whole or not at all.
+    /// It supports atomic writes.
     pub atomic_writes: bool,
     /// It can busy-wait for completions in the driver.
     pub polls: bool,
@@ -221,9 +218,9 @@ pub struct EngineInfo {
     pub offloads: bool,
     /// Its files are opened for a queue of Windows.
     pub overlapped: bool,
-    /// A native job may ask for it; the others are what fio's jobs ask for.
+    /// Native jobs may use it; the others are for fio's jobs.
     pub native: bool,
-    /// What fio calls it; the first name is the one that is written.
+    /// fio's names; the first is used for output.
     pub fio_names: &'static [&'static str],
 }
 
@@ -244,8 +241,8 @@ const QUEUE: EngineInfo = EngineInfo {
     fio_names: &[],
 };
 
-/// A queue of Windows. A completion port makes a call per operation: of several, the later would
-/// only wait for the earlier.
+/// A queue of Windows. It makes a call per operation, so in a batch later operations would wait for
+/// earlier ones.
 const WINDOWS_QUEUE: EngineInfo = EngineInfo {
     system: System::Windows,
     completes_inline: true,
@@ -255,7 +252,7 @@ const WINDOWS_QUEUE: EngineInfo = EngineInfo {
     ..QUEUE
 };
 
-/// An engine that makes one call after the other, for fio's jobs only.
+/// A synchronous engine for fio's jobs only.
 const fn calls(kind: EngineKind, effect: Effect, fio_names: &'static [&'static str]) -> EngineInfo {
     EngineInfo {
         kind,
@@ -279,7 +276,7 @@ pub const ENGINES: &[EngineInfo] = &[
         atomic_writes: true,
         polls: true,
         offloads: true,
-        // The queues of other systems, and of the C library, are the queue of this one.
+        // fio's queues of other systems and of the C library map to this one.
         fio_names: &["io_uring", "posixaio", "windowsaio"],
         ..QUEUE
     },
@@ -315,7 +312,7 @@ pub const ENGINES: &[EngineInfo] = &[
         name: "psync",
         offloads: true,
         native: true,
-        // fio on Windows has no positioned calls by their names.
+        // On Windows, fio has no names for positioned calls.
         ..calls(
             EngineKind::Psync,
             Effect::Transfer,
@@ -382,7 +379,7 @@ pub const ENGINES: &[EngineInfo] = &[
 ];
 
 impl EngineInfo {
-    /// True if this system can have it; some versions of the system may lack it all the same.
+    /// Whether this system supports it; some versions may lack it.
     pub fn is_here(&self) -> bool {
         match self.system {
             System::Any => true,
@@ -393,13 +390,12 @@ impl EngineInfo {
 }
 
 impl EngineKind {
-    /// What is known of it.
+    /// Its properties.
     pub fn info(self) -> &'static EngineInfo {
         &ENGINES[self as usize]
     }
 
-    /// The engine that does what fio's engine of this name does, on this system if there is
-    /// one here.
+    /// The equivalent of fio's engine of this name, preferably on this system.
     pub fn from_fio_name(name: &str) -> Option<EngineKind> {
         let mut named = ENGINES.iter().filter(|engine| engine.fio_names.contains(&name));
         let first = named.clone().next();
@@ -425,7 +421,7 @@ impl EngineKind {
         self.act().is_some()
     }
 
-    /// What it does to the names that it works on, in a word.
+    /// The verb for its effect on names.
     pub fn act(self) -> Option<&'static str> {
         match self.info().effect {
             Effect::Create => Some("creation"),
@@ -440,7 +436,7 @@ impl EngineKind {
         }
     }
 
-    /// True if its operations stand for no bytes at all.
+    /// Whether its operations transfer no bytes.
     pub fn transfers_no_data(self) -> bool {
         self.info().effect == Effect::Compute
     }
@@ -470,14 +466,14 @@ pub enum LookCall {
 pub enum CpuWork {
     /// It spins.
     Spin {
-        /// For so long.
+        /// The time.
         time_ns: Nanos,
     },
-    /// It sorts numbers in memory, up and down and by different keys, and rests after each time.
+    /// It sorts numbers in memory by different keys, and pauses after each sort.
     Sort {
         /// How many.
         numbers: u64,
-        /// The part of the time in which it does not rest.
+        /// The busy share of the time.
         percent: u8,
     },
 }
@@ -490,17 +486,17 @@ pub struct Program {
     /// Its arguments.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// The file that its output goes to, emptied before; absent: where ours goes.
+    /// The file for its output, truncated first; absent: the output of this process.
     #[serde(default)]
     pub output: Option<String>,
     /// The same for its errors.
     #[serde(default)]
     pub errors: Option<String>,
-    /// How often it is looked at.
+    /// The polling interval.
     pub look_ns: Nanos,
-    /// When it is asked to end (`SIGTERM`), from its start.
+    /// When it gets `SIGTERM`, from its start.
     pub ends_after_ns: Nanos,
-    /// How long it then has before it is ended (`SIGKILL`).
+    /// The time from then until `SIGKILL`.
     pub grace_ns: Nanos,
 }
 

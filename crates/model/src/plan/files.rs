@@ -1,5 +1,4 @@
-//! Trees of directories and files, and the operations on them: which file has which path and size,
-//! and what comes next.
+//! Trees of directories and files: paths and sizes of files, and the operations on them.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +42,7 @@ pub struct FileTree {
     pub kept: Option<KeptTree>,
 }
 
-/// What becomes of a kept tree when a run begins.
+/// What happens to a kept tree at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptTree {
@@ -57,7 +56,8 @@ pub enum KeptTree {
     Removed,
 }
 
-/// One operation on one file of a tree, in a word where other operations have a position.
+/// An operation on a file of a tree, packed into the word in which other operations have their
+/// position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOperation {
     /// What the operation does.
@@ -66,7 +66,7 @@ pub struct FileOperation {
     pub file: u32,
     /// Number of the block that it begins at.
     pub block: u32,
-    /// The file has its other name: `rename` gives it to and fro.
+    /// The file has its alternative name, between which `rename` switches.
     pub renamed: bool,
 }
 
@@ -85,7 +85,7 @@ impl FileOperation {
             | u64::from(self.file)
     }
 
-    /// The operation that [`FileOperation::pack`] has packed.
+    /// The operation packed by [`FileOperation::pack`].
     pub fn unpack(word: u64) -> FileOperation {
         let bits = |shift: u32, count: u32| (word >> shift & ((1 << count) - 1)) as u32;
         let kind = bits(FileOperation::KIND_SHIFT, 5) as usize;
@@ -117,7 +117,7 @@ impl Default for FileTree {
 }
 
 impl FileTree {
-    /// More files than this are refused.
+    /// The maximum number of files.
     pub const MAX_FILES: u64 = 1 << FileOperation::FILE_BITS;
 
     /// Directories of a level, counted from the root, which is level 0.
@@ -139,7 +139,7 @@ impl FileTree {
         levels.fold(0, u64::saturating_add)
     }
 
-    /// All files, whether they exist at first or not.
+    /// The number of files, whether they exist at first or not.
     pub fn file_count(&self) -> u64 {
         let all = self
             .file_directory_count()
@@ -215,8 +215,7 @@ impl FileTree {
         }
     }
 
-    /// Files that have these bytes together, the last of which may go beyond; `file` puts them in
-    /// order.
+    /// The number of files that have these bytes in total, rounded up; `file` gives their order.
     fn count_up_to(&self, bytes: u64, file: impl Fn(u32) -> u32) -> u32 {
         let all = self.file_count().min(FileTree::MAX_FILES) as u32;
         if let BlockSizes::Fixed { size } = &self.sizes {
@@ -246,14 +245,14 @@ impl FileTree {
         push(path, if renamed { 'r' } else { 'f' }, u64::from(file));
     }
 
-    /// What an operation works on, as a path below the root.
+    /// The path of the operation's target, below the root.
     pub fn operation_path(&self, operation: FileOperation) -> String {
         let mut path = String::new();
         self.write_operation_path(operation, &mut path);
         path
     }
 
-    /// Writes what an operation works on, as a path below the root.
+    /// Writes the path of the operation's target, below the root.
     pub fn write_operation_path(&self, operation: FileOperation, path: &mut String) {
         match operation.kind {
             kind if kind.is_on_directory() && self.changes_directories => {
@@ -288,7 +287,7 @@ fn push(path: &mut String, prefix: char, number: u64) {
     let _ = write!(path, "{prefix}{number}");
 }
 
-/// The size that a random word stands for.
+/// The size for a random word.
 pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
     match sizes {
         BlockSizes::Fixed { size } => size.0,
@@ -309,7 +308,7 @@ pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
     }
 }
 
-/// SplitMix64: neighbouring numbers give unlike words.
+/// SplitMix64: neighbouring numbers give unrelated words.
 fn scrambled(number: u64) -> u64 {
     let mut word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -395,7 +394,7 @@ impl FileOperationKind {
         FileOperationKind::ALL[self as usize].0
     }
 
-    /// The direction that counts it. What changes nothing is a read.
+    /// The direction under which it is counted; operations without changes count as reads.
     pub fn direction(self) -> Direction {
         match self {
             FileOperationKind::Open
@@ -438,41 +437,41 @@ impl FileOperationKind {
 /// The operations of a stream on a tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileWork {
-    /// Operations that follow one another on the same file, with a share each.
+    /// Groups of consecutive operations on the same file, each with a share.
     pub groups: Vec<FileGroup>,
     /// The groups follow one another instead of being drawn by their shares.
     pub in_sequence: bool,
-    /// Files are taken in order of their numbers, each worker having its own, instead of at random.
+    /// Each worker visits its own files in order of number, instead of random ones.
     pub in_order: bool,
-    /// Workers also take files that others of them use, and with `in_order` each takes all files.
-    /// Only operations that leave names as they are.
+    /// Workers may use the same files, and with `in_order` each visits all files. Only for
+    /// operations that do not change names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_files: bool,
-    /// With `in_order`: the work ends when each file was taken once.
+    /// With `in_order`: the work ends when each file was visited once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
-    /// Only these files are taken; absent: all.
+    /// Only these files are used; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set: Option<WorkingSet>,
-    /// Bytes of a block; in sessions the unit that positions are multiples of.
+    /// Bytes of a block; in sessions the alignment of positions.
     pub block: Bytes,
-    /// Files stay open for several operations. Its only group has the one operation that opens
-    /// them, which a removal may precede.
+    /// Files stay open for several operations. The only group then has the operation that opens
+    /// them, optionally after a removal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<FileSession>,
 }
 
-/// Files of a tree that were drawn to be used.
+/// A random subset of a tree's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSet {
     /// How many.
     pub files: u32,
-    /// Seed that they are drawn with.
+    /// The seed of the selection.
     pub seed: u64,
 }
 
 impl WorkingSet {
-    /// Files of these bytes together, the last of which may go beyond.
+    /// Files of these bytes in total, rounded up.
     pub fn of_size(tree: &FileTree, bytes: u64, seed: u64) -> WorkingSet {
         let order = Bijection::new(tree.file_count(), seed);
         let files = tree.count_up_to(bytes, |number| order.image(u64::from(number)) as u32);
@@ -480,12 +479,11 @@ impl WorkingSet {
     }
 }
 
-/// What is done to a file from opening it to closing it. Opening, each transfer and closing are
-/// operations of their own; schedules and shares count transfers, or where there are none the
-/// opening.
+/// The operations on a file from opening to closing it. Opening, each transfer and closing are
+/// separate operations; schedules and shares count transfers, or without any the opening.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSession {
-    /// What is read and written; absent: the file is closed again.
+    /// Its transfers; absent: the file is only opened and closed.
     pub transfers: Option<SessionTransfers>,
 }
 
@@ -494,11 +492,11 @@ pub struct FileSession {
 pub struct SessionTransfers {
     /// Their sizes.
     pub sizes: BlockSizes,
-    /// Positions are drawn instead of one after the other.
+    /// Positions are random instead of sequential.
     pub random: bool,
     /// Share of writes in percent.
     pub write_percent: u8,
-    /// Transfers of a session; absent: as many bytes as `percent` says.
+    /// The number of transfers of a session; absent: `percent` decides.
     pub count: Option<u64>,
     /// Bytes of a session in percent of the file.
     pub percent: f64,
@@ -510,12 +508,12 @@ pub struct FileGroup {
     /// Operations of the group, in order.
     #[serde(rename = "steps")]
     pub operations: Vec<FileOperationKind>,
-    /// Share of the groups; without meaning in a sequence.
+    /// Its share among the groups; ignored in a sequence.
     pub share: u32,
 }
 
 impl FileWork {
-    /// Operations that occur, each once, in the order of [`FileOperationKind`].
+    /// The distinct operations, in the order of [`FileOperationKind`].
     pub fn kinds(&self) -> Vec<FileOperationKind> {
         let mut kinds: Vec<FileOperationKind> = self.groups.iter().flat_map(|group| group.operations.clone()).collect();
         if let Some(session) = &self.session {
@@ -569,7 +567,7 @@ impl FileWork {
 }
 
 impl std::fmt::Display for FileWork {
-    /// As a native job writes it.
+    /// The syntax of native jobs.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (number, group) in self.groups.iter().enumerate() {
             let names: Vec<&str> = group.operations.iter().map(|kind| kind.name()).collect();

@@ -1,4 +1,4 @@
-//! When operations are due: rates, schedules, pauses.
+//! Rates, schedules and pauses.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// The schedule of each direction; the mix divides one for all.
+    /// The schedule of each direction; a common one is divided by the mix.
     pub fn by_direction(self, mix: &Mix) -> PerDirection<Option<Rate>> {
         match self {
             Pacing::Unpaced => PerDirection::default(),
@@ -43,7 +43,7 @@ impl Pacing {
                         (_, Direction::Write) => writes,
                         _ => 1.0 - writes,
                     };
-                    // Fine enough for any rate, and small enough not to overflow.
+                    // A resolution that suits any rate without overflow.
                     let per_ns = Nanos((rate.per_ns.0 as f64 / share) as u64);
                     all[direction] = Some(Rate { per_ns, ..rate });
                 }
@@ -61,12 +61,12 @@ pub struct Rate {
     pub amount: u64,
     /// See `amount`.
     pub per_ns: Nanos,
-    /// What is counted.
+    /// The unit.
     pub unit: RateUnit,
     /// Evenly or at random.
     #[serde(default)]
     pub process: Process,
-    /// What becomes of operations that could not be issued in time.
+    /// The treatment of operations that could not be issued in time.
     #[serde(default)]
     pub catch_up: CatchUp,
     /// The first operation is due this long after the start, so that workers that divide a total do
@@ -75,7 +75,7 @@ pub struct Rate {
     pub phase_ns: Nanos,
 }
 
-/// What a rate counts.
+/// The unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateUnit {
@@ -92,21 +92,21 @@ pub enum Process {
     /// Evenly.
     #[default]
     Linear,
-    /// With exponentially distributed gaps, as independent users make them.
+    /// With exponentially distributed gaps, as of independent users.
     Poisson,
     /// With gaps that are uniform between nothing and twice the mean (Vdbench
     /// `distribution=uniform`).
     Uniform,
 }
 
-/// What becomes of operations that could not be issued in time.
+/// The treatment of operations that could not be issued in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
-    /// They are issued as fast as possible and count from when they were due.
+    /// They are issued as fast as possible, and their latency counts from their due times.
     #[default]
     Unlimited,
-    /// The schedule never falls further behind than this; what is dropped is counted as late.
+    /// The schedule never falls further behind than this; dropped operations count as late.
     Within(
         /// The longest delay.
         Nanos,
@@ -153,16 +153,16 @@ impl Rate {
     }
 }
 
-/// Operations that streams of a step divide among themselves: of those that all streams of the same
-/// number have issued, none goes beyond its share by weight (fio `flow`).
+/// The share of a stream in a flow: of the operations that all streams of a flow have issued, none
+/// exceeds its share by weight (fio `flow`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
-    /// Streams with the same number divide.
+    /// The number of the flow.
     pub id: i64,
-    /// The share of this one is its weight over the sum of all that still run.
+    /// Its share is its weight divided by the sum over all running streams.
     pub weight: u32,
-    /// One that is ahead of its share looks again after this long, with nothing in flight; 0: at
-    /// once (fio `flow_sleep`).
+    /// The pause, with nothing in flight, of a stream that is ahead of its share; 0 for none (fio
+    /// `flow_sleep`).
     #[serde(default)]
     pub pause_ns: Nanos,
 }
@@ -175,7 +175,7 @@ pub struct Think {
     /// Part of the pause that is spent spinning.
     #[serde(default)]
     pub spin_ns: Nanos,
-    /// Operations between pauses; 0 only where `after_ns` alone makes them.
+    /// Operations between pauses; 0 if only `after_ns` triggers them.
     pub operations: u32,
     /// A pause follows this much time of I/O too, if that comes first (fio `thinktime_iotime`).
     #[serde(default)]

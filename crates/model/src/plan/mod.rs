@@ -1,4 +1,4 @@
-//! What a test is: the one plan that every dialect is parsed into.
+//! The plan of a test, into which every dialect is lowered.
 //!
 //! Plan → **steps**, one after the other → **jobs**, side by side → **workers**, a thread each →
 //! **streams**. Which worker has which streams is explicit data, never a product of counts, because
@@ -73,18 +73,18 @@ pub struct Plan {
     /// steps say (DiskSpd `PrecreateFiles`).
     #[serde(default)]
     pub prepare_once: Vec<TargetId>,
-    /// What is done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
     /// How jobs are grouped in reports.
     #[serde(default)]
     pub groups: Vec<Group>,
-    /// The interval series to keep.
+    /// The interval series to record.
     #[serde(default)]
     pub grids: Vec<Grid>,
-    /// Limits between the program and its data that the user named with the test.
+    /// Limits between the program and its data that the user stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Layer>,
-    /// Which targets it may have, and what permits a run to change them.
+    /// Which targets are permitted, and what consent a run needs to change them.
     #[serde(default, skip_serializing_if = "TargetRules::is_default")]
     pub target_rules: TargetRules,
     /// What the user wrote, for reports that echo it.
@@ -97,7 +97,7 @@ pub struct Plan {
 pub struct Step {
     /// Work done side by side.
     pub jobs: Vec<Job>,
-    /// When this step prepares its targets, if not as the plan says.
+    /// When this step prepares its targets, if different from the plan.
     #[serde(default)]
     pub prepare: Option<PrepareWhen>,
 }
@@ -112,31 +112,31 @@ pub struct Job {
     pub description: Option<String>,
     /// Start delay, warm-up, measured window, cool-down.
     pub phases: Phases,
-    /// What ends the measured window.
+    /// The end of the measured window.
     pub stop: Stop,
     /// Jobs of the same step that must end before this one starts.
     #[serde(default)]
     pub after: Vec<Dependency>,
-    /// What else ends when this job ends.
+    /// What ends together with this job.
     #[serde(default)]
     pub ends_with: EndsWith,
     /// Rules that watch the intervals and act on the job.
     #[serde(default)]
     pub control: Vec<Control>,
-    /// Keep a line for every operation in this file.
+    /// The file for a log with a line for every operation.
     #[serde(default)]
     pub operation_log: Option<String>,
-    /// Write down everything that is issued at the end of this file, in fio's form of a trace, so
-    /// that it can be replayed.
+    /// The file to which a trace of all issued operations is appended, in fio's format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// Latencies of each worker to keep window by window, beside the interval series.
+    /// Latencies of each worker to record by window, in addition to the interval series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<Windows>,
-    /// Its targets are prepared and nothing else is done (fio `create_only`).
+    /// Only prepare its targets (fio `create_only`).
     #[serde(default)]
     pub prepare_only: bool,
-    /// I/O scheduler of the devices under its targets, from its step on; absent: the one they have.
+    /// The I/O scheduler to set for the devices under its targets, from its step on; absent:
+    /// unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// It ends when no job that moves data is running or waiting any more (fio `exit_on_io_done`).
@@ -145,10 +145,10 @@ pub struct Job {
     /// Names or ranks of the hosts that this job is for, where there are several; none: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// What of this job its hosts divide among them; the rest each of them has in full.
+    /// What its hosts divide among them; each host has everything else in full.
     #[serde(default, skip_serializing_if = "Divide::is_nothing")]
     pub divide: Divide,
-    /// What is known of the storage between the job and its disks.
+    /// The storage between the job and its disks.
     #[serde(default, skip_serializing_if = "StoragePath::is_unknown")]
     pub storage: StoragePath,
     /// Threads.
@@ -185,30 +185,30 @@ fn is_false(flag: &bool) -> bool {
 pub struct Worker {
     /// How operations reach the kernel.
     pub engine: EngineChoice,
-    /// Whose queue depth counts.
+    /// The kind of queue depth.
     pub depth: Depth,
-    /// How operations are handed over and waited for.
+    /// How operations are submitted and awaited.
     #[serde(default)]
     pub batching: Batching,
-    /// Where this worker's random decisions come from.
+    /// The source of its random decisions.
     pub draws: DrawsForm,
-    /// Where the thread runs.
+    /// The placement of the thread.
     #[serde(default)]
     pub placement: ThreadPlacement,
-    /// Where its buffers lie.
+    /// The memory of its buffers.
     #[serde(default)]
     pub memory: Memory,
-    /// Which stamps make submission and completion latency.
+    /// The time stamps of submission and completion latency.
     #[serde(default)]
     pub latency: LatencyPoints,
-    /// What it does.
+    /// Its streams.
     pub streams: Vec<Stream>,
 }
 
-/// One target or file set with its own way of using it.
+/// A target or file set with its load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stream {
-    /// Where operations go.
+    /// The target or file set.
     pub target: StreamTarget,
     /// The part of each target that is used.
     #[serde(default)]
@@ -246,13 +246,13 @@ pub struct Stream {
     /// What happens after a failed operation.
     #[serde(default)]
     pub on_error: ErrorPolicy,
-    /// Checks of what is read back.
+    /// Verification.
     #[serde(default)]
     pub verify: Option<Verify>,
-    /// Parts of its operations that have an I/O priority of their own.
+    /// I/O priorities for parts of its operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityRule>,
-    /// Who else must not use a file while this stream does.
+    /// How it locks files against other streams.
     #[serde(default, skip_serializing_if = "FileLock::is_none")]
     pub lock: FileLock,
     /// How it shares operations with others of its step.
@@ -305,7 +305,7 @@ impl Stream {
         self.pattern.access.get(index).unwrap_or(&self.pattern.access[0])
     }
 
-    /// The length that all operations of a direction have, if they all have one.
+    /// The length of all operations of a direction, if it is constant.
     pub fn fixed_length(&self, direction: Direction) -> Option<u64> {
         match &self.pattern.sizes[direction] {
             BlockSizes::Fixed { size } => Some(size.0),
@@ -313,7 +313,7 @@ impl Stream {
         }
     }
 
-    /// Multiples of what positions are.
+    /// The alignment of positions.
     pub fn alignment(&self, direction: Direction) -> u64 {
         match self.pattern.alignment[direction].0 {
             0 => self.pattern.shortest(&self.mix).0,
@@ -417,40 +417,41 @@ pub enum Depth {
         /// Operations to keep in flight.
         operations: u32,
     },
-    /// Each target has that of its streams, which are alternatives. The worker draws one of them by
-    /// weight for each burst, which is as long as the pause of the stream says and begins with that
-    /// pause, over all its targets (Iometer).
+    /// Each target has the depth of its streams, which are alternatives. For each burst the worker
+    /// draws one by weight. Its pause gives the length of the burst and precedes it; the burst
+    /// spans all targets (Iometer).
     PerTarget {
-        /// Streams of each target, one behind the other and alike for all targets.
+        /// The number of consecutive streams per target, equal for all targets.
         alternatives: u32,
     },
 }
 
-/// How operations are handed over and waited for.
+/// How operations are submitted and awaited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Batching {
-    /// Most operations per submitting call; absent: 8, or 1 where operations complete inside it.
+    /// The maximum number of operations per submitting call; absent: 8, or 1 if operations complete
+    /// inside it.
     #[serde(default)]
     pub submit: Option<u32>,
     /// Completions to wait for when the queue is full (fio `iodepth_batch_complete_min`);
     /// absent: 1. 0 polls.
     #[serde(default)]
     pub complete_min: Option<u32>,
-    /// Most completions taken at once; absent: no bound.
+    /// The maximum number of completions reaped at once; absent: unlimited.
     #[serde(default)]
     pub complete_max: Option<u32>,
     /// Refill only when no more than this many are in flight (fio `iodepth_low`); absent: at once.
     #[serde(default)]
     pub refill_below: Option<u32>,
-    /// Each completion issues the next operation of its slot by itself, and where streams share a
-    /// depth the first operation of each slot goes to the first of them (DiskSpd `-x`).
+    /// Each completion issues the next operation of its slot. If streams share a depth, the first
+    /// operation of each slot goes to the first stream (DiskSpd `-x`).
     #[serde(default)]
     pub completion_routines: bool,
-    /// An operation that overlaps one in flight waits until that has ended (fio
+    /// An operation that overlaps one in flight waits for its end (fio
     /// `serialize_overlap`).
     #[serde(default)]
     pub serialize_overlap: bool,
-    /// Count what the worker waits for ([`crate::results::Waits`]), which costs a little in a turn.
+    /// Count the waits of the worker ([`crate::results::Waits`]), which costs a little per turn.
     #[serde(default)]
     pub count_waits: bool,
 }
@@ -461,26 +462,26 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// Its place among threads that take the CPUs of their host in turn, where several hosts carry
-    /// the plan out; what each of them does has the CPU in `cpus`.
+    /// Its number among threads that are assigned to the CPUs of their host in turn, in a fleet;
+    /// the share of each host then has the CPU in `cpus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
-    /// NUMA nodes whose CPUs it may use, beside those that are named; empty: all.
+    /// NUMA nodes whose CPUs it may use, in addition to `cpus`; empty: all.
     #[serde(default)]
     pub cpu_nodes: Vec<u32>,
-    /// Where its memory comes from; absent: as the system does it for this process.
+    /// The NUMA policy of its memory; absent: that of the process.
     #[serde(default)]
     pub memory_nodes: Option<MemoryNodes>,
-    /// What lists of the system call the thread; absent: a name of ours.
+    /// The name of the thread in the system; absent: a default.
     #[serde(default)]
     pub name: Option<String>,
     /// `nice` value.
     #[serde(default)]
     pub nice: Option<i8>,
-    /// Number of the user that it opens files as; absent: that of the process.
+    /// The user id with which it opens files; absent: that of the process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<u32>,
-    /// Number of the group that it opens files as.
+    /// The group id with which it opens files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<u32>,
     /// Control group that it belongs to while it runs.
@@ -491,12 +492,12 @@ pub struct ThreadPlacement {
 /// A control group of the kernel for block I/O.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlGroup {
-    /// Its path below the place where control groups are mounted. It is made if it is not there.
+    /// Its path below the place where control groups are mounted. It is created if missing.
     pub path: String,
     /// Its share of the I/O relative to others, 100 to 1000; absent: as it is.
     #[serde(default)]
     pub weight: Option<u32>,
-    /// It stays after the run even if it was made for it.
+    /// It stays after the run even if it was created for it.
     #[serde(default)]
     pub keep: bool,
 }
@@ -505,9 +506,9 @@ pub struct ControlGroup {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "snake_case")]
 pub enum MemoryNodes {
-    /// That of the CPU which asks for it, others when that is full.
+    /// The node of the requesting CPU, others when it is full.
     Default,
-    /// That of the CPU which asks for it.
+    /// The node of the requesting CPU.
     Local,
     /// This one, others when it is full.
     Prefer {
@@ -526,7 +527,7 @@ pub enum MemoryNodes {
     },
 }
 
-/// Where a worker's buffers lie.
+/// The memory of a worker's buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
     /// Huge pages from the reserved pool; an error if there are none.
@@ -538,8 +539,8 @@ pub struct Memory {
     /// Alignment of each buffer in bytes; 0 stands for the page size.
     #[serde(default)]
     pub alignment: u32,
-    /// Memory that the worker pins beside its buffers as long as it runs, so that less is left for
-    /// caches (fio `lockmem`).
+    /// Additional memory that the worker pins while it runs, so that less is left for caches (fio
+    /// `lockmem`).
     #[serde(default)]
     pub pinned: Bytes,
 }
@@ -548,7 +549,7 @@ fn is_nothing(bytes: &Bytes) -> bool {
     bytes.0 == 0
 }
 
-/// Which stamps make submission and completion latency.
+/// The time stamps of submission and completion latency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyPoints {
@@ -557,7 +558,7 @@ pub enum LatencyPoints {
     #[default]
     BeforeCall,
     /// The same, and interval series show completion latency instead of total latency or response
-    /// time (DiskSpd, which knows no other).
+    /// time (DiskSpd).
     CompletionInSeries,
     /// Submission is queued → return of the submitting call; completion is from there to reaped
     /// (fio's slat and clat).
@@ -580,11 +581,11 @@ pub struct Group {
 pub struct Grid {
     /// Length of an interval.
     pub length_ns: Nanos,
-    /// What gets a series of its own.
+    /// The scope of a series.
     pub scope: GridScope,
 }
 
-/// What gets an interval series of its own.
+/// The scope of an interval series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GridScope {
@@ -594,14 +595,13 @@ pub enum GridScope {
     Stream,
 }
 
-/// Windows of the measured time in which each worker keeps its submission, completion and total
-/// latencies apart: what logs of averages and of histograms are made from. They count from the
-/// start of the measured window, as interval series do.
+/// Windows for which each worker records submission, completion and total latencies, for logs of
+/// averages and of histograms. They count from the start of the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
     /// Length of a window.
     pub length_ns: Nanos,
-    /// Keep a histogram of the completion latencies of each window too.
+    /// Also record a histogram of completion latencies for each window.
     #[serde(default)]
     pub histograms: bool,
 }
@@ -615,7 +615,7 @@ impl Plan {
             .flat_map(|(step, s)| s.jobs.iter().enumerate().map(move |(job, j)| ((step, job), j)))
     }
 
-    /// True if a step prepares a target anew, each time.
+    /// Whether a step prepares a target each time.
     pub fn prepares_anew(&self, step: usize, target: TargetId) -> bool {
         let when = self.steps[step].prepare.unwrap_or(self.prepare);
         when == PrepareWhen::EachStep && !self.prepare_once.contains(&target) && self.uses(step, target)
@@ -628,7 +628,7 @@ impl Plan {
         streams.any(|stream| stream.target.ids().contains(&target))
     }
 
-    /// Which targets some step uses.
+    /// For each target, whether a step uses it.
     pub fn uses_of_targets(&self) -> Vec<bool> {
         let mut used = vec![false; self.targets.len()];
         let workers = self.jobs().flat_map(|(_, job)| &job.workers);
@@ -641,16 +641,16 @@ impl Plan {
         used
     }
 
-    /// Leaves out the other targets, which nothing uses, and counts those that stay anew.
-    pub fn keep_targets(&mut self, stay: &[bool]) {
+    /// Removes unused targets and renumbers the others.
+    pub fn keep_targets(&mut self, is_used: &[bool]) {
         let mut left = 0;
         let place = |stays: &bool| {
             let place = TargetId(left);
             left += u32::from(*stays);
             stays.then_some(place)
         };
-        let places: Vec<Option<TargetId>> = stay.iter().map(place).collect();
-        let mut each = stay.iter();
+        let places: Vec<Option<TargetId>> = is_used.iter().map(place).collect();
+        let mut each = is_used.iter();
         self.targets.retain(|_| each.next().is_some_and(|stays| *stays));
         let place = |id: &TargetId| places[id.0 as usize];
         self.prepare_once = self.prepare_once.iter().filter_map(place).collect();
@@ -674,19 +674,19 @@ impl Plan {
 }
 
 impl Job {
-    /// True if some worker moves data, or pretends to.
+    /// Whether any worker moves data, or pretends to.
     pub fn moves_data(&self) -> bool {
         self.workers.iter().any(|one| !one.engine.kind.transfers_no_data())
     }
 
-    /// Operations that the job aims to keep in flight over all its workers.
+    /// The target queue depth of the job over all its workers.
     pub fn depth(&self) -> u64 {
         self.workers.iter().map(|worker| u64::from(worker.slots())).sum()
     }
 }
 
 impl Worker {
-    /// Operations that the worker aims to keep in flight.
+    /// The target queue depth of the worker.
     pub fn slots(&self) -> u32 {
         match self.depth {
             Depth::PerStream => self.streams.iter().map(|stream| stream.depth).sum(),

@@ -1,4 +1,4 @@
-//! How single operations are executed: caches, flushes, priorities, checks, errors.
+//! Properties of single operations: caches, flushes, priorities, verification, errors.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::{Direction, PerDirection};
 use crate::units::{Bytes, Nanos};
 
-/// Which caches lie between the worker and the device.
+/// The caches between the worker and the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CacheMode {
     /// Bypass the page cache (`O_DIRECT`, `FILE_FLAG_NO_BUFFERING`).
@@ -43,14 +43,14 @@ impl CacheMode {
         drop_before: false,
         fill_before: false,
     };
-    /// Past the page cache.
+    /// Direct I/O.
     pub const DIRECT: CacheMode = CacheMode {
         direct: true,
         ..CacheMode::BUFFERED
     };
 }
 
-/// What the reads of a target must bypass by BypassIO of Windows.
+/// What reads must bypass by BypassIO of Windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BypassIo {
@@ -60,11 +60,11 @@ pub enum BypassIo {
     Full,
 }
 
-/// When a write counts as done.
+/// When a write completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteThrough {
-    /// When the device or the cache has taken it.
+    /// When the device or the cache has accepted it.
     #[default]
     Off,
     /// When the data is stable (`O_DSYNC`).
@@ -76,7 +76,7 @@ pub enum WriteThrough {
 /// How a memory map is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mapping {
-    /// What follows each write.
+    /// The flush after each write.
     #[serde(default)]
     pub flush: MapFlush,
     /// Copy with non-temporal stores.
@@ -84,7 +84,7 @@ pub struct Mapping {
     pub non_temporal: bool,
 }
 
-/// What follows a write through a memory map (DiskSpd `-N`).
+/// The flush after a write through a memory map (DiskSpd `-N`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MapFlush {
@@ -125,10 +125,10 @@ pub struct SyncRule {
     /// After every N writes; 0 for never.
     #[serde(default)]
     pub every_writes: u32,
-    /// What is called then.
+    /// The call.
     #[serde(default)]
     pub kind: FlushKind,
-    /// `fdatasync` after every N writes, beside the rule above; 0 for never.
+    /// `fdatasync` after every N writes, in addition to the rule above; 0 for never.
     #[serde(default)]
     pub data_every_writes: u32,
     /// `sync_file_range` after every N writes, with these flags.
@@ -174,7 +174,7 @@ pub struct Priority {
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
-    /// A hint for the device beside it, such as a limit of duration; 0 for nothing.
+    /// A hint for the device, such as a duration limit; 0 for none.
     #[serde(default)]
     pub hint: u16,
     /// Share of operations that get it, in percent; the others have the default.
@@ -187,7 +187,7 @@ fn all() -> u8 {
 }
 
 /// An I/O priority for a part of a stream's operations (fio `cmdprio_percentage`,
-/// `cmdprio_bssplit`). What no rule picks has the priority of the stream.
+/// `cmdprio_bssplit`). Other operations have the priority of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityRule {
     /// Operations of this direction.
@@ -202,18 +202,18 @@ pub struct PriorityRule {
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
-    /// A hint for the device beside it; 0 for nothing.
+    /// A hint for the device; 0 for none.
     #[serde(default)]
     pub hint: u16,
 }
 
-/// Who must not use a file while a stream hands over operations on it (fio `lockfile`). Only
-/// streams of the same step that lock too are held back; with a synchronous engine that is for as
-/// long as an operation takes, otherwise for the call that hands it over.
+/// How a stream locks a file while it submits operations on it (fio `lockfile`). The lock delays
+/// only locking streams of the same step: with a synchronous engine for the duration of the
+/// operation, otherwise for the submitting call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileLock {
-    /// No operation is held back.
+    /// No lock.
     #[default]
     None,
     /// Readers may use it together, a writer only alone.
@@ -245,30 +245,28 @@ pub enum PriorityClass {
 /// What happens after a failed operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorPolicy {
-    /// Failed reads are counted and the run continues, for these error numbers; empty: any ends the
-    /// worker.
+    /// Error numbers of reads that are counted without ending the worker; empty: every error ends
+    /// it.
     #[serde(default)]
     pub tolerate_read: Vec<i32>,
     /// The same for writes and trims.
     #[serde(default)]
     pub tolerate_write: Vec<i32>,
-    /// The same for checks of what was read back.
+    /// The same for mismatches.
     #[serde(default)]
     pub tolerate_verify: Vec<i32>,
-    /// What is tolerated is reported as well (fio `error_dump`).
+    /// Tolerated errors are reported as well (fio `error_dump`).
     #[serde(default)]
     pub tell_tolerated: bool,
     /// A full file system or quota ends the job without error (fio `fill_device`).
     #[serde(default)]
     pub full_is_end: bool,
-    /// An operation whose total latency is longer has failed, whatever came back (fio
-    /// `max_latency`).
+    /// An operation with a longer total latency counts as failed (fio `max_latency`).
     #[serde(default)]
     pub latency_ns_max: PerDirection<Option<Nanos>>,
-    /// Keep for each block how often it was trimmed, and what failed there first (fio
+    /// Record for each block the number of trims and the first failure (fio
     /// `block_error_percentiles`).
-    // Plans that do not ask for it, which is nearly all, stay as they were before it could be asked
-    // for.
+    // Omitted if false, so that plans without it are saved as before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub block_lifetimes: bool,
 }
@@ -284,10 +282,10 @@ pub struct Verify {
     /// Pattern to write, where the method has one.
     #[serde(default)]
     pub pattern: Vec<u8>,
-    /// Where in the pattern the offset of the block stands, in eight bytes (fio `%o`).
+    /// The positions in the pattern that hold the offset of the block, in eight bytes (fio `%o`).
     #[serde(default)]
     pub pattern_offsets: Vec<u32>,
-    /// Bytes after which the pattern starts again, with the offset of that place; 0 for never (fio
+    /// Bytes after which the pattern restarts, with the offset of that position; 0 for never (fio
     /// `verify_pattern_interval`).
     #[serde(default)]
     pub pattern_interval: u32,
@@ -299,19 +297,19 @@ pub struct Verify {
     /// Blocks of the backlog that are read back at a time; 0 for all.
     #[serde(default)]
     pub backlog_batch: u64,
-    /// Blocks written from another seed are right too (fio `verify_header_seed=0`).
+    /// Accept blocks from another seed (fio `verify_header_seed=0`).
     #[serde(default)]
     pub any_seed: bool,
-    /// Blocks written in another order are right too (fio `verify_write_sequence=0`).
+    /// Accept blocks written in another order (fio `verify_write_sequence=0`).
     #[serde(default)]
     pub any_order: bool,
-    /// Leave a file that tells a later check how far the writes came (fio `verify_state_save`).
+    /// Save the state of the writes for a later check (fio `verify_state_save`).
     #[serde(default)]
     pub save_state: bool,
     /// Stop at the first mismatch.
     #[serde(default)]
     pub fatal: bool,
-    /// Keep what was expected and what was read.
+    /// Dump the expected and the received data.
     #[serde(default)]
     pub dump: bool,
     /// Replay the pattern and check, write nothing.
@@ -323,15 +321,15 @@ pub struct Verify {
     /// Processors of those threads; any if empty.
     #[serde(default)]
     pub processors: Vec<u32>,
-    /// Where in each interval the header stands: it changes places with the data there (fio
+    /// The position of the header in each interval, where it is swapped with the data (fio
     /// `verify_offset`).
     #[serde(default)]
     pub header_at: u32,
-    /// Only what was flushed is checked (fio `verify_policy=fsynced`).
+    /// Only check flushed data (fio `verify_policy=fsynced`).
     #[serde(default)]
     pub flushed_only: bool,
-    /// What was written is worked out again from the seed rather than remembered, where it does not
-    /// depend on time (fio `experimental_verify`).
+    /// Recompute the written data from the seed instead of remembering it, unless it depends on
+    /// time (fio `experimental_verify`).
     #[serde(default)]
     pub work_out_again: bool,
     /// Check no more than the state file recorded.
@@ -340,8 +338,7 @@ pub struct Verify {
     /// The state file to save or to load, without its directory.
     #[serde(default)]
     pub state_file: String,
-    /// Directory of the state file and of what is kept of mismatches; the working directory if
-    /// empty.
+    /// Directory of the state file and of dumps; the working directory if empty.
     #[serde(default)]
     pub directory: String,
     /// Written blocks that are discarded.
@@ -399,12 +396,12 @@ impl Verify {
     }
 }
 
-/// Which of the blocks that were written to be checked are discarded.
+/// Which of the written blocks are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrimWritten {
     /// Their share in percent.
     pub percent: u8,
-    /// After every N blocks that are still to be read back.
+    /// After every N blocks that await verification.
     pub backlog: u64,
     /// How many at a time; 0 for as many as the backlog.
     #[serde(default)]

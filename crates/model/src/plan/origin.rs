@@ -1,13 +1,13 @@
-//! What the user wrote, as plain data, for reports that echo their input. Nothing here changes what
-//! is done.
+//! What the user wrote, as plain data, for reports that echo their input. Nothing here affects the
+//! run.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a plan came from.
+/// The origin of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
-    /// Whose words.
+    /// The dialect.
     pub dialect: Dialect,
     /// The command line, one argument an entry.
     #[serde(default)]
@@ -30,26 +30,25 @@ pub struct Origin {
     /// The same in the dialect's markup, where it has one (DiskSpd `-Rpxml`).
     #[serde(default)]
     pub profile_markup: Vec<String>,
-    /// What the test is to show, in words of the user or of the preset.
+    /// The objective of the test, as the user or the preset states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
-    /// The preset that it began as.
+    /// The preset on which it is based.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<PresetUse>,
 }
 
-/// A preset, and what was changed of it.
+/// A preset and the changes to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PresetUse {
     /// Its name with its version, such as `oltp@1`.
     pub name: String,
-    /// Names of the options that the user has set in its place, in their order. Targets are the
-    /// user's to name and no change.
+    /// Names of the options that the user changed, in order. Targets do not count as changes.
     #[serde(default)]
     pub changed: Vec<String>,
 }
 
-/// Whose words a plan was written in.
+/// The dialect in which a plan was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {

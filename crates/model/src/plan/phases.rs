@@ -42,7 +42,7 @@ pub struct Span {
     pub high_ns: Nanos,
 }
 
-/// What ends the measured window: the first rule that is met. At least one must be set.
+/// The stop rules of the measured window; the first that is met ends it. At least one must be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {
     /// After this time.
@@ -61,8 +61,8 @@ pub struct Stop {
     /// When each stream has passed over its region this many times.
     #[serde(default)]
     pub passes: Option<u32>,
-    /// `bytes`, `region_percent`, `operations` and `passes` begin anew until the time is over (fio
-    /// `time_based`). Random offsets continue to be drawn, so that no pass repeats another.
+    /// `bytes`, `region_percent`, `operations` and `passes` restart until the time is over (fio
+    /// `time_based`). Random draws continue, so passes differ.
     #[serde(default)]
     pub repeat_until_time: bool,
     /// `bytes`, `region_percent`, `operations` and `passes` are executed this many times, each
@@ -110,7 +110,7 @@ impl Stop {
 #[serde(transparent)]
 pub struct Dependency(pub u32);
 
-/// What else ends when a job ends (fio `exitall`, `exit_what`).
+/// What ends together with a job (fio `exitall`, `exit_what`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndsWith {
     /// Indexes of jobs of the same step that are ended as soon as this one has ended.
@@ -119,18 +119,16 @@ pub struct EndsWith {
     /// The same, only if this one has failed.
     #[serde(default)]
     pub on_failure: Vec<u32>,
-    /// The failure of one worker ends the others of this job too, instead of leaving them to go on
-    /// (DiskSpd).
+    /// The failure of a worker ends the others of this job (DiskSpd).
     #[serde(default)]
     pub workers_on_failure: bool,
-    /// The end of one worker ends the others of this job too (fio `exitall`, where each clone is a
-    /// job).
+    /// The end of a worker ends the others of this job (fio `exitall`, where each clone is a job).
     #[serde(default)]
     pub workers: bool,
     /// No further step begins, if this one has failed.
     #[serde(default)]
     pub plan: bool,
-    /// No further step begins, however this one has ended (fio `exit_what=all`).
+    /// No further step begins after this one (fio `exit_what=all`).
     #[serde(default)]
     pub plan_always: bool,
 }

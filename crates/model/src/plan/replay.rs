@@ -3,9 +3,8 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Operations that are read from a trace, one after the other, instead of being made from mix and
-/// pattern. Those then only say what can occur: which directions, and lengths from the shortest to
-/// the longest.
+/// The replay of a trace, whose operations replace those of mix and pattern. Mix and pattern then
+/// only state which directions and lengths can occur.
 ///
 /// A trace is replayed once. It is read while the worker runs, through a ring of no more than
 /// 65,536 entries: whatever its length, it takes less than 4 MiB of memory for each worker.
@@ -13,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Replay {
     /// The file that holds it.
     pub trace: String,
-    /// How it is written down.
+    /// Its format.
     pub form: TraceForm,
-    /// What the trace calls the targets of the stream, in their order.
+    /// The names in the trace of the stream's targets, in their order.
     pub files: Vec<String>,
     /// All its files are the first target.
     #[serde(default)]
@@ -23,7 +22,7 @@ pub struct Replay {
     /// It has flushes.
     #[serde(default)]
     pub flushes: bool,
-    /// Its operations follow one another as fast as they can, whatever their times.
+    /// Ignore the times and issue operations as fast as possible.
     #[serde(default)]
     pub without_times: bool,
     /// How much faster than recorded, in percent: 200 is twice as fast.
@@ -49,7 +48,7 @@ fn one() -> u32 {
     1
 }
 
-/// How a trace is written down.
+/// Formats of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "form", rename_all = "snake_case")]
 pub enum TraceForm {
@@ -57,7 +56,7 @@ pub enum TraceForm {
     FioText,
     /// Binary records of blktrace.
     Blktrace {
-        /// In the byte order that this machine does not have.
+        /// The byte order differs from this machine's.
         swapped: bool,
     },
 }

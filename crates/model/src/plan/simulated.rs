@@ -1,4 +1,4 @@
-//! The simulated device: what it is made of.
+//! The parameters of a simulated device.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::Direction;
 use crate::units::{Bytes, Nanos};
 
-/// A device that exists only in the tool, with its own clock: the truth that tests are held
-/// against.
+/// A device that exists only in the tool, with its own clock: known truth for tests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedDevice {
     /// Size.
@@ -47,13 +46,13 @@ pub struct SimulatedDevice {
     /// Fast memory for writes that runs out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<SimulatedWriteBuffer>,
-    /// Pauses in which it tidies up after writes.
+    /// Garbage collection pauses after writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<SimulatedCollection>,
     /// Share by which service takes longer after each second.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift_per_second: f64,
-    /// Another user of the device now and then.
+    /// Occasional load of another user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour: Option<SimulatedNeighbour>,
 }
@@ -161,8 +160,7 @@ impl SimulatedFault {
     }
 }
 
-/// A limit of so much per second. What is not used is saved up to the size of a bucket, which is
-/// full at the start.
+/// A rate limit with a token bucket, which is full at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedLayer {
     /// What is counted.
@@ -172,10 +170,10 @@ pub struct SimulatedLayer {
     /// How many are allowed per second while the bucket lasts; 0 for no limit.
     #[serde(default)]
     pub burst: u64,
-    /// What may be saved up; 0: nothing, operations are let through at even distances.
+    /// The size of the bucket; 0: none, operations pass at even intervals.
     #[serde(default)]
     pub bucket: u64,
-    /// The bucket is refilled so often, in steps; 0: all the time.
+    /// The refill interval of the bucket; 0: continuously.
     #[serde(default)]
     pub quantum_ns: Nanos,
     /// A longer operation counts as several, one for each begun unit of this many bytes; 0: as one.
@@ -184,7 +182,7 @@ pub struct SimulatedLayer {
     /// It limits only these.
     #[serde(default)]
     pub only: Option<Direction>,
-    /// What the cache serves passes it too.
+    /// It also applies to cache hits.
     #[serde(default)]
     pub before_cache: bool,
 }
@@ -213,7 +211,7 @@ pub struct SimulatedCache {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum SimulatedHolding {
-    /// This many of all reads hit it, chosen by chance.
+    /// A random share of the reads hits it.
     Share {
         /// From 0 to 1.
         hits: f64,
@@ -241,7 +239,7 @@ pub struct SimulatedCollection {
     pub every_ns: Nanos,
     /// Length of the first.
     pub first_ns: Nanos,
-    /// By what factor each is longer than the one before.
+    /// The factor from one to the next.
     pub growth: f64,
 }
 

@@ -1,10 +1,10 @@
-//! What is known of the storage between a job and its disks.
+//! The storage between a job and its disks.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is known of the storage between a job and its disks. It changes nothing that is issued:
-/// limits are held against the right part of a load with it.
+/// The storage between a job and its disks, as the user states it. It does not affect the I/O; it
+/// decides which limits apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoragePath {
     /// Whether the host's cache serves the job; absent: not stated, and limits of the uncached path
@@ -14,33 +14,33 @@ pub struct StoragePath {
     /// What the data is for, such as `data` or `log`: limits can name it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Copies of every block that the storage keeps: one client write causes as many device writes.
+    /// The number of replicas: one client write causes as many device writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
-    /// Network crossings between the client and the disk that answers.
+    /// Network hops between the client and the disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<u32>,
 }
 
 impl StoragePath {
-    /// Nothing is stated.
+    /// Whether nothing is stated.
     pub fn is_unknown(&self) -> bool {
         *self == StoragePath::default()
     }
 
-    /// These statements, and those of `usual` where nothing is stated here.
+    /// These statements, completed by those of `default`.
     #[must_use]
-    pub fn or(self, usual: &StoragePath) -> StoragePath {
+    pub fn or(self, default: &StoragePath) -> StoragePath {
         StoragePath {
-            cache: self.cache.or(usual.cache),
-            role: self.role.or_else(|| usual.role.clone()),
-            replicas: self.replicas.or(usual.replicas),
-            hops: self.hops.or(usual.hops),
+            cache: self.cache.or(default.cache),
+            role: self.role.or_else(|| default.role.clone()),
+            replicas: self.replicas.or(default.replicas),
+            hops: self.hops.or(default.hops),
         }
     }
 }
 
-/// The way that operations take through a virtual machine's host, which limits each way by itself.
+/// The path of operations through a virtual machine's host, which limits each path separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CachePath {

@@ -1,4 +1,4 @@
-//! Files and devices, and what may be done to them before and after.
+//! Files and devices, and their preparation and cleanup.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,12 +18,12 @@ pub struct TargetId(pub u32);
 pub struct Target {
     /// Path as the user wrote it.
     pub path: String,
-    /// What it is expected to be.
+    /// Its expected kind.
     pub kind: TargetKind,
-    /// What is done before it is used.
+    /// Its preparation.
     #[serde(default)]
     pub prepare: Prepare,
-    /// What is done when no job uses it any more.
+    /// Its cleanup after the last job that uses it.
     #[serde(default)]
     pub at_end: AtEndOfJob,
 }
@@ -39,7 +39,7 @@ pub enum TargetKind {
     /// Found out when it is opened: a regular file or a block device.
     #[default]
     Path,
-    /// A slot of a profile that was never filled in; it cannot be run.
+    /// An unsubstituted slot of a profile; it cannot run.
     Template {
         /// Number of the slot.
         number: u32,
@@ -48,7 +48,7 @@ pub enum TargetKind {
     Name {
         /// Bytes that operations on it count.
         size: Bytes,
-        /// A directory of that name is made before the run, unless something is there.
+        /// A directory of that name is created before the run if missing.
         directory: bool,
     },
     /// A directory in which a tree of files is made for the test, and removed afterwards.
@@ -68,7 +68,7 @@ pub enum TargetKind {
     },
 }
 
-/// What is done to a target before it is used.
+/// The preparation of a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "prepare", rename_all = "snake_case")]
 pub enum Prepare {
@@ -76,7 +76,7 @@ pub enum Prepare {
     #[default]
     Existing,
     /// Native: a file of this size full of real data, without holes or unwritten extents; reused if
-    /// it is marked as such. In a directory, a file of our own is made. Devices are used as they
+    /// it is marked as such. In a directory, a temporary file is created. Devices are used as they
     /// are.
     Filled {
         /// Size of the file; absent: the size of an existing one, else the smaller of 1 GiB and 5 %
@@ -150,11 +150,11 @@ pub enum PrepareWhen {
     EachStep,
 }
 
-/// What becomes of a target that no job uses any more.
+/// The cleanup of a target after its last job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEndOfJob {
-    /// It stays if the user named it; a file of our own making goes.
+    /// It stays if the user named it; a temporary file is removed.
     #[default]
     KeepNamed,
     /// It stays.
@@ -165,7 +165,7 @@ pub enum AtEndOfJob {
     RemoveEachPass,
 }
 
-/// Where the operations of a stream go.
+/// The target or file set of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "to", rename_all = "snake_case")]
 pub enum StreamTarget {
@@ -312,36 +312,34 @@ impl Region {
     }
 }
 
-/// Which targets a plan may have, and what permits a run to change them.
+/// Which targets a plan may have, and what consent a run needs to change them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TargetRules {
-    /// What permits a run to overwrite a target.
+    /// The consent that a run needs to overwrite a target.
     pub consent: Consent,
     /// `#1` names a physical drive and `C:` a volume, on systems that have them (DiskSpd).
     pub short_device_names: bool,
     /// Character devices may be targets (fio).
     pub character_devices: bool,
-    /// The kernel, not the run, refuses direct operations that do not fit the sectors of a target
-    /// (fio).
+    /// The kernel, not the run, refuses misaligned direct operations (fio).
     pub kernel_checks_alignment: bool,
-    /// Files that are made anew are declared valid instead of written, on systems that can do that
-    /// (DiskSpd).
+    /// Recreated files are declared valid instead of written, if the system supports it (DiskSpd).
     pub declare_valid: bool,
 }
 
 impl TargetRules {
-    /// Those of native plans.
+    /// Whether these are the rules of native plans.
     pub fn is_default(&self) -> bool {
         *self == TargetRules::default()
     }
 }
 
-/// What permits a run to overwrite a target.
+/// The consent that a run needs to overwrite a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
-    /// The user names the target once more, for that purpose.
+    /// The user names the target again for this purpose.
     #[default]
     Explicit,
     /// The plan names the target, as in the other tools.

@@ -1,7 +1,7 @@
-//! A workload in the few words that most tests need, and the job that it means.
+//! A compact description of a workload, and its job.
 //!
-//! The native dialect and the studies describe their jobs this way; the other dialects, whose rules
-//! of multiplication differ, build jobs by themselves.
+//! The native dialect and the studies use it; the other dialects, which multiply threads
+//! differently, build jobs directly.
 
 use super::{
     Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, Pacing, Pattern, Phases, Rate, Region,
@@ -15,7 +15,7 @@ use crate::draws::DrawsForm;
 use crate::mix::Mix;
 use crate::units::Bytes;
 
-/// What a job does, before it is spread over workers.
+/// The load of a job, before it is divided among workers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Shown in reports.
@@ -28,11 +28,11 @@ pub struct Workload {
     pub workers: u32,
     /// Operations in flight.
     pub depth: u32,
-    /// What has that depth.
+    /// The scope of the depth.
     pub depth_per: DepthPer,
-    /// Use only so much of each target.
+    /// The size of the used part of each target.
     pub size: Option<Bytes>,
-    /// Leave out so much at the start of each target.
+    /// The offset of the used part of each target.
     pub offset: Bytes,
     /// Caches.
     pub cache: CacheMode,
@@ -44,7 +44,7 @@ pub struct Workload {
     pub think: Option<Think>,
     /// How operations reach the kernel.
     pub engine: EngineChoice,
-    /// How they are handed over.
+    /// How they are submitted.
     pub batching: Batching,
     /// CPUs for the threads; each gets one in turn. Empty: no binding.
     pub cpus: Vec<u32>,
@@ -69,7 +69,7 @@ pub struct Part {
     pub access: Access,
     /// Read or write.
     pub mix: Mix,
-    /// How long they are.
+    /// Their lengths.
     pub sizes: BlockSizes,
     /// Positions are multiples of this; 0 stands for the shortest length.
     pub alignment: Bytes,
@@ -77,7 +77,7 @@ pub struct Part {
     pub content: Content,
 }
 
-/// What has the queue depth of a workload.
+/// The scope of a workload's queue depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DepthPer {
     /// Each worker, over all its targets.
@@ -116,8 +116,8 @@ impl Workload {
         }
     }
 
-    /// The job. `first` is the number of its first worker among all of the plan, which keeps their
-    /// random decisions apart.
+    /// The job. `first` is the number of its first worker among all of the plan, which makes their
+    /// random decisions distinct.
     pub fn job(&self, first: u32) -> Job {
         let workers = (0..self.workers)
             .map(|index| self.worker(index, first + index))
@@ -125,15 +125,15 @@ impl Workload {
         Job {
             name: self.name.clone(),
             phases: self.phases,
-            stop: self.stop_of_one(),
+            stop: self.stop_of_worker(),
             control: self.control.clone(),
             workers,
             ..Job::default()
         }
     }
 
-    /// Operations and bytes are those of the job; each worker does its share, rounded up.
-    fn stop_of_one(&self) -> Stop {
+    /// The stop rule of a worker: its share of the job's operations and bytes, rounded up.
+    fn stop_of_worker(&self) -> Stop {
         let share = |total: u64| total.div_ceil(u64::from(self.workers.max(1)));
         Stop {
             operations: self.stop.operations.map(share),
@@ -159,14 +159,14 @@ impl Workload {
             DepthPer::Worker if streams.len() == 1 => Depth::PerStream,
             DepthPer::Worker => Depth::Shared { operations: self.depth },
             DepthPer::Job => {
-                // The first workers take what does not divide evenly.
+                // The first workers get the remainder.
                 let (whole, rest) = (self.depth / self.workers.max(1), self.depth % self.workers.max(1));
-                let mine = (whole + u32::from(index < rest)).max(1);
-                streams.iter_mut().for_each(|stream| stream.depth = mine);
+                let share = (whole + u32::from(index < rest)).max(1);
+                streams.iter_mut().for_each(|stream| stream.depth = share);
                 if streams.len() == 1 {
                     Depth::PerStream
                 } else {
-                    Depth::Shared { operations: mine }
+                    Depth::Shared { operations: share }
                 }
             }
         };
@@ -179,7 +179,7 @@ impl Workload {
             depth,
             batching: self.batching,
             draws: DrawsForm::Native {
-                seed: mixed(self.seed, number),
+                seed: worker_seed(self.seed, number),
             },
             placement: ThreadPlacement {
                 cpus,
@@ -217,8 +217,8 @@ impl Workload {
         }
     }
 
-    /// Workers that walk the target in order, or touch each block once, divide it among themselves;
-    /// workers that jump about all use the whole of it.
+    /// Workers with sequential access, or access to each block once, divide the target; those with
+    /// random access all use the whole of it.
     fn region(&self, part: &Part, index: u32) -> Region {
         let divided = match &part.access {
             Access::Sequential(_)
@@ -278,8 +278,8 @@ impl Default for Part {
     }
 }
 
-/// A seed for each worker, all of them far apart (the finaliser of SplitMix64).
-fn mixed(seed: u64, number: u32) -> u64 {
+/// A distinct seed for each worker (the finaliser of SplitMix64).
+fn worker_seed(seed: u64, number: u32) -> u64 {
     let mut z = seed.wrapping_add(u64::from(number).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

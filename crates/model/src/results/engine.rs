@@ -1,25 +1,25 @@
-//! The engine that carried a worker.
+//! The engine of a worker.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::EngineKind;
 
-/// The engine that carried a worker.
+/// The engine of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineUsed {
     /// Which.
     pub kind: EngineKind,
-    /// Why, where it was left to the tool.
+    /// The reason, if the tool chose it.
     #[serde(default)]
     pub reason: String,
     /// Features in use, such as `registered buffers`.
     #[serde(default)]
     pub features: Vec<String>,
-    /// What was asked for or usual and could not be had, with the reason.
+    /// Requested or default features that were unavailable, with the reason.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Most operations handed over at once.
+    /// The maximum number of operations submitted at once.
     pub submit_batch: u32,
     /// Operations complete inside the submitting call.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! What ended a worker early.
+//! The failure that ended a worker.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::Direction;
 use crate::units::{Bytes, Nanos};
 
-/// What ended a worker early.
+/// The failure that ended a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// What failed, in a sentence.
@@ -49,22 +49,22 @@ pub struct FailedOperation {
     /// The file or device.
     #[serde(default)]
     pub path: String,
-    /// Where it began there.
+    /// Its offset.
     #[serde(default)]
     pub offset: Bytes,
     /// Bytes that were asked for.
     #[serde(default)]
     pub length: u32,
-    /// It did what it should, only too late.
+    /// It succeeded, but too late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub too_slow: Option<TooSlow>,
 }
 
-/// A latency beyond what was allowed.
+/// A latency above the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TooSlow {
-    /// What it took.
+    /// The latency.
     pub took_ns: Nanos,
-    /// What it might take.
+    /// The limit.
     pub most_ns: Nanos,
 }

@@ -8,38 +8,37 @@ use crate::environment::{Environment, SystemUse};
 /// One host of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostResults {
-    /// What surrounded the test there.
+    /// The environment of the test there.
     pub environment: Environment,
     /// Wall-clock start, in nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: u64,
     /// Wall-clock end.
     pub ended_unix_ns: u64,
-    /// What the system counted from start to end; absent where it does not tell.
+    /// The system's counters from start to end; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<SystemUse>,
-    /// How idle its processors were, where that was measured (fio `--idle-prof`).
+    /// The idleness of its processors, if measured (fio `--idle-prof`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idleness: Option<Idleness>,
 }
 
-/// How idle processors were, measured by work that is done only while nothing else wants to run.
+/// The idleness of processors, measured by work at idle priority.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Idleness {
     /// Each processor that the program may use.
     pub cpus: Vec<CpuIdleness>,
-    /// How long a unit of that work takes on a processor that has nothing else to do: the mean over
-    /// the processors.
+    /// The time of a unit of that work on an idle processor: the mean over the processors.
     pub unit_ns_mean: f64,
-    /// The standard deviation of that between the processors.
+    /// Its standard deviation between the processors.
     pub unit_ns_deviation: f64,
 }
 
-/// How idle a processor was.
+/// The idleness of a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuIdleness {
     /// Its number.
     pub cpu: u32,
-    /// The part of the time in which nothing else ran on it, in percent.
+    /// The share of the time in which nothing else ran on it, in percent.
     pub percent: f64,
 }
 

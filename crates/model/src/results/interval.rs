@@ -1,4 +1,4 @@
-//! Figures by interval: series, histograms, and what ran outside of the measured window.
+//! Figures by interval: series, histograms, and intervals outside of the measured window.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ pub struct Series {
     pub points: PerDirection<Vec<Point>>,
 }
 
-/// One interval of a series: operations, bytes, and total latency where it was kept.
+/// One interval of a series: operations, bytes, and total latency if recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// Operations completed.
@@ -78,7 +78,7 @@ impl Series {
 }
 
 impl Point {
-    /// An interval whose latencies were not kept.
+    /// An interval without latencies.
     pub fn new(operations: u64, bytes: u64) -> Point {
         Point {
             operations,
@@ -104,7 +104,7 @@ impl Point {
     }
 }
 
-/// What a rank did of a job in each interval of the measured window.
+/// The operations of a rank in each interval of a job's measured window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankSeries {
     /// Which rank.
@@ -116,7 +116,7 @@ pub struct RankSeries {
 }
 
 impl RankSeries {
-    /// Of what one rank has measured by itself; `None` if it kept no intervals.
+    /// The series of a rank's own results; `None` if it recorded no intervals.
     pub fn from_job(rank: u32, job: &JobResults) -> Option<RankSeries> {
         let series = job.series.iter().find(|series| series.of.is_none())?;
         let directions = || series.points.iter().map(|(_, points)| points);
@@ -147,7 +147,7 @@ pub struct IntervalHistogram {
 }
 
 impl IntervalHistogram {
-    /// Adds what others did in the same interval.
+    /// Adds the same interval of others.
     pub fn add(&mut self, mut other: IntervalHistogram) {
         self.length_ns = self.length_ns.max(other.length_ns);
         for direction in Direction::ALL {

@@ -1,5 +1,4 @@
-//! One job: its workers, its interval series, and how results of the same job on several hosts are
-//! added.
+//! A job: its workers, its interval series, and the merging of its results from several hosts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,16 +32,16 @@ pub struct JobResults {
     /// How the workers used their queues and threads, second by second, in time order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seconds: Vec<IntervalFacts>,
-    /// What was done before and after the measured window, in time order.
+    /// Intervals before and after the measured window, in time order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub around: Vec<PhaseInterval>,
-    /// Operations of each rank by interval, where several carried it out.
+    /// Operations of each rank by interval, in a fleet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rank_series: Vec<RankSeries>,
-    /// Latencies of each worker window by window, where the plan asks for them.
+    /// Latencies of each worker by window, if the plan records them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowSeries>,
-    /// Intervals whose histogram had to be joined to the next because the gatherer was late.
+    /// Intervals whose histogram was merged with the next because the gatherer was late.
     #[serde(default)]
     pub lost_intervals: u64,
     /// Times a worker had to wait for its operation log, or for the trace that it writes.
@@ -51,24 +50,24 @@ pub struct JobResults {
     /// Why it ended; absent if it never started.
     #[serde(default)]
     pub ended: Option<EndReason>,
-    /// What the rules of the job concluded.
+    /// The outcomes of the job's control rules.
     #[serde(default)]
     pub control: Vec<ControlOutcome>,
 }
 
-/// What a rule of a job concluded.
+/// The outcome of a control rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ControlOutcome {
     /// The rule, in words.
     pub rule: String,
-    /// Its aim was reached.
+    /// It reached its goal.
     pub attained: bool,
-    /// What it saw, in words.
+    /// Its observation, in words.
     pub detail: String,
-    /// The values it judged, in the unit it names.
+    /// The values it examined, in its unit.
     #[serde(default)]
     pub series: Vec<f64>,
-    /// The queue depth it found, where it looked for one.
+    /// The queue depth it found, if it searched for one.
     #[serde(default)]
     pub depth: Option<u32>,
 }
@@ -142,7 +141,7 @@ impl JobResults {
     }
 }
 
-/// All directions together; one alone is passed on as it is.
+/// All directions together; a single one is returned as it is.
 pub(crate) fn sum_of(directions: PerDirection<Option<Cow<'_, DirectionResults>>>) -> Cow<'_, DirectionResults> {
     let PerDirection { read, write, trim } = directions;
     let sum = [read, write, trim].into_iter().flatten().reduce(|mut sum, results| {
@@ -159,14 +158,14 @@ pub struct InFlight {
     pub average: f64,
     /// The queue depth that the engines kept.
     pub depth: u64,
-    /// Of that depth, what flushes took: they are in no latency of operations.
+    /// The part of that depth used by flushes, which no operation latency includes.
     pub flushing: f64,
     /// Operations completed.
     pub operations: u64,
 }
 
 impl InFlight {
-    /// That of some workers, as in [`JobResults::in_flight`].
+    /// The figures of some workers, as in [`JobResults::in_flight`].
     pub fn from_workers<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
         let (mut latency, mut flushing, mut area, mut found) = (0.0, 0.0, 0.0, InFlight::default());
         for worker in workers {
@@ -189,8 +188,8 @@ impl InFlight {
     }
 }
 
-/// How a job ended that ran on two hosts: what cut it short on one of them counts for both.
-fn graver(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReason> {
+/// The end reason of a job on two hosts: the more severe one.
+fn more_severe_end(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReason> {
     let gravity = |reason: &Option<EndReason>| match reason {
         None => 0,
         Some(EndReason::Time | EndReason::Done | EndReason::OtherJob | EndReason::Control { .. }) => 1,
@@ -204,12 +203,12 @@ fn graver(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReaso
 }
 
 impl JobResults {
-    /// Adds what another rank did of the same job: its workers join, with their host and rank as
-    /// they are; interval series and histograms are added.
+    /// Adds the results of another rank for the same job: workers are appended unchanged; interval
+    /// series and histograms are summed.
     pub fn add(&mut self, other: JobResults) {
         let worker_shift = self.workers.len() as u32;
         self.workers.extend(other.workers);
-        self.ended = graver(self.ended.take(), other.ended);
+        self.ended = more_severe_end(self.ended.take(), other.ended);
         self.lost_intervals += other.lost_intervals;
         self.log_waits += other.log_waits;
         self.control.extend(other.control);

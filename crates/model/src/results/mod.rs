@@ -1,4 +1,4 @@
-//! What a test found, complete and in units that add up: counters, histograms, interval series,
+//! The complete results of a test, in units that add up: counters, histograms, interval series,
 //! environment, findings.
 //!
 //! Every report is rendered from this. Merging is addition: counters and histograms of workers add,
@@ -50,15 +50,15 @@ pub struct Results {
     pub format_version: u32,
     /// Always `run`; a saved study says `study`.
     pub kind: Kind,
-    /// What made it.
+    /// The program that produced it.
     pub tool: Tool,
-    /// What was asked for.
+    /// The plan.
     pub plan: Plan,
     /// One entry for each host that took part.
     pub hosts: Vec<HostResults>,
-    /// What was measured, step by step.
+    /// The results of each step.
     pub steps: Vec<StepResults>,
-    /// What the checks found.
+    /// The findings of the checks.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// The run was cut short by the user or the system.
@@ -67,18 +67,18 @@ pub struct Results {
     /// The same test in the other dialects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equivalents: Vec<Equivalent>,
-    /// What limited each job, where that was asked for.
+    /// The diagnosis of each job, if requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnoses: Vec<JobDiagnosis>,
-    /// Limits that jobs share which ran at the same time, where a diagnosis was asked for.
+    /// Limits shared by jobs that ran at the same time, if a diagnosis was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_limits: Vec<LimitTable>,
-    /// The processes that carried it out together, where there were several.
+    /// The fleet that executed it, if there were several processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
 }
 
-/// What a saved file holds.
+/// The kind of a saved file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -93,6 +93,6 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Raised whenever a change of the measuring code may change figures.
+    /// Incremented whenever a change of the measuring code may change figures.
     pub engine_revision: u32,
 }

@@ -1,10 +1,11 @@
-//! What a test moved to and from one device, for comparison with the kernel's counters.
+//! The data that a test transferred to and from a device, for comparison with the kernel's
+//! counters.
 
 use super::{HostDeviceUse, Results};
 use crate::direction::PerDirection;
 use crate::event::Counts;
 
-/// What this test moved to and from a device, over all phases of a step.
+/// The data that this test transferred to and from a device, over all phases of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Operations and bytes for each direction.
@@ -16,10 +17,10 @@ pub struct Moved {
 }
 
 impl Results {
-    /// What this test moved to and from a device on which targets lie directly. `None` where no
-    /// target does, or where a stream also used targets elsewhere, so that its share is not known.
-    /// A device that only lies beneath another one is not counted: the layer between them may write
-    /// twice, or compress.
+    /// The data that this test transferred to and from a device directly under its targets. `None`
+    /// if there is no such target, or if a stream also used other targets, so that its share is
+    /// unknown. Devices below another one do not count: the layer between them may write twice, or
+    /// compress.
     pub fn moved(&self, step: usize, device: &HostDeviceUse) -> Option<Moved> {
         let environment = &self.hosts.get(device.host as usize)?.environment;
         let lies_on = |target: &u32| {
@@ -29,8 +30,8 @@ impl Results {
         let (mut moved, mut any) = (Moved::default(), false);
         let jobs = self.plan.steps.get(step)?.jobs.iter().zip(&self.steps.get(step)?.jobs);
         let workers = jobs.flat_map(|(plan, results)| plan.workers.iter().zip(&results.workers));
-        let here = workers.filter(|(_, results)| results.host == device.host);
-        let streams = here.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
+        let on_this_host = workers.filter(|(_, results)| results.host == device.host);
+        let streams = on_this_host.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
         for (plan, results) in streams.filter(|(_, results)| results.targets.iter().any(lies_on)) {
             if !results.targets.iter().all(lies_on) {
                 return None;

@@ -26,17 +26,17 @@ pub struct StepResults {
     /// CPU time by core over the same time.
     #[serde(default)]
     pub cores: Vec<HostCoreUse>,
-    /// What providers of virtual disks counted over the same time, where they tell.
+    /// Counters of virtual disk providers over the same time, if available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<HostVolumeUse>,
-    /// What the clients of network file systems counted over the same time for the mounts under the
+    /// Counters of network file system clients over the same time, for the mounts under the
     /// targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network_mounts: Vec<HostNetworkMount>,
     /// That time.
     #[serde(default)]
     pub observed_ns: Nanos,
-    /// What the kernel counted second by second over the same time.
+    /// The kernel's counters by second over the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<HostSample>,
 }
@@ -82,7 +82,7 @@ pub struct HostCoreUse {
 }
 
 impl StepResults {
-    /// There is something that counts once for a machine.
+    /// Whether there are counters of the machine.
     pub(crate) fn has_counters(&self) -> bool {
         let has_devices = !self.devices.is_empty() || !self.devices_measured.is_empty();
         has_devices || !self.cores.is_empty() || !self.volumes.is_empty() || !self.network_mounts.is_empty()
@@ -100,7 +100,7 @@ impl StepResults {
         }
     }
 
-    /// The same as what there is of a step that was cut short: whatever had begun was interrupted.
+    /// Marks the results as those of an interrupted step.
     pub fn cut_short(mut self) -> StepResults {
         let has_begun = |job: &&mut JobResults| !job.workers.is_empty() && job.ended.is_none();
         for job in self.jobs.iter_mut().filter(has_begun) {

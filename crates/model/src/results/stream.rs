@@ -21,7 +21,7 @@ pub struct StreamResults {
     pub sync: Option<SyncResults>,
     /// Operations and bytes over all phases, for comparison with the kernel's counters.
     pub lifetime: PerDirection<Counts>,
-    /// Ranges in effect where a stepped distribution was asked for.
+    /// The effective ranges of a stepped distribution.
     #[serde(default)]
     pub effective_ranges: Vec<EffectiveShare>,
     /// The same operations by kind, where they work on a tree of files.
@@ -35,11 +35,11 @@ pub struct FileOperationResults {
     /// The kind.
     #[serde(rename = "step")]
     pub kind: FileOperationKind,
-    /// What they came to.
+    /// Their results.
     pub results: DirectionResults,
 }
 
-/// One range of a distribution as it was in effect on the real target.
+/// An effective range of a distribution on the real target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EffectiveShare {
     /// Share of the operations in percent.
@@ -57,7 +57,7 @@ pub struct DirectionResults {
     pub operations: u64,
     /// Bytes really transferred.
     pub bytes: Bytes,
-    /// Operations that transferred less than asked for.
+    /// Operations that transferred less than requested.
     #[serde(default)]
     pub short: u64,
     /// Operations that failed and were tolerated.
@@ -81,7 +81,7 @@ pub struct DirectionResults {
     /// Due → reaped, when paced.
     #[serde(default)]
     pub response: Option<Histogram>,
-    /// The same operations by I/O priority, where parts of them have one of their own.
+    /// The same operations by I/O priority, if it differs among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityResults>,
 }
@@ -105,7 +105,7 @@ pub struct PriorityResults {
 }
 
 impl PriorityResults {
-    fn is_like(&self, other: &PriorityResults) -> bool {
+    fn has_same_priority(&self, other: &PriorityResults) -> bool {
         (self.class, self.level, self.hint) == (other.class, other.level, other.hint)
     }
 }
@@ -138,7 +138,7 @@ impl DirectionResults {
             }
         }
         for theirs in &other.priorities {
-            match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
+            match self.priorities.iter_mut().find(|mine| mine.has_same_priority(theirs)) {
                 Some(mine) => {
                     mine.operations += theirs.operations;
                     mine.completion.merge(&theirs.completion);

@@ -1,4 +1,4 @@
-//! Latencies of one worker window by window.
+//! Latencies of a worker by window.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::PerDirection;
 use crate::units::Nanos;
 
-/// What a worker kept of each window, over all its streams.
+/// The windows of a worker, over all its streams.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowSeries {
     /// Number of the worker in its job.

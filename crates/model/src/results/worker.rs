@@ -1,4 +1,4 @@
-//! One worker: what its thread did, waited for and used.
+//! A worker: the operations, waits and resource usage of its thread.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,24 +13,23 @@ use crate::units::{Bytes, Nanos};
 pub struct WorkerResults {
     /// Index of its host.
     pub host: u32,
-    /// Rank of the process that had it, where there are several.
+    /// The rank of its process, in a fleet.
     #[serde(default)]
     pub rank: u32,
     /// Number of the worker in its job.
     pub worker: u32,
-    /// The engine that carried it.
+    /// Its engine.
     pub engine: EngineUsed,
     /// Start of its measured window, from the start of the run.
     pub started_ns: Nanos,
     /// Length of its measured window: to the planned end, or to its last completion if it ended by
     /// count.
     pub measured_ns: Nanos,
-    /// Time that reading back took after the measured window; 0 if nothing was. What was read then
-    /// is counted among the reads of its stream, as is what a backlog read within the window.
+    /// The time of verification after the measured window; 0 without it. Its reads count among the
+    /// reads of the stream, as do those of a backlog within the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified_ns: Nanos,
-    /// Times it had caught up with the reader of the trace that it replays, and waited for
-    /// more.
+    /// How often it waited for the reader of the trace that it replays.
     #[serde(default, skip_serializing_if = "none_found")]
     pub trace_waits: u64,
     /// Zones that it reset, where they are written from their start to their end.
@@ -46,7 +45,7 @@ pub struct WorkerResults {
     /// Operations handed over per submitting call, in the classes of batches.
     #[serde(default)]
     pub submitted: Distribution,
-    /// Completions taken per look, in the classes of batches.
+    /// Completions reaped per poll, in the classes of batches.
     #[serde(default)]
     pub completed: Distribution,
     /// What the worker waited for.
@@ -57,16 +56,16 @@ pub struct WorkerResults {
     /// CPU time and the like over the measured window.
     #[serde(default)]
     pub usage: Usage,
-    /// Intervals of a series that were joined to the next because too many came at once.
+    /// Intervals of a series that were merged with the next because too many came at once.
     #[serde(default)]
     pub joined_rows: u64,
     /// Bytes of memory for maps of used blocks.
     #[serde(default)]
     pub map_bytes: Bytes,
-    /// What verification found, the first [`MAX_MISMATCHES`].
+    /// The first [`MAX_MISMATCHES`] mismatches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mismatches: Vec<Mismatch>,
-    /// How many it found in all.
+    /// The number of mismatches.
     #[serde(default, skip_serializing_if = "none_found")]
     pub mismatch_count: u64,
     /// Key blocks that were read and compared with their last write (Vdbench's data validation).
@@ -75,22 +74,21 @@ pub struct WorkerResults {
     /// Writes replayed but not issued, because the job only verifies (fio `verify_only`).
     #[serde(default, skip_serializing_if = "none_found")]
     pub phantom_writes: u64,
-    /// How often blocks were trimmed before something failed there, where the plan asks for it.
+    /// How often blocks were trimmed before an error, if the plan records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_lifetimes: Option<BlockLifetimes>,
-    /// What verification was to keep for a later check and could not, in sentences.
+    /// What verification could not save for a later check, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<String>,
-    /// Failures that were tolerated, where they are to be reported: the first of them.
+    /// The first tolerated failures, if they are to be reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerated: Vec<Failure>,
-    /// What ended it early.
+    /// The failure that ended it.
     #[serde(default)]
     pub failure: Option<Failure>,
 }
 
-// Results of jobs that verify nothing, which is nearly all, stay as they were before there was
-// verification.
+// Omitted if empty, so that results without verification are saved as before.
 fn is_zero(time: &Nanos) -> bool {
     *time == Nanos(0)
 }
@@ -99,7 +97,7 @@ fn none_found(count: &u64) -> bool {
     *count == 0
 }
 
-/// This many mismatches of a worker are kept.
+/// The maximum number of mismatches stored per worker.
 pub const MAX_MISMATCHES: usize = 1000;
 
 impl WorkerResults {
@@ -129,13 +127,13 @@ impl WorkerResults {
 pub struct Waits {
     /// Waits for a completion with nothing left that could be issued.
     pub completion: u64,
-    /// Waits for a completion while pacing or a pause held operations back.
+    /// Waits for a completion while pacing or a pause delayed operations.
     pub throttled: u64,
     /// Waits with nothing in flight until the next operation was due.
     pub slept: u64,
-    /// Looks for completions that did not wait.
+    /// Polls for completions without waiting.
     pub looks: u64,
-    /// How many of those looks brought 0, 1, … 6, and 7 or more completions.
+    /// How many of those polls returned 0, 1, … 6, and 7 or more completions.
     pub completions_per_look: [u64; 8],
 }
 
@@ -152,10 +150,10 @@ impl Waits {
     }
 }
 
-/// What a thread used.
+/// The resource usage of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
-    /// CPU time in the program.
+    /// CPU time in user mode.
     pub user_ns: Nanos,
     /// CPU time in the kernel.
     pub system_ns: Nanos,
@@ -192,7 +190,7 @@ impl Usage {
         self.major_faults += other.major_faults;
     }
 
-    /// CPU time in program and kernel.
+    /// CPU time in user mode and kernel.
     pub fn cpu(self) -> Nanos {
         self.user_ns + self.system_ns
     }

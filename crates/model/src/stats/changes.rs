@@ -2,15 +2,15 @@
 //!
 //! PELT (Killick, Fearnhead, Eckley 2012, "Optimal detection of changepoints with a linear
 //! computational cost") with the absolute distance from the median as cost, so that single outliers
-//! move nothing. It is exact and draws no random number: the same series has the same segments
-//! wherever it is judged.
+//! have no effect. It is exact and draws no random number: the same series always has the same
+//! segments.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::intervals::{mean, sample_deviation};
 
-/// A part of a series over which its level stays.
+/// A part of a series with a constant level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
     /// Index of its first value.
@@ -26,7 +26,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The part of a series between two indexes, whatever its level does.
+    /// The part of a series between two indexes, even if its level changes.
     pub fn new(series: &[f64], start: usize, end: usize) -> Segment {
         let values = &series[start..end];
         Segment {
@@ -67,47 +67,47 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole.abs() }
 }
 
-/// The segments of a series, each of at least `least` values; one for all of it where its level
-/// does not change.
+/// The segments of a series, each of at least `min_length` values; a single one if its level does
+/// not change.
 ///
 /// A change costs 3 ln n in units of the noise, which is estimated from differences between
 /// neighbours (median absolute difference, which a change of level does not touch). On uncorrelated
 /// noise a change is claimed in less than one of a hundred series. Noise below a thousandth of the
 /// level counts as a thousandth: less is of no interest.
-pub fn segments(series: &[f64], least: usize) -> Vec<Segment> {
-    let (n, least) = (series.len(), least.max(1));
+pub fn segments(series: &[f64], min_length: usize) -> Vec<Segment> {
+    let (n, min_length) = (series.len(), min_length.max(1));
     if n == 0 {
         return Vec::new();
     }
-    if n < 2 * least {
+    if n < 2 * min_length {
         return vec![Segment::new(series, 0, n)];
     }
     let scaled: Vec<f64> = {
         let noise = noise(series);
         series.iter().map(|value| value / noise).collect()
     };
-    let starts = best_starts(&scaled, least, 3.0 * (n as f64).ln());
-    let mut found = Vec::new();
+    let starts = best_starts(&scaled, min_length, 3.0 * (n as f64).ln());
+    let mut segments_found = Vec::new();
     let mut end = n;
     while end > 0 {
-        found.push(Segment::new(series, starts[end], end));
+        segments_found.push(Segment::new(series, starts[end], end));
         end = starts[end];
     }
-    found.reverse();
-    found
+    segments_found.reverse();
+    segments_found
 }
 
-/// For each end of a series, where its last segment begins when the sum of all costs is least.
-fn best_starts(series: &[f64], least: usize, penalty: f64) -> Vec<usize> {
+/// For each end of a series, the start of its last segment at minimum total cost.
+fn best_starts(series: &[f64], min_length: usize, penalty: f64) -> Vec<usize> {
     let n = series.len();
     let mut best = vec![f64::INFINITY; n + 1];
     let mut starts = vec![0; n + 1];
-    // From which end on a start need not be looked at again. What another start beats now it beats
-    // at every end that lies a whole segment further on, not sooner.
+    // The end from which a start can be ignored: another start that is better now is better for
+    // every end at least a segment later.
     let mut useless_from = vec![usize::MAX; n + 1];
     best[0] = -penalty;
     let mut first = 0;
-    for end in least..=n {
+    for end in min_length..=n {
         while useless_from[first] <= end {
             first += 1;
         }
@@ -115,7 +115,7 @@ fn best_starts(series: &[f64], least: usize, penalty: f64) -> Vec<usize> {
         let mut values = RunningMedian::default();
         for start in (first..end).rev() {
             values.add(series[start]);
-            let admissible = end - start >= least && best[start].is_finite() && useless_from[start] > end;
+            let admissible = end - start >= min_length && best[start].is_finite() && useless_from[start] > end;
             if !admissible {
                 continue;
             }
@@ -127,7 +127,7 @@ fn best_starts(series: &[f64], least: usize, penalty: f64) -> Vec<usize> {
         }
         for (start, cost) in costs {
             if cost > best[end] {
-                useless_from[start] = useless_from[start].min(end + least);
+                useless_from[start] = useless_from[start].min(end + min_length);
             }
         }
     }
@@ -138,14 +138,14 @@ fn best_starts(series: &[f64], least: usize, penalty: f64) -> Vec<usize> {
 fn noise(series: &[f64]) -> f64 {
     let differences: Vec<f64> = series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let sizes: Vec<f64> = series.iter().map(|value| value.abs()).collect();
-    // 1.4826 makes a standard deviation of the median absolute deviation of normal noise; a
-    // difference has √2 times it.
-    let of_neighbours = 1.4826 * median(&differences) / std::f64::consts::SQRT_2;
-    let least = median(&sizes).max(mean(&sizes)) / 1000.0;
-    of_neighbours.max(least).max(f64::MIN_POSITIVE)
+    // For normal noise the standard deviation is 1.4826 times the median absolute deviation; that
+    // of a difference is √2 times larger.
+    let from_differences = 1.4826 * median(&differences) / std::f64::consts::SQRT_2;
+    let min_length = median(&sizes).max(mean(&sizes)) / 1000.0;
+    from_differences.max(min_length).max(f64::MIN_POSITIVE)
 }
 
-/// A number that can be sorted.
+/// A number with a total order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sorted(f64);
 
@@ -163,7 +163,7 @@ impl Ord for Sorted {
     }
 }
 
-/// Values in two halves, and the sum of each.
+/// The lower and the upper half of the values, and their sums.
 #[derive(Debug, Default)]
 struct RunningMedian {
     low: BinaryHeap<Sorted>,
@@ -211,7 +211,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// What [`segments`] minimises, by trying every partition.
-    fn least_cost(series: &[f64], least: usize, penalty: f64) -> f64 {
+    fn least_cost(series: &[f64], min_length: usize, penalty: f64) -> f64 {
         let cost = |values: &[f64]| {
             let middle = median(values);
             values.iter().map(|value| (value - middle).abs()).sum::<f64>()
@@ -219,8 +219,8 @@ mod tests {
         let n = series.len();
         let mut best = vec![f64::INFINITY; n + 1];
         best[0] = -penalty;
-        for end in least..=n {
-            for start in 0..=(end - least) {
+        for end in min_length..=n {
+            for start in 0..=(end - min_length) {
                 best[end] = best[end].min(best[start] + cost(&series[start..end]) + penalty);
             }
         }
@@ -239,11 +239,14 @@ mod tests {
     fn a_step_is_found_where_it_is() {
         let mut series = normal(1, 60, 3000.0, 20.0);
         series.extend(normal(2, 60, 1000.0, 20.0));
-        let found = segments(&series, 10);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!((found[0].start, found[0].end, found[1].end), (0, 60, 120));
-        assert!((found[0].level - 3000.0).abs() < 20.0 && (found[1].level - 1000.0).abs() < 20.0);
-        assert!(found[1].variation() < 0.05);
+        let segments_found = segments(&series, 10);
+        assert_eq!(segments_found.len(), 2, "{segments_found:?}");
+        assert_eq!(
+            (segments_found[0].start, segments_found[0].end, segments_found[1].end),
+            (0, 60, 120)
+        );
+        assert!((segments_found[0].level - 3000.0).abs() < 20.0 && (segments_found[1].level - 1000.0).abs() < 20.0);
+        assert!(segments_found[1].variation() < 0.05);
     }
 
     #[test]
@@ -273,29 +276,29 @@ mod tests {
 
         /// Pruning loses nothing: the partition costs as little as the best of all.
         #[test]
-        fn as_good_as_the_best_partition(values in prop::collection::vec(-20i32..20, 1..40), least in 1usize..6) {
+        fn as_good_as_the_best_partition(values in prop::collection::vec(-20i32..20, 1..40), min_length in 1usize..6) {
             let series: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
-            let starts = best_starts(&series, least, 5.0);
-            prop_assume!(series.len() >= least);
+            let starts = best_starts(&series, min_length, 5.0);
+            prop_assume!(series.len() >= min_length);
             let (mut end, mut cost) = (series.len(), -5.0);
             while end > 0 {
                 let part = &series[starts[end]..end];
-                prop_assert!(part.len() >= least);
+                prop_assert!(part.len() >= min_length);
                 let middle = median(part);
                 cost += 5.0 + part.iter().map(|value| (value - middle).abs()).sum::<f64>();
                 end = starts[end];
             }
-            prop_assert!((cost - least_cost(&series, least, 5.0)).abs() < 1e-9);
+            prop_assert!((cost - least_cost(&series, min_length, 5.0)).abs() < 1e-9);
         }
 
         /// The segments cover the series without gap or overlap, whatever it holds.
         #[test]
-        fn segments_cover_the_series(values in prop::collection::vec(0.0f64..1e6, 0..150), least in 1usize..20) {
-            let found = segments(&values, least);
-            prop_assert_eq!(found.first().map_or(0, |first| first.start), 0);
-            prop_assert_eq!(found.last().map_or(0, |last| last.end), values.len());
-            prop_assert!(found.windows(2).all(|pair| pair[0].end == pair[1].start));
-            prop_assert!(found.len() == 1 || found.iter().all(|one| one.end - one.start >= least));
+        fn segments_cover_the_series(values in prop::collection::vec(0.0f64..1e6, 0..150), min_length in 1usize..20) {
+            let segments_found = segments(&values, min_length);
+            prop_assert_eq!(segments_found.first().map_or(0, |first| first.start), 0);
+            prop_assert_eq!(segments_found.last().map_or(0, |last| last.end), values.len());
+            prop_assert!(segments_found.windows(2).all(|pair| pair[0].end == pair[1].start));
+            prop_assert!(segments_found.len() == 1 || segments_found.iter().all(|one| one.end - one.start >= min_length));
         }
 
         /// Another unit changes nothing.

@@ -15,30 +15,34 @@ pub struct WeightedLine {
 /// A point of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
-    /// Where.
+    /// The position.
     pub x: f64,
-    /// What was found there.
+    /// The value.
     pub y: f64,
-    /// How much it counts: the inverse of its variance, up to a common factor.
+    /// Its weight: the inverse of its variance, up to a common factor.
     pub weight: f64,
 }
 
 /// The line with the least weighted squares of residuals (Aitken 1935; Bevington and Robinson,
 /// chapter 6). `None` unless two points of positive weight lie at different x.
 pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
-    let counted = || points.iter().filter(|point| point.weight > 0.0);
-    let total: f64 = counted().map(|point| point.weight).sum();
-    let mean_x = counted().map(|point| point.weight * point.x).sum::<f64>() / total;
-    let mean_y = counted().map(|point| point.weight * point.y).sum::<f64>() / total;
-    let squares: f64 = counted().map(|p| p.weight * (p.x - mean_x).powi(2)).sum();
+    let weighted_points = || points.iter().filter(|point| point.weight > 0.0);
+    let total: f64 = weighted_points().map(|point| point.weight).sum();
+    let mean_x = weighted_points().map(|point| point.weight * point.x).sum::<f64>() / total;
+    let mean_y = weighted_points().map(|point| point.weight * point.y).sum::<f64>() / total;
+    let squares: f64 = weighted_points().map(|p| p.weight * (p.x - mean_x).powi(2)).sum();
     if !(squares > 0.0 && squares.is_finite()) {
         return None;
     }
-    let shared: f64 = counted().map(|p| p.weight * (p.x - mean_x) * (p.y - mean_y)).sum();
-    let slope = shared / squares;
+    let cross_products: f64 = weighted_points()
+        .map(|p| p.weight * (p.x - mean_x) * (p.y - mean_y))
+        .sum();
+    let slope = cross_products / squares;
     let start = mean_y - slope * mean_x;
-    let residuals: f64 = counted().map(|p| p.weight * (p.y - start - slope * p.x).powi(2)).sum();
-    let free = counted().count().saturating_sub(2);
+    let residuals: f64 = weighted_points()
+        .map(|p| p.weight * (p.y - start - slope * p.x).powi(2))
+        .sum();
+    let free = weighted_points().count().saturating_sub(2);
     Some(WeightedLine {
         slope,
         start,
@@ -49,23 +53,23 @@ pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
 /// An equation of a linear model: Σ coefficient × factor = value, with its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equation<const K: usize> {
-    /// What each coefficient is multiplied with.
+    /// The factors of the coefficients.
     pub factors: [f64; K],
-    /// What was found.
+    /// The value.
     pub value: f64,
-    /// How much it counts.
+    /// Its weight.
     pub weight: f64,
 }
 
 /// A linear model that was fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearFit<const K: usize> {
-    /// The coefficients; exactly 0 where one was held there.
+    /// The coefficients; those fixed at 0 are exactly 0.
     pub coefficients: [f64; K],
     /// Standard errors of those that were free; absent where there are no more equations than free
     /// coefficients.
     pub errors: Option<[f64; K]>,
-    /// Weighted sum of squares of what the model leaves over.
+    /// Weighted sum of squares of the residuals.
     pub residual: f64,
 }
 
@@ -74,9 +78,9 @@ pub fn least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<Linear
     fit_free(equations, [true; K])
 }
 
-/// Weighted least squares with coefficients that are not negative, exactly: the best solution lies
-/// where some of them are 0 and the others free (Lawson and Hanson 1974, chapter 23), and for a few
-/// coefficients every such choice can be tried. `None` if no choice is determined.
+/// Exact weighted least squares with non-negative coefficients. In the best solution some
+/// coefficients are 0 and the others free (Lawson and Hanson 1974, chapter 23); all choices of the
+/// free ones are tried. `None` if no choice is determined.
 pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<LinearFit<K>> {
     let choices = (1u32..1 << K).map(|choice| std::array::from_fn(|k| choice & (1 << k) != 0));
     let fits = choices.filter_map(|free| fit_free(equations, free));
@@ -86,38 +90,39 @@ pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> 
 
 /// The fit in which the coefficients that are not free are 0.
 fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Option<LinearFit<K>> {
-    let kept: Vec<usize> = (0..K).filter(|k| free[*k]).collect();
+    let free_indexes: Vec<usize> = (0..K).filter(|k| free[*k]).collect();
     // Columns of equal length: factors such as N and N² differ by orders of magnitude.
     let scale = |k: usize| {
         let squares: f64 = equations.iter().map(|e| e.weight * e.factors[k].powi(2)).sum();
         squares.sqrt()
     };
-    let scales: Vec<f64> = kept.iter().map(|k| scale(*k)).collect();
-    if equations.len() < kept.len() || scales.iter().any(|scale| !(*scale > 0.0 && scale.is_finite())) {
+    let scales: Vec<f64> = free_indexes.iter().map(|k| scale(*k)).collect();
+    if equations.len() < free_indexes.len() || scales.iter().any(|scale| !(*scale > 0.0 && scale.is_finite())) {
         return None;
     }
     let sum_of = |f: &dyn Fn(&Equation<K>) -> f64| equations.iter().map(f).sum::<f64>();
-    let normal =
-        |i: usize, j: usize| sum_of(&|e| e.weight * e.factors[kept[i]] * e.factors[kept[j]]) / (scales[i] * scales[j]);
-    let size = kept.len();
+    let normal = |i: usize, j: usize| {
+        sum_of(&|e| e.weight * e.factors[free_indexes[i]] * e.factors[free_indexes[j]]) / (scales[i] * scales[j])
+    };
+    let size = free_indexes.len();
     let matrix: Vec<Vec<f64>> = (0..size).map(|i| (0..size).map(|j| normal(i, j)).collect()).collect();
     let inverse = inverse(matrix)?;
     let right: Vec<f64> = (0..size)
-        .map(|i| sum_of(&|e| e.weight * e.factors[kept[i]] * e.value) / scales[i])
+        .map(|i| sum_of(&|e| e.weight * e.factors[free_indexes[i]] * e.value) / scales[i])
         .collect();
     let mut coefficients = [0.0; K];
-    for (i, k) in kept.iter().enumerate() {
+    for (i, k) in free_indexes.iter().enumerate() {
         coefficients[*k] = (0..size).map(|j| inverse[i][j] * right[j]).sum::<f64>() / scales[i];
     }
-    let left_over = |e: &Equation<K>| {
+    let weighted_residual = |e: &Equation<K>| {
         let model: f64 = (0..K).map(|k| coefficients[k] * e.factors[k]).sum();
         e.weight * (e.value - model).powi(2)
     };
-    let residual = sum_of(&left_over);
+    let residual = sum_of(&weighted_residual);
     let errors = (equations.len() > size).then(|| {
         let variance = residual / (equations.len() - size) as f64;
         let mut errors = [0.0; K];
-        for (i, k) in kept.iter().enumerate() {
+        for (i, k) in free_indexes.iter().enumerate() {
             errors[*k] = (variance * inverse[i][i]).max(0.0).sqrt() / scales[i];
         }
         errors

@@ -63,7 +63,7 @@ pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
     let mut batches = series.len().min(40);
     let (means, correlated) = loop {
         let length = series.len() / batches;
-        // Values that do not fill a batch are left out at the start, where a run is least settled.
+        // Values that do not fill a batch are omitted at the start, where a run is least settled.
         let skipped = series.len() - batches * length;
         let means: Vec<f64> = series[skipped..].chunks_exact(length).map(mean).collect();
         let correlated = lag_one_correlation(&means).abs() > 0.3;

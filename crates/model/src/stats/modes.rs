@@ -1,21 +1,21 @@
-//! Whether a distribution of times has two humps.
+//! Detects distributions of times with two modes.
 //!
 //! Two kinds of service under one name, such as hits and misses of a cache, or operations that wait
-//! for tokens and others that do not, make a distribution with a valley in it. Coefficients made of
-//! moments take every skewed distribution for one with two humps (Pfister and others 2013, "Good
-//! things peak in pairs"), and latencies are skewed; so the valley itself is looked for.
+//! for tokens and others that do not, make a distribution with a valley in it. Coefficients based
+//! on moments mistake every skewed distribution for one with two modes (Pfister and others 2013,
+//! "Good things peak in pairs"), and latencies are skewed; so the valley itself is searched for.
 
 use crate::histogram::{Histogram, bucket_high, bucket_low};
 
 /// Bins for each doubling of the value.
 const BINS: f64 = 8.0;
 /// Peaks less than this many bins apart are one: a factor of 1.4.
-const APART: usize = 4;
+const MIN_PEAK_DISTANCE: usize = 4;
 /// A valley is at most this share of the lower peak.
 const VALLEY: f64 = 0.5;
-/// Each hump holds at least this share of all values.
+/// Each mode has at least this share of all values.
 const MIN_SHARE: f64 = 0.01;
-/// Fewer values have no shape.
+/// The minimum number of values.
 const MIN_VALUES: u64 = 200;
 
 /// A distribution with two humps.
@@ -34,8 +34,8 @@ pub struct TwoModes {
 /// The two highest humps of a distribution, on a logarithmic scale; `None` where there is one.
 ///
 /// The bins are 9 % wide and smoothed over their neighbours. The valley must be half as high as the
-/// lower peak or less, and lower than it by three standard deviations of counts, so that the chance
-/// of few values makes none.
+/// lower peak or less, and lower than it by three standard deviations of counts, so that it does
+/// not arise by chance from few values.
 pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
     if histogram.n() < MIN_VALUES {
         return None;
@@ -51,7 +51,7 @@ pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
     let smooth = smoothed(&counts);
     let main = (0..smooth.len()).max_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
     let second = (0..smooth.len())
-        .filter(|bin| bin.abs_diff(main) >= APART)
+        .filter(|bin| bin.abs_diff(main) >= MIN_PEAK_DISTANCE)
         .filter_map(|bin| Some((bin, valley_between(&smooth, main, bin)?)))
         .max_by(|a, b| smooth[a.0].total_cmp(&smooth[b.0]))?;
     let (bin, valley) = second;
@@ -66,11 +66,11 @@ pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
 }
 
 /// The lowest bin between two peaks, if it is low enough.
-fn valley_between(smooth: &[f64], one: usize, other: usize) -> Option<usize> {
-    let between = one.min(other) + 1..one.max(other);
+fn valley_between(smooth: &[f64], low_peak: usize, high_peak: usize) -> Option<usize> {
+    let between = low_peak.min(high_peak) + 1..low_peak.max(high_peak);
     let valley = between.min_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
-    let (peak, low) = (smooth[one].min(smooth[other]), smooth[valley]);
-    // Where there is nothing at all, there is no peak either.
+    let (peak, low) = (smooth[low_peak].min(smooth[high_peak]), smooth[valley]);
+    // A bin without values is no peak.
     (peak > 0.0 && low <= VALLEY * peak && peak - low >= 3.0 * (peak + low).sqrt()).then_some(valley)
 }
 

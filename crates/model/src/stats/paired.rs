@@ -1,10 +1,10 @@
-//! Two things measured in turns, and many tests at once.
+//! Paired comparisons, and corrections for several tests.
 
 use super::intervals::{mean, sample_deviation};
 use super::quantiles::{normal_quantile, student_quantile, two_sided_student, upper_tail_of_normal};
 use crate::draws::{DrawsForm, Purpose};
 
-/// How much larger the second of each pair is than the first.
+/// The ratio of the second to the first of each pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedRatio {
     /// The geometric mean of second / first.
@@ -22,8 +22,8 @@ pub struct PairedRatio {
     pub pairs: usize,
 }
 
-/// Student's paired test on the logarithms of second / first: what a change multiplies is the same
-/// on a fast and on a slow day. `None` for fewer than two pairs, or where a value is not above 0.
+/// Student's paired test on the logarithms of second / first: a relative change is the same on a
+/// fast and on a slow day. `None` for fewer than two pairs, or where a value is not above 0.
 pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
     if pairs.len() < 2 || pairs.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0)) {
         return None;
@@ -35,7 +35,7 @@ pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
     let half = student_quantile(1.0 - (1.0 - level) / 2.0, degrees) * error;
     let p = match error > 0.0 {
         true => two_sided_student(mean / error, degrees),
-        // Pairs that all say the same leave no doubt.
+        // Identical ratios leave no uncertainty.
         false => f64::from(u8::from(mean == 0.0)),
     };
     Some(PairedRatio {
@@ -48,22 +48,22 @@ pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
     })
 }
 
-/// Simulated comparisons behind [`detectable_shift`]: they give it to about 1 %.
+/// The number of simulated comparisons of [`detectable_shift`], for an accuracy of about 1 %.
 const SIMULATED: usize = 4_000;
 
 /// The smallest shift, in standard deviations of one difference, that is found in four of five
 /// attempts where it must pass Student's paired test at `student` and the signed ranks at `ranks`,
-/// both two-sided. Few pairs need far more than the normal quantiles tell (2.8/√m): six must all
-/// point the same way. `None` where so few pairs never pass.
+/// both two-sided. Few pairs need far more than the normal quantiles suggest (2.8/√m): six must all
+/// have the same sign. `None` if so few pairs can never pass.
 ///
-/// By simulation of normal differences, the same ones every time. A set of them passes once the
-/// shift exceeds what either test still lacks: for the ranks one of the averages of two differences
-/// (Walsh 1949), because the sum of positive ranks is the number of positive averages.
+/// It simulates normal differences with a fixed seed. A set of them passes once the shift exceeds
+/// what either test requires: for the ranks one of the averages of two differences (Walsh 1949),
+/// because the sum of positive ranks is the number of positive averages.
 pub fn detectable_shift(pairs: usize, student: f64, ranks: f64) -> Option<f64> {
     let doubled: Vec<usize> = (1..=pairs).map(|rank| 2 * rank).collect();
     let averages = pairs * (pairs + 1) / 2;
     let passes = |positive: usize| probability_of_ranks(&doubled, 2 * positive) <= ranks;
-    let needed = (averages / 2 + 1..=averages).find(|positive| passes(*positive))?;
+    let min_positive = (averages / 2 + 1..=averages).find(|positive| passes(*positive))?;
     let degrees = pairs.checked_sub(1).filter(|degrees| *degrees > 0)? as u32;
     let critical = student_quantile(1.0 - student / 2.0, degrees) / (pairs as f64).sqrt();
     let mut draws = DrawsForm::Native { seed: 1 }.start();
@@ -76,14 +76,14 @@ pub fn detectable_shift(pairs: usize, student: f64, ranks: f64) -> Option<f64> {
         for (index, first) in set.iter().enumerate() {
             walsh.extend(set[index..].iter().map(|second| (first + second) / 2.0));
         }
-        let (_, lacking, _) = walsh.select_nth_unstable_by(averages - needed, f64::total_cmp);
+        let (_, lacking, _) = walsh.select_nth_unstable_by(averages - min_positive, f64::total_cmp);
         shifts.push((critical * sample_deviation(&set) - mean(&set)).max(-*lacking));
     }
     let (_, shift, _) = shifts.select_nth_unstable_by(SIMULATED * 4 / 5, f64::total_cmp);
     Some(*shift)
 }
 
-/// What Wilcoxon's signed-rank test says.
+/// The result of Wilcoxon's signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SignedRanks {
     /// Sum of the ranks of the positive differences.
@@ -94,8 +94,8 @@ pub struct SignedRanks {
     pub p: f64,
 }
 
-/// More differences than this are judged by the normal approximation; the exact count would take
-/// long.
+/// Beyond this number of differences the normal approximation is used; exact counting would be
+/// slow.
 const EXACT_UP_TO: usize = 60;
 
 /// The signed-rank test of Wilcoxon (1945), two-sided: differences of 0 are left out, equal ones
@@ -155,18 +155,18 @@ fn approximate(doubled: &[usize], positive: usize) -> f64 {
     (2.0 * upper_tail_of_normal(away / deviation)).min(1.0)
 }
 
-/// Probabilities of several tests, raised so that the chance of any false alarm among them stays
-/// what it is for one (Holm 1979). In the order given.
+/// Probabilities of several tests, adjusted so that the chance of any false alarm among them equals
+/// that of one test (Holm 1979), in the same order.
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
     let mut adjusted = vec![0.0; probabilities.len()];
-    let mut least: f64 = 0.0;
+    let mut running_max: f64 = 0.0;
     for (rank, index) in order.into_iter().enumerate() {
-        least = least
+        running_max = running_max
             .max(probabilities[index] * (probabilities.len() - rank) as f64)
             .min(1.0);
-        adjusted[index] = least;
+        adjusted[index] = running_max;
     }
     adjusted
 }
@@ -180,7 +180,7 @@ pub struct MedianInterval {
     pub median: f64,
     /// Upper bound: one of the values.
     pub high: f64,
-    /// The probability with which it covers the true median: at least the level asked for.
+    /// The probability with which it covers the true median: at least the requested level.
     pub level: f64,
 }
 

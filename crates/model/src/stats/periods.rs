@@ -1,13 +1,13 @@
-//! Whether a series repeats itself.
+//! Detects periodic series.
 
 use super::intervals::mean;
 
 /// A series that repeats itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// After how many values.
+    /// Its length in values.
     pub lag: usize,
-    /// How alike it is then to itself: the correlation, at most 1.
+    /// The correlation at that lag, at most 1.
     pub correlation: f64,
 }
 
@@ -25,16 +25,20 @@ pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
 }
 
 /// The first peak of the autocorrelation above one half, at lags from 2 to a third of the series,
-/// so that every period is seen three times. Between lag 0 and a peak the series must be unlike
-/// itself (correlation below a quarter): a trend or a step is alike everywhere and has no period.
+/// so that every period occurs three times. Between lag 0 and a peak the correlation must fall
+/// below a quarter: for a trend or a step it does not, and there is no period.
 pub fn period(series: &[f64]) -> Option<Period> {
     let last = series.len() / 3;
-    let at: Vec<f64> = (0..=last + 1).map(|lag| autocorrelation(series, lag)).collect();
-    let unlike = (1..=last).find(|lag| at[*lag] < 0.25)?;
-    let is_peak = |lag: &usize| at[*lag] > 0.5 && at[*lag] >= at[lag - 1] && at[*lag] >= at[lag + 1];
+    let correlations: Vec<f64> = (0..=last + 1).map(|lag| autocorrelation(series, lag)).collect();
+    let unlike = (1..=last).find(|lag| correlations[*lag] < 0.25)?;
+    let is_peak = |lag: &usize| {
+        correlations[*lag] > 0.5
+            && correlations[*lag] >= correlations[lag - 1]
+            && correlations[*lag] >= correlations[lag + 1]
+    };
     (unlike + 1..=last).find(is_peak).map(|lag| Period {
         lag,
-        correlation: at[lag].min(1.0),
+        correlation: correlations[lag].min(1.0),
     })
 }
 
@@ -51,7 +55,9 @@ mod tests {
             let series: Vec<f64> = (0..200).map(|_| draws.unit(Purpose::Offset)).collect();
             assert_eq!(period(&series), None, "seed {seed}");
         }
-        let step: Vec<f64> = (0..200).map(|at| if at < 90 { 3000.0 } else { 1000.0 }).collect();
+        let step: Vec<f64> = (0..200)
+            .map(|correlations| if correlations < 90 { 3000.0 } else { 1000.0 })
+            .collect();
         assert_eq!(period(&step), None);
         let trend: Vec<f64> = (0..200).map(f64::from).collect();
         assert_eq!(period(&trend), None);
@@ -66,8 +72,8 @@ mod tests {
         #[test]
         fn a_pulse_train_has_its_period(lag in 3usize..20, seed in 0u64..1000) {
             let mut draws = DrawsForm::Native { seed }.start();
-            let pulse = |at: usize| if at.is_multiple_of(lag) { 100.0 } else { 0.0 };
-            let series: Vec<f64> = (0..lag * 8).map(|at| pulse(at) + 10.0 * draws.unit(Purpose::Offset)).collect();
+            let pulse = |correlations: usize| if correlations.is_multiple_of(lag) { 100.0 } else { 0.0 };
+            let series: Vec<f64> = (0..lag * 8).map(|correlations| pulse(correlations) + 10.0 * draws.unit(Purpose::Offset)).collect();
             let found = period(&series).unwrap();
             prop_assert_eq!(found.lag, lag);
             prop_assert!(found.correlation > 0.8);

@@ -1,20 +1,20 @@
-//! How well a percentile is known: intervals by order statistics (Hahn and Meeker 1991, chapter 5).
+//! The precision of percentiles: intervals by order statistics (Hahn and Meeker 1991, chapter 5).
 
 use super::quantiles::normal_quantile;
 use crate::histogram::Histogram;
 
-/// How much a percentile may be trusted.
+/// The support of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
     /// A hundred values or more lie beyond it.
     Good,
     /// Ten to a hundred lie beyond it: read it with its interval.
     Weak,
-    /// Fewer than ten lie beyond it: it says hardly more than the maximum.
+    /// Fewer than ten lie beyond it: it is hardly more reliable than the maximum.
     None,
 }
 
-/// How many values lie beyond the quantile, as a judgement.
+/// Classifies the number of values beyond a quantile.
 pub fn support(fraction: f64, n: u64) -> Support {
     // Rounded, so that 0.99 of 10,000 values counts as exactly 100 beyond.
     match ((1.0 - fraction) * n as f64 * 1e6).round() / 1e6 {
@@ -46,8 +46,8 @@ pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<
     (low, high)
 }
 
-/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p). Walks the side on which few values
-/// are expected: the other one has millions.
+/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p). Iterates over the side on which few
+/// values are expected, since the other has millions.
 fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     if p <= 0.0 {
         return None;
@@ -65,11 +65,11 @@ fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     }
     // P(K < l) ≤ tail is P(n − K ≤ n − l) ≥ 1 − tail, and n − K is binomial(n, 1 − p).
     let mut up_to = 0.0;
-    let others = Terms::new(n, 1.0 - p).position(|term| {
+    let complement = Terms::new(n, 1.0 - p).position(|term| {
         up_to += term;
         up_to >= 1.0 - tail
     })?;
-    n.checked_sub(others as u64).filter(|rank| *rank >= 1)
+    n.checked_sub(complement as u64).filter(|rank| *rank >= 1)
 }
 
 /// Probabilities of K = 0, 1, 2 … n for K binomial(n, p), by their ratio, in logarithms against
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn both_sides_of_a_distribution_give_the_same_rank() {
         for (n, p) in [(10, 0.5), (50, 0.9), (200, 0.99), (999, 0.995), (40, 0.51), (3, 0.999)] {
-            // From the side of the many, slowly.
+            // Summed from the larger side, which is slow.
             let mut below = 0.0;
             let slow = Terms::new(n, p).take_while(|term| {
                 below += term;

@@ -1,4 +1,4 @@
-//! Is a series steady?
+//! Steady state of a series.
 
 use serde::Serialize;
 
@@ -60,22 +60,22 @@ impl SniaWindow {
     /// Largest distance of a round from the mean in the stricter reading of the first condition.
     pub const DEVIATION: f64 = 0.10;
 
-    /// The rounds lie close enough together.
+    /// Whether the range condition holds.
     pub fn keeps_range(&self) -> bool {
         self.range <= Self::RANGE
     }
 
-    /// They neither rise nor fall.
+    /// Whether the excursion condition holds.
     pub fn keeps_excursion(&self) -> bool {
         self.excursion <= Self::EXCURSION
     }
 
-    /// Both conditions hold.
+    /// Whether both conditions hold.
     pub fn is_steady(&self) -> bool {
         self.keeps_range() && self.keeps_excursion()
     }
 
-    /// Both hold where the first is read as some scripts have it: no round is further than a tenth
+    /// Whether both hold in the stricter reading of some scripts: no round is further than a tenth
     /// from the mean.
     pub fn is_strictly_steady(&self) -> bool {
         self.deviation <= Self::DEVIATION && self.keeps_excursion()

@@ -1,9 +1,9 @@
-//! Does a series rise or fall, and where does its settled part begin?
+//! Trends of a series, and the start of its settled part.
 
 use super::intervals::{lag_one_correlation, mean};
 use super::quantiles::{normal_quantile, upper_tail_of_normal};
 
-/// What the Mann–Kendall test says of a series.
+/// The result of the Mann–Kendall test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// Pairs that rise minus pairs that fall.
@@ -67,7 +67,7 @@ fn tie_sizes(values: &[f64]) -> impl Iterator<Item = f64> {
 /// Where the settled part of a series begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settling {
-    /// Values at the start that are better left out.
+    /// The number of values at the start to omit.
     pub left_out: usize,
     /// More than half would have to be left out: the series never settled, and no mean of it should
     /// be used.
@@ -76,7 +76,7 @@ pub struct Settling {
 
 /// Values in a batch of MSER-5.
 const BATCH: usize = 5;
-/// Fewer batches than this are never left over: the error of a handful says nothing.
+/// The minimum number of remaining batches: the error of fewer means nothing.
 const MIN_LEFT: usize = 5;
 
 /// MSER-5 (White 1997; White, Cobb and Spratt 2000): of the means of batches of five, the start is
@@ -93,7 +93,7 @@ pub fn mser5(series: &[f64]) -> Option<Settling> {
         let mean = mean(rest);
         rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
     };
-    // The first of equal ones: a series that does not vary loses nothing.
+    // The first of equal minima: a constant series loses nothing.
     let cut = (0..=k - MIN_LEFT).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
     Some(Settling {
         left_out: cut * BATCH,
@@ -101,9 +101,8 @@ pub fn mser5(series: &[f64]) -> Option<Settling> {
     })
 }
 
-/// How many independent values a correlated series is worth, for a first-order process: n (1 − r₁)
-/// / (1 + r₁). Between 1 and n: neighbours that differ more than by chance are not taken for more
-/// values than there are.
+/// The effective sample size of a correlated series, for a first-order process: n (1 − r₁) / (1 +
+/// r₁), clamped to 1 … n for negative correlations.
 pub fn effective_size(series: &[f64]) -> f64 {
     let n = series.len() as f64;
     let r = lag_one_correlation(series).clamp(-0.999, 0.999);

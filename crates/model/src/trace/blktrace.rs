@@ -1,8 +1,8 @@
 //! The binary records of blktrace: 48 bytes each, in the byte order of the machine that wrote them,
-//! with data of their own behind some.
+//! some followed by further data.
 //!
-//! A replay issues what was queued: reads, writes, discards and flushes, as they came
-//! from above, before they were merged or split.
+//! A replay issues what was queued: reads, writes, discards and flushes, as the block layer got
+//! them, before merging and splitting.
 
 use super::{Entry, Reader, TraceError, What};
 use crate::direction::Direction;
@@ -13,8 +13,8 @@ const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 /// Addresses count in sectors.
 const SECTOR: u64 = 512;
-/// More in flight than this is no depth but requests whose ends were lost.
-const DEEPEST: u32 = 1024;
+/// Beyond this depth, completions must have been lost.
+const MAX_PLAUSIBLE_DEPTH: u32 = 1024;
 
 /// Kinds of actions, in the lower half of their word.
 const QUEUED: u32 = 1;
@@ -27,8 +27,8 @@ const FLUSH: u32 = 1 << 18;
 const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 
-/// Whether a file that begins with these bytes is a trace of blktrace; then, whether its byte order
-/// is the other one.
+/// Recognises a blktrace file by its first bytes; `Some(true)` if its byte order differs from this
+/// machine's.
 pub fn recognise(start: &[u8]) -> Option<bool> {
     let word: [u8; 4] = start.get(..4)?.try_into().ok()?;
     let magic = u32::from_ne_bytes(word);
@@ -40,24 +40,24 @@ pub fn recognise(start: &[u8]) -> Option<bool> {
     }
 }
 
-/// What is called so in a plan: a device by its numbers.
+/// The name of a device in a plan, from its numbers.
 pub fn device_name(major: u32, minor: u32) -> String {
     format!("{major}:{minor}")
 }
 
-/// The numbers of a device that is called so.
+/// The numbers of a device with such a name.
 pub fn device_numbers(name: &str) -> Option<(u32, u32)> {
     let (major, minor) = name.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// How many requests were in flight, by direction.
+/// The number of requests in flight, by direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Depth {
     now: [u32; 3],
-    most: [u32; 3],
-    /// Some were queued.
-    seen: [bool; 3],
+    max: [u32; 3],
+    /// Whether requests were queued.
+    was_queued: [bool; 3],
 }
 
 impl Depth {
@@ -66,12 +66,12 @@ impl Depth {
         match action & 0xffff {
             QUEUED => {
                 *now += 1;
-                self.seen[direction as usize] = true;
+                self.was_queued[direction as usize] = true;
             }
             MERGED_BEHIND | MERGED_BEFORE => *now = now.saturating_sub(1),
             COMPLETED => {
-                let most = &mut self.most[direction as usize];
-                *most = (*most).max(*now);
+                let max = &mut self.max[direction as usize];
+                *max = (*max).max(*now);
                 *now = now.saturating_sub(1);
             }
             _ => {}
@@ -79,20 +79,26 @@ impl Depth {
     }
 
     /// The deepest of the directions that occurred.
-    pub(super) fn most(&self) -> u32 {
-        let of = self.most.iter().zip(self.seen).filter(|(_, seen)| *seen);
-        of.map(|(most, _)| (*most).clamp(1, DEEPEST)).max().unwrap_or(1)
+    pub(super) fn max(&self) -> u32 {
+        let of = self
+            .max
+            .iter()
+            .zip(self.was_queued)
+            .filter(|(_, was_queued)| *was_queued);
+        of.map(|(max, _)| (*max).clamp(1, MAX_PLAUSIBLE_DEPTH))
+            .max()
+            .unwrap_or(1)
     }
 }
 
-/// A record, as far as it matters.
+/// The relevant fields of a record.
 pub(super) struct Record {
     pub(super) time: u64,
     sector: u64,
     bytes: u32,
     action: u32,
     device: u32,
-    /// Bytes behind it.
+    /// Bytes of data after it.
     pub(super) more: usize,
 }
 
@@ -152,7 +158,7 @@ impl Reader {
                 }
                 None
             }
-            false => self.move_of(direction, record.sector.saturating_mul(SECTOR), length),
+            false => self.transfer_entry(direction, record.sector.saturating_mul(SECTOR), length),
         };
         let Some(what) = what else { return Ok(()) };
         let name = device_name(record.device >> 20, record.device & 0xf_ffff);

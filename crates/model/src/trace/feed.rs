@@ -1,19 +1,19 @@
-//! A trace, piece by piece.
+//! Reads a trace in pieces.
 
 use std::io::{ErrorKind, Read};
 
 use super::{Entry, Reader, TraceError};
 
-/// Bytes that are read at a time. Every line and record fits in.
+/// Bytes read at a time. Every line and record fits.
 const PIECE: usize = 256 << 10;
 
-/// The entries of a trace, read from wherever it lies. It holds no more of it than a piece.
+/// The entries of a trace from any source. Only one piece is in memory.
 #[derive(Debug)]
 pub struct Feed<R> {
     source: R,
     reader: Reader,
     piece: Vec<u8>,
-    /// Bytes of the piece that are there.
+    /// The number of valid bytes in the piece.
     filled: usize,
     ended: bool,
 }
@@ -33,7 +33,7 @@ impl<R: Read> Feed<R> {
     /// Adds the entries of the next piece. False once there are no more.
     ///
     /// # Errors
-    /// [`TraceError`] if the trace cannot be read on.
+    /// [`TraceError`] if the trace cannot be read further.
     pub fn next(&mut self, entries: &mut Vec<Entry>, remarks: &mut Vec<String>) -> Result<bool, TraceError> {
         if self.ended {
             return Ok(false);
@@ -55,7 +55,7 @@ impl<R: Read> Feed<R> {
         Ok(!self.ended)
     }
 
-    /// What has read it so far.
+    /// The reader, with its state so far.
     pub(super) fn reader(&self) -> &Reader {
         &self.reader
     }

@@ -8,11 +8,11 @@ use super::{Entry, Reader, TraceError, What};
 use crate::direction::Direction;
 use crate::units::Nanos;
 
-/// The first line of what is written here.
+/// The first line of written traces.
 pub const HEADER: &str = "fio version 3 iolog\n";
 const VERSION_2: &str = "fio version 2 iolog";
 const VERSION_3: &str = "fio version 3 iolog";
-/// The longest line that is read.
+/// The maximum length of a line.
 pub const LONGEST_LINE: usize = 4096;
 
 /// Which version a trace has.
@@ -24,7 +24,7 @@ pub(super) enum Version {
     Three,
 }
 
-/// What a line is about.
+/// The action of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The file will be used.
@@ -37,7 +37,7 @@ pub enum Action {
     Move(Direction),
     /// It is flushed.
     Sync,
-    /// The same without metadata that is not needed.
+    /// The same without unneeded metadata.
     DataSync,
 }
 
@@ -112,7 +112,7 @@ impl Reader {
         let place = match numbers {
             (Some(offset), Some(length)) => number(offset).zip(number(length)).map(Some),
             (None, None) => Some(None),
-            // What is no number ends the line for fio.
+            // In fio, anything that is not a number ends the line.
             (Some(other), _) if !other.starts_with(|first: char| first.is_ascii_digit()) => Some(None),
             _ => None,
         };
@@ -126,18 +126,18 @@ impl Reader {
         };
         let gap = self.times.gap(time_us.saturating_mul(1000));
         let entry = match place {
-            None => self.of_file(name, action, remarks)?,
+            None => self.read_file_action(name, action, remarks)?,
             Some((offset, length)) => {
                 let place = (offset, length.try_into().unwrap_or(u32::MAX));
-                self.of_place(name, action, place, remarks)?
+                self.read_transfer(name, action, place, remarks)?
             }
         };
         entries.extend(entry.map(|(file, what)| Entry { file, what, gap }));
         Ok(())
     }
 
-    /// A line without a place.
-    fn of_file(
+    /// Interprets a line without an offset.
+    fn read_file_action(
         &mut self,
         name: &str,
         action: &str,
@@ -168,7 +168,7 @@ impl Reader {
         }
     }
 
-    fn of_place(
+    fn read_transfer(
         &mut self,
         name: &str,
         action: &str,
@@ -202,8 +202,8 @@ impl Reader {
         }
         let data_only = action == "datasync";
         let what = match direction {
-            Some(direction) => self.move_of(direction, offset, length),
-            // As in fio, whose `sync` does not stand for the other one.
+            Some(direction) => self.transfer_entry(direction, offset, length),
+            // As in fio, where `sync` does not include `datasync`.
             None => (data_only || !self.skip.flushes).then_some(What::Flush { data_only }),
         };
         Ok(what.map(|what| (file, what)))
@@ -231,8 +231,7 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// Puts a line of version 3 at the end of a text: what happened to a file that many microseconds
-/// after the start.
+/// Appends a line of version 3 to a text.
 pub fn put_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, place: Option<Place>) {
     put_number(text, time_us);
     for word in [file, action.word()] {
@@ -248,7 +247,7 @@ pub fn put_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, pl
     text.push(b'\n');
 }
 
-/// A number. The formatting of the standard library takes several times as long.
+/// Appends a number. The formatting of the standard library is several times slower.
 pub fn put_number(text: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut first = digits.len();

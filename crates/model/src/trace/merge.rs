@@ -1,4 +1,4 @@
-//! Several traces of blktrace made into one, in the order of their times.
+//! Merges several traces of blktrace into one, ordered by time.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,23 +8,23 @@ use super::blktrace::{self, RECORD};
 
 /// Lengths of the fields of a record, in their order.
 const FIELDS: [usize; 11] = [4, 4, 8, 8, 4, 4, 4, 4, 4, 2, 2];
-/// Where the time stands.
+/// The position of the time.
 const TIME: std::ops::Range<usize> = 8..16;
 
-/// A trace that goes into a merged one.
+/// An input of a merge.
 pub struct MergeInput<'a> {
     /// Opens it, from its start.
     pub open: Box<dyn Fn() -> io::Result<Box<dyn Read>> + 'a>,
     /// Its times become this percentage of what they were.
     pub time_percent: f64,
-    /// How often it is replayed, one after the other.
+    /// How often it is repeated.
     pub iterations: u32,
 }
 
 /// Why traces cannot be merged.
 #[derive(Debug)]
 pub struct MergeError {
-    /// Index of the input that cannot be read; none where the output cannot be written.
+    /// Index of the input that cannot be read; `None` if the output cannot be written.
     pub input: Option<usize>,
     /// Why.
     pub error: TraceError,
@@ -42,7 +42,7 @@ impl From<io::Error> for MergeError {
 /// Writes one trace with the records of all, in the byte order of this machine.
 ///
 /// # Errors
-/// Those of reading and writing; of kind `Interrupted` once `stop` is set.
+/// Errors of reading and writing; of kind `Interrupted` once `stop` is set.
 pub fn merge(inputs: &[MergeInput<'_>], out: &mut dyn Write, stop: &AtomicBool) -> Result<(), MergeError> {
     let of_input = |index: usize| {
         move |error| MergeError {

@@ -1,9 +1,7 @@
-//! Traces: operations that are written down one by one, with their times. What a run writes so that
-//! it can be repeated, and what a run that repeats one reads again.
+//! Traces: recorded operations with their times, which a run writes and a replay reads.
 //!
-//! The forms are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may be
-//! larger than memory: it is read in pieces, by the same reader for a look at what is in it and for
-//! carrying it out.
+//! The forms are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may
+//! exceed memory, so it is read in pieces; the survey and the replay use the same reader.
 
 pub mod blktrace;
 pub mod iolog;
@@ -23,36 +21,36 @@ use crate::plan::{Replay, TraceForm};
 use crate::sequence::Operation;
 use crate::units::Nanos;
 
-/// One entry of a trace, as a replay wants it.
+/// An entry of a trace, prepared for replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Number of the file that it is about, in [`Replay::files`].
+    /// The number of its file in [`Replay::files`].
     pub file: u32,
-    /// What is done.
+    /// The action.
     pub what: What,
-    /// How long after the entry before it.
+    /// The time since the previous entry.
     pub gap: Nanos,
 }
 
-/// What an entry does.
+/// The action of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Data is moved or trimmed.
     Move(Operation),
     /// Written data is made stable.
     Flush {
-        /// Without metadata that is not needed to read it.
+        /// Without metadata that reading does not need.
         data_only: bool,
     },
     /// The file is opened.
     Open,
     /// The file is closed.
     Close,
-    /// Nothing more happens before so much time has passed since the start.
+    /// A wait until this time since the start.
     WaitUntil(Nanos),
 }
 
-/// Why a trace cannot be read on.
+/// Why a trace cannot be read further.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The system's error.
@@ -61,18 +59,18 @@ pub enum TraceError {
     /// It ends before its first line, or with a part of a record.
     #[error("it is empty")]
     Empty,
-    /// The first line names no version that is known.
+    /// The first line has an unknown version.
     #[error("its first line names neither version 2 nor version 3 of fio's form")]
     Version,
-    /// A line without end.
+    /// A line that is too long.
     #[error("line {line} is longer than {most} bytes")]
     Line {
         /// Its number, from 1.
         line: u64,
-        /// The longest that is read.
+        /// The maximum length.
         most: usize,
     },
-    /// A file that no line before has added.
+    /// A file that no earlier line adds.
     #[error("line {line} names {name}, which no line before has added")]
     Unknown {
         /// Number of the line or record, from 1.
@@ -88,18 +86,18 @@ pub enum TraceError {
         /// The file.
         name: String,
     },
-    /// A record that does not begin as records of blktrace do.
+    /// A record without the magic number of blktrace.
     #[error("record {record} is not a record of blktrace, or is of another version")]
     Record {
         /// Its number, from 1.
         record: u64,
     },
-    /// The trace has changed since it was looked at.
+    /// The trace has changed since the survey.
     #[error("{0} was not there when the trace was first looked at")]
     Changed(String),
 }
 
-/// What turns the bytes of a trace into entries.
+/// Parses the bytes of a trace into entries.
 #[derive(Clone, Debug)]
 pub struct Reader {
     form: TraceForm,
@@ -111,7 +109,7 @@ pub struct Reader {
     /// Lines or records so far.
     line: u64,
     version: iolog::Version,
-    /// Queued and completed requests, where the trace tells of them.
+    /// Queued and completed requests, if the trace has them.
     depth: blktrace::Depth,
 }
 
@@ -120,30 +118,30 @@ pub struct Reader {
 struct Names {
     list: Vec<String>,
     numbers: HashMap<String, u32>,
-    /// How often each is open.
+    /// The open count of each.
     open: Vec<u32>,
-    /// Files of the trace that were added so far.
+    /// The files added so far.
     added: Vec<bool>,
-    /// All of them are the first.
+    /// All of them map to the first.
     redirected: bool,
-    /// New names are taken up.
+    /// New names are added.
     collects: bool,
 }
 
-/// The times of a trace, as a replay wants them.
+/// The times of a trace, scaled for the replay.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// That of the entry before.
+    /// The time of the previous entry.
     last: u64,
-    /// They count.
+    /// Whether times are respected.
     count: bool,
     /// How much faster than recorded, in percent.
     speed_percent: u64,
 }
 
 impl Times {
-    /// The time from the entry before to this one. The first that has a time waits for nothing, and
-    /// times that go back count as none, as in fio.
+    /// The time from the previous entry to this one. As in fio, the first entry with a time has no
+    /// gap, and decreasing times have none either.
     fn gap(&mut self, time_ns: u64) -> Nanos {
         let last = std::mem::replace(&mut self.last, time_ns);
         if last == 0 || !self.count || time_ns < last {
@@ -155,7 +153,7 @@ impl Times {
 }
 
 impl Names {
-    /// Takes up a name. `None` if it is new and none may be.
+    /// Adds a name and returns its number. `None` if it is new and new names are not accepted.
     fn add(&mut self, name: &str) -> Option<u32> {
         if self.redirected {
             self.added[0] = true;
@@ -183,7 +181,7 @@ impl Names {
 }
 
 impl Reader {
-    /// A reader from the beginning of a trace, which knows the files that the replay names.
+    /// A reader for the beginning of a trace, with the files that the replay names.
     pub fn new(replay: &Replay) -> Reader {
         let list = replay.files.clone();
         let numbers = list.iter().zip(0..).map(|(name, number)| (name.clone(), number));
@@ -211,18 +209,18 @@ impl Reader {
         }
     }
 
-    /// The same for a trace whose files are not known yet: they are collected.
+    /// A reader that collects the files of a trace.
     pub(crate) fn collecting(replay: &Replay) -> Reader {
         let mut reader = Reader::new(replay);
         reader.names.collects = true;
         reader
     }
 
-    /// Reads what is whole of `bytes`. Returns how many of them that was. Remarks are what fio says
-    /// of lines that it leaves out.
+    /// Parses the complete lines or records in `bytes`, and returns their length. Remarks are fio's
+    /// messages for skipped lines.
     ///
     /// # Errors
-    /// [`TraceError`] if there is no going on.
+    /// [`TraceError`] if the trace cannot be read further.
     pub fn read(
         &mut self,
         bytes: &[u8],
@@ -236,7 +234,7 @@ impl Reader {
         }
     }
 
-    /// The position that a replay uses for one in the trace.
+    /// The position in the replay for one in the trace.
     fn position(&self, offset: u64) -> u64 {
         let scaled = offset / self.scale;
         match self.align {
@@ -245,8 +243,8 @@ impl Reader {
         }
     }
 
-    /// The entry that moves data, unless there is none to move or it is left out.
-    fn move_of(&self, direction: Direction, offset: u64, length: u32) -> Option<What> {
+    /// The entry of a transfer; `None` if it is empty or skipped.
+    fn transfer_entry(&self, direction: Direction, offset: u64, length: u32) -> Option<What> {
         let left_out = match direction {
             Direction::Read => self.skip.reads,
             Direction::Write => self.skip.writes,

@@ -1,5 +1,4 @@
-//! What is in a trace: looked at before it is replayed, so that files, buffers and directions
-//! are known.
+//! Surveys a trace before its replay, to determine files, buffers and directions.
 
 use std::io::Read;
 
@@ -7,27 +6,27 @@ use super::{Feed, Reader, TraceError, What};
 use crate::direction::PerDirection;
 use crate::plan::Replay;
 
-/// More remarks than these are counted only.
+/// Further remarks are only counted.
 const MAX_REMARKS: usize = 20;
 
-/// What is in a trace.
+/// The contents of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// What it calls its files, in the order in which they come up.
+    /// The names of its files, in order of appearance.
     pub files: Vec<String>,
     /// Number and lengths of the operations of each direction, where there are any.
     pub moves: PerDirection<Option<Extremes>>,
     /// Flushes.
     pub flushes: u64,
-    /// Waits of their own.
+    /// Explicit waits.
     pub waits: u64,
-    /// The most requests that were in flight at a time, where it tells of their ends.
+    /// The maximum number of requests in flight, if it has completions.
     pub depth: u32,
-    /// What is to be said of entries that are left out.
+    /// Messages about skipped entries.
     pub remarks: Vec<String>,
 }
 
-/// How many, and how long.
+/// The number of operations and the range of their lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extremes {
     /// Operations.
@@ -39,7 +38,7 @@ pub struct Extremes {
 }
 
 impl Survey {
-    /// Looks through a trace, as it will be replayed. Files need not be known.
+    /// Surveys a trace as it will be replayed. Its files need not be known.
     ///
     /// # Errors
     /// [`TraceError`] if it cannot be read to its end.
@@ -47,9 +46,9 @@ impl Survey {
         let mut feed = Feed::new(source, Reader::collecting(replay));
         let mut survey = Survey::default();
         let (mut entries, mut remarks, mut further) = (Vec::new(), Vec::new(), 0);
-        let mut goes_on = true;
-        while goes_on {
-            goes_on = feed.next(&mut entries, &mut remarks)?;
+        let mut has_more = true;
+        while has_more {
+            has_more = feed.next(&mut entries, &mut remarks)?;
             for entry in entries.drain(..) {
                 survey.count(entry.what);
             }
@@ -66,7 +65,7 @@ impl Survey {
                 .push(format!("{further} more lines of the trace like these"));
         }
         survey.files = feed.reader().names.list.clone();
-        survey.depth = feed.reader().depth.most();
+        survey.depth = feed.reader().depth.max();
         Ok(survey)
     }
 
@@ -74,17 +73,17 @@ impl Survey {
         match what {
             What::Move(operation) => {
                 let length = operation.length;
-                let known = &mut self.moves[operation.direction];
-                *known = Some(match *known {
+                let extremes = &mut self.moves[operation.direction];
+                *extremes = Some(match *extremes {
                     None => Extremes {
                         operations: 1,
                         shortest: length,
                         longest: length,
                     },
-                    Some(known) => Extremes {
-                        operations: known.operations + 1,
-                        shortest: known.shortest.min(length),
-                        longest: known.longest.max(length),
+                    Some(extremes) => Extremes {
+                        operations: extremes.operations + 1,
+                        shortest: extremes.shortest.min(length),
+                        longest: extremes.longest.max(length),
                     },
                 });
             }

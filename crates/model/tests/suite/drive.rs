@@ -340,8 +340,8 @@ impl<'plan> LiveStream<'plan> {
             }
             // What is done is closed at once, since nothing stays in flight here.
             if let Some(choice) = &mut self.choice {
-                choice.is_done(self.file);
-                choice.closed(self.file);
+                choice.mark_done(self.file);
+                choice.mark_closed(self.file);
             }
         }
         None

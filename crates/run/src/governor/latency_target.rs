@@ -1,5 +1,5 @@
-//! The deepest queue that keeps a latency (fio `latency_target`): doubling, then bisection, then
-//! one window of proof.
+//! Searches for the highest depth that meets a latency target (fio `latency_target`): doubling,
+//! then bisection, then one window of confirmation.
 
 use model::Nanos;
 use model::event::Interval;
@@ -12,13 +12,13 @@ use super::Action;
 #[derive(Debug)]
 pub(crate) struct LatencySearch {
     rule: LatencyTarget,
-    most: u32,
+    max_depth: u32,
     depth: u32,
-    /// The deepest queue that kept the target, and the shallowest that did not.
+    /// The highest depth that met the target, and the lowest that did not.
     best: u32,
     failing: Option<u32>,
     stage: Stage,
-    /// What the present window has seen.
+    /// The operations of the current window.
     seen: Histogram,
     seen_ns: Nanos,
     series: Vec<f64>,
@@ -29,21 +29,21 @@ pub(crate) struct LatencySearch {
 enum Stage {
     /// The interval in which the depth changed belongs to neither depth.
     Settling,
-    Judging,
-    /// The depth is found; this window is the result.
-    Proving,
+    Measuring,
+    /// The depth is found; this window confirms it.
+    Confirming,
     Done,
 }
 
 impl LatencySearch {
-    pub(crate) fn new(rule: LatencyTarget, most: u32) -> LatencySearch {
+    pub(crate) fn new(rule: LatencyTarget, max_depth: u32) -> LatencySearch {
         LatencySearch {
             rule,
-            most: most.max(1),
+            max_depth: max_depth.max(1),
             depth: 1,
             best: 0,
             failing: None,
-            stage: Stage::Judging,
+            stage: Stage::Measuring,
             seen: Histogram::new(),
             seen_ns: Nanos(0),
             series: Vec::new(),
@@ -57,7 +57,7 @@ impl LatencySearch {
 
     pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
         if self.stage == Stage::Settling {
-            self.stage = Stage::Judging;
+            self.stage = Stage::Measuring;
             return Action::Continue;
         }
         if self.stage == Stage::Done {
@@ -68,14 +68,14 @@ impl LatencySearch {
         if self.seen_ns < self.rule.window_ns {
             return Action::Continue;
         }
-        let kept = self.share_within_target() >= self.rule.percentile;
+        let is_met = self.share_within_target() >= self.rule.percentile;
         self.series.push(f64::from(self.depth));
         self.seen.clear();
         self.seen_ns = Nanos(0);
-        if self.stage == Stage::Proving {
-            return self.proven(kept);
+        if self.stage == Stage::Confirming {
+            return self.on_confirmation(is_met);
         }
-        if kept {
+        if is_met {
             self.best = self.best.max(self.depth);
         } else {
             if self.depth == 1 {
@@ -87,13 +87,13 @@ impl LatencySearch {
         self.next_depth()
     }
 
-    fn proven(&mut self, kept: bool) -> Action {
-        self.attained = kept;
+    fn on_confirmation(&mut self, is_met: bool) -> Action {
+        self.attained = is_met;
         if self.rule.keep_running {
-            // Conditions may have changed: look around the depth found.
+            // Conditions may have changed: search near the depth found.
             self.failing = None;
-            self.best = if kept { self.depth } else { self.depth / 2 };
-            return if kept { Action::Continue } else { self.next_depth() };
+            self.best = if is_met { self.depth } else { self.depth / 2 };
+            return if is_met { Action::Continue } else { self.next_depth() };
         }
         self.stage = Stage::Done;
         Action::End(format!("queue depth {} keeps {}", self.depth, self.rule.target_ns))
@@ -101,13 +101,13 @@ impl LatencySearch {
 
     fn next_depth(&mut self) -> Action {
         let next = match self.failing {
-            None => (self.best * 2).clamp(1, self.most),
+            None => (self.best * 2).clamp(1, self.max_depth),
             Some(failing) => (self.best + failing) / 2,
         };
-        let found = next == self.best || next == self.depth && self.failing.is_none();
-        if found {
+        let is_found = next == self.best || next == self.depth && self.failing.is_none();
+        if is_found {
             self.depth = self.best.max(1);
-            self.stage = Stage::Proving;
+            self.stage = Stage::Confirming;
             return Action::SetDepthAndRestart(self.depth);
         }
         self.depth = next;

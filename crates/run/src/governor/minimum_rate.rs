@@ -7,14 +7,14 @@ use model::results::ControlOutcome;
 
 use super::{Action, figure_in, tracked_name};
 
-/// Nothing is judged before this time, as in fio.
+/// The rate is not checked before this time, as in fio.
 const GRACE: Nanos = Nanos::secs(2);
 
 #[derive(Debug)]
 pub(crate) struct RateFloor {
     rule: MinimumRate,
     workers: u32,
-    /// Sum of rate × length, and of lengths, over the present cycle.
+    /// The sums of rate × length and of lengths over the current cycle.
     sum: f64,
     length: Nanos,
     missed: Option<f64>,
@@ -42,13 +42,13 @@ impl RateFloor {
         }
         let average = self.sum / self.length.as_secs();
         (self.sum, self.length) = (0.0, Nanos(0));
-        let least = self.rule.least * f64::from(self.workers);
-        if average >= least {
+        let minimum = self.rule.least * f64::from(self.workers);
+        if average >= minimum {
             return Action::Continue;
         }
         self.missed = Some(average);
         Action::End(format!(
-            "{} fell to {average:.0}, below the least of {least:.0}",
+            "{} fell to {average:.0}, below the least of {minimum:.0}",
             self.figure_name()
         ))
     }
@@ -61,13 +61,13 @@ impl RateFloor {
     }
 
     pub(crate) fn outcome(&self) -> ControlOutcome {
-        let least = self.rule.least * f64::from(self.workers);
+        let minimum = self.rule.least * f64::from(self.workers);
         let detail = match self.missed {
             Some(average) => format!("fell to {average:.0}"),
             None => "kept".into(),
         };
         ControlOutcome {
-            rule: format!("at least {least:.0} {}", self.figure_name()),
+            rule: format!("at least {minimum:.0} {}", self.figure_name()),
             attained: self.missed.is_none(),
             detail,
             series: self.missed.into_iter().collect(),

@@ -21,7 +21,7 @@ use steady_state::SteadyRule;
 #[derive(Debug)]
 pub(crate) struct Governor {
     rules: Vec<Rule>,
-    /// A rule has ended the job: what its workers still complete changes no outcome.
+    /// A rule has ended the job: later completions change no outcome.
     has_ended: bool,
 }
 
@@ -96,7 +96,7 @@ impl Governor {
             Rule::Minimum(rule) => rule.on_interval(interval),
         };
         let mut actions: Vec<Action> = self.rules.iter_mut().map(on_interval).collect();
-        // The end comes first: a job that ends must not begin its statistics anew.
+        // Ending has priority: a job that ends must not reset its statistics.
         if let Some(end) = actions.iter().position(|action| matches!(action, Action::End(_))) {
             self.has_ended = true;
             actions = vec![actions.swap_remove(end)];
@@ -114,7 +114,7 @@ impl Governor {
         }
     }
 
-    /// What the rules concluded.
+    /// The outcomes of the rules.
     pub(crate) fn outcomes(&self) -> Vec<ControlOutcome> {
         let outcome = |rule: &Rule| match rule {
             Rule::Precision(rule) => rule.outcome(),

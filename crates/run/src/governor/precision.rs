@@ -32,7 +32,7 @@ impl PrecisionRule {
         let percent = if percent.is_finite() { percent } else { f64::INFINITY };
         self.reached = Some(percent);
         let old_enough = interval.start_ns + interval.length_ns >= self.rule.at_least_ns;
-        // Nothing at all is not known to any precision.
+        // Zero operations have no precision.
         if old_enough && means.mean > 0.0 && percent <= self.rule.percent {
             return Action::End(format!("{} are known to ±{percent:.2} %", tracked_name(self.rule.of)));
         }

@@ -1,5 +1,4 @@
-//! End when a figure no longer changes: fio's `steadystate`, which can be set to say what SNIA
-//! says.
+//! End when a figure no longer changes: fio's `steadystate`, which can express SNIA's criterion.
 
 use std::collections::VecDeque;
 
@@ -55,7 +54,7 @@ impl SteadyRule {
             criterion
         };
         self.last = Some(criterion);
-        // A target that does nothing is in no steady state.
+        // A target without operations is not in steady state.
         if average > 0.0 && criterion < self.rule.limit {
             self.attained = true;
             return Action::End(format!("steady state of {}", tracked_name(self.rule.of)));

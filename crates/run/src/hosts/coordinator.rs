@@ -10,7 +10,7 @@ use engine::Clock;
 use model::Nanos;
 use model::environment::Host;
 use model::event::Event;
-use model::fleet::{Rank, Share, whole};
+use model::fleet::{Rank, Share, merge_shares};
 use model::plan::Plan;
 use model::results::Results;
 
@@ -219,8 +219,8 @@ impl Coordinator {
     ///
     /// # Errors
     /// A rank for which the plan has no share.
-    pub fn whole(&self, plan: &Plan) -> Result<Plan, RunError> {
-        Ok(whole(plan, &self.shares(plan)?))
+    pub fn merge_plans(&self, plan: &Plan) -> Result<Plan, RunError> {
+        Ok(merge_shares(plan, &self.shares(plan)?))
     }
 
     fn shares(&self, plan: &Plan) -> Result<Vec<Share>, RunError> {

@@ -22,10 +22,10 @@ pub(super) struct JobMonitor<'a> {
     measured: Option<Measured>,
 }
 
-/// All counters when every job had begun to measure.
+/// All counters when every job had started to measure.
 struct Before {
     reading: Rc<Reading>,
-    /// Of those devices whose provider counts too.
+    /// The counters of virtual disk providers.
     volumes: Vec<(String, VolumeCounters)>,
     network_mounts: Vec<NetworkMount>,
     sampler: Sampler,
@@ -43,7 +43,7 @@ struct Measured {
 
 impl<'a> JobMonitor<'a> {
     pub(super) fn start(context: &'a StepContext<'a>) -> JobMonitor<'a> {
-        // What this machine does meanwhile has nothing to do with a simulated device.
+        // The counters of this machine are irrelevant for a simulated device.
         let devices_before = match context.simulated {
             true => DeviceTimes::default(),
             false => DeviceTimes::read(),
@@ -87,13 +87,12 @@ impl<'a> JobMonitor<'a> {
         }
     }
 
-    /// Every job is in its measured window.
+    /// Whether every job is in its measured window.
     pub(super) fn is_measuring(&self) -> bool {
         self.measured_before.is_some()
     }
 
-    /// Reads counters at the end of that time; also where the coordinator polled too late to see
-    /// it.
+    /// Reads counters at the end of that time, even if it was polled too late to detect it.
     pub(super) fn close(&mut self) {
         let Some(before) = self.measured_before.take() else {
             return;
@@ -110,7 +109,7 @@ impl<'a> JobMonitor<'a> {
         });
     }
 
-    /// What the devices did from before the first operation until now.
+    /// The counters of the devices from before the first operation until now.
     pub(super) fn devices_since_start(&self) -> Vec<HostDeviceUse> {
         match self.context.devices.is_empty() {
             true => Vec::new(),
@@ -118,7 +117,7 @@ impl<'a> JobMonitor<'a> {
         }
     }
 
-    /// Everything that was counted, as the part of a step's results that belongs to no job.
+    /// All counters, as step results without jobs.
     pub(super) fn into_results(self) -> StepResults {
         let mut results = StepResults {
             devices: self.devices_since_start(),

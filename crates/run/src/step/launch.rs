@@ -41,7 +41,7 @@ pub(super) struct LiveJob {
     pub(super) stop_asked: Option<Instant>,
 }
 
-/// How far a job has come.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JobState {
     /// Its predecessors are still running.
@@ -62,7 +62,7 @@ pub(super) struct LiveWorker {
     pub(super) lost: Option<Failure>,
 }
 
-/// Holds workers back until all of them are ready.
+/// Delays workers until all of them are ready.
 #[derive(Debug, Default)]
 pub(super) struct StartGate {
     state: Mutex<Option<Option<Nanos>>>,
@@ -70,7 +70,7 @@ pub(super) struct StartGate {
 }
 
 impl StartGate {
-    /// Releases the workers: to begin at the given time, or to exit.
+    /// Releases the workers: to start at the given time, or to exit.
     pub(super) fn open(&self, start: Option<Nanos>) {
         if let Ok(mut state) = self.state.lock() {
             *state = Some(start);
@@ -89,7 +89,7 @@ impl StartGate {
     }
 }
 
-/// What the workers of a step share.
+/// The resources that the workers of a step share.
 struct StepResources {
     plan: Arc<Plan>,
     step: usize,
@@ -103,14 +103,14 @@ struct StepResources {
     spin: bool,
 }
 
-/// How the set-up of a worker went.
+/// The result of a worker's set-up.
 struct WorkerStatus {
     job: usize,
     worker: usize,
     result: Result<(Inbox, Vec<CellKey>), SetupError>,
 }
 
-/// Wakes the coordinator when a thread ends, by a panic too.
+/// Wakes the coordinating thread when a thread ends, even by a panic.
 struct WakeOnDrop(Sender<()>);
 
 impl Drop for WakeOnDrop {
@@ -224,7 +224,7 @@ fn launch_job(
     }
 }
 
-/// What the thread of one worker takes with it.
+/// The data of a worker's thread.
 struct WorkerThread {
     resources: Arc<StepResources>,
     job: usize,
@@ -287,7 +287,7 @@ impl WorkerThread {
             worker: self.worker,
             result,
         });
-        // The coordinator waits until nothing more can come.
+        // The coordinating thread waits until nothing more can come.
         drop(status_tx);
         let Some(mut ready) = ready else {
             return Ended::never_started();
@@ -322,8 +322,7 @@ fn await_setup(jobs: &mut [LiveJob], status_rx: &Receiver<WorkerStatus>) -> Resu
     no_faults(faults)
 }
 
-/// Opens the logs and traces that the jobs write, now that nothing else can keep them from
-/// starting.
+/// Opens the logs and traces of the jobs, now that nothing else can prevent their start.
 fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
     let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
     let mut faults: Vec<WorkerFault> = Vec::new();

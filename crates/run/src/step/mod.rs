@@ -1,5 +1,5 @@
-//! Runs one step: launches its workers, starts them together, watches them, and collects what they
-//! measured.
+//! Runs one step: launches its workers, starts them together, watches them, and collects their
+//! results.
 
 mod counters;
 mod launch;
@@ -26,7 +26,7 @@ use crate::setup_error::SetupError;
 use crate::worker::ReadyTarget;
 use launch::LiveJob;
 
-/// What all steps of a run share.
+/// The data that all steps of a run share.
 pub(crate) struct StepContext<'a> {
     pub(crate) plan: Arc<Plan>,
     pub(crate) clock: Clock,
@@ -39,7 +39,7 @@ pub(crate) struct StepContext<'a> {
     pub(crate) hooks: RunHooks<'a>,
     /// Devices under the targets, with the targets that lie on each.
     pub(crate) devices: Vec<(String, Vec<u32>)>,
-    /// What is known of each target.
+    /// The facts of each target.
     pub(crate) facts: Vec<TargetFacts>,
     pub(crate) control_groups: Arc<ControlGroups>,
     pub(crate) schedulers: Schedulers,
@@ -91,11 +91,11 @@ pub(crate) fn run_step(
 }
 
 impl StepContext<'_> {
-    /// Chooses the I/O schedulers that the jobs want.
+    /// Sets the I/O schedulers of the jobs.
     fn choose_schedulers(&self, step: usize) -> Result<(), RunError> {
         for (job, plan) in self.plan.steps[step].jobs.iter().enumerate() {
             if let Err(why) = self.schedulers.choose(plan, &self.facts) {
-                // The others can do without.
+                // The other jobs do not depend on it.
                 let why = Arc::new(why);
                 let fault = |worker| WorkerFault {
                     job,

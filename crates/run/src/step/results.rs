@@ -1,4 +1,4 @@
-//! Makes results of a step from what its jobs sent, at its end and before.
+//! Builds the results of a step from the data of its jobs, at its end and before.
 
 use model::Bytes;
 use model::event::{EndReason, Event};
@@ -26,7 +26,7 @@ impl StepState<'_> {
         results
     }
 
-    /// What the jobs have measured so far.
+    /// The results of the jobs so far.
     pub(super) fn snapshot(&self, monitor: &JobMonitor<'_>) -> Event {
         let jobs = self.jobs.iter().zip(&self.plan.jobs);
         let results = StepResults {
@@ -68,14 +68,14 @@ impl LiveJob {
             _ => EndReason::Failed,
         });
         let first = reasons.next().unwrap_or(EndReason::Done);
-        // A failure says more than how the others ended.
+        // A failure is more important than how the others ended.
         reasons.fold(
             first,
             |kept, reason| if reason == EndReason::Failed { reason } else { kept },
         )
     }
 
-    /// What is known before the end.
+    /// The results before the end.
     fn partial_results(&self, plan: &Job) -> JobResults {
         let (totals, series) = self.gather.partial_results(plan);
         let workers = totals.into_iter().zip(&self.workers).enumerate();
@@ -106,7 +106,7 @@ impl LiveJob {
         let totals = self.gather.take_totals(plan);
         let mut results = JobResults {
             name: plan.name.clone(),
-            lost_intervals: self.gather.lost(),
+            lost_intervals: self.gather.lost_intervals(),
             log_waits: self.log.as_ref().map_or(0, OperationLog::waits)
                 + self.trace.as_ref().map_or(0, IssueTrace::waits),
             ended: ran.then_some(reason),
@@ -142,7 +142,7 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
     let Some(ended) = ended else { return results };
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
-    // Reading back between rounds is no part of what was measured of the writes.
+    // Verification between rounds is not part of the measured time of the writes.
     results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
     results.verified_ns = ended.verified;
     results.block_lifetimes = ended.lifetimes.clone();
@@ -164,7 +164,7 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
             direction.late += count;
         }
     }
-    // One operation at a time is not worth counting while I/O runs.
+    // With one operation at a time these are constant, so they are not counted during I/O.
     if results.depth.classes.is_empty() {
         results.count_one_at_a_time();
     }
@@ -179,7 +179,7 @@ pub(super) fn internal_error(worker: usize, panic: &(dyn std::any::Any + Send)) 
     Failure {
         help: Some("please report it with the plan that led to it".into()),
         ..Failure::new(
-            format!("a fault of this program: {}", text.unwrap_or("unknown")),
+            format!("internal error: {}", text.unwrap_or("unknown")),
             format!("worker {worker}"),
         )
     }

@@ -1,5 +1,5 @@
-//! Watches the jobs of a step: starts them when they are due, gathers what their workers send, and
-//! stops them.
+//! Watches the jobs of a step: starts them when they are due, gathers their recorders, and stops
+//! them.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -22,15 +22,14 @@ use crate::operation_log::OperationLog;
 
 /// How long a thread takes to end after its last act, or a little less.
 const JOIN_GRACE: Duration = Duration::from_micros(50);
-/// How often the coordinator polls its workers while a phase may begin or end, or a rule steers a
-/// job,
+/// The polling interval while a phase may begin or end, or a rule controls a job,
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// and how often while they only measure: each time wakes a processor that the workers could have.
+/// and while jobs only measure: each poll wakes a processor that the workers could use.
 const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Workers begin this long after the last of them is ready, so that all of them are waiting by
-/// then.
+/// The time from the last worker being ready to the start, by which all of them are waiting.
 const START_MARGIN: Nanos = Nanos::micros(500);
-/// Workers send their figures once a second; one that hangs in an operation does not.
+/// How long a snapshot waits for recorders: workers send them once a second, unless they hang in an
+/// operation.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
 /// A worker that has not ended this long after it should have is abandoned.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -65,7 +64,7 @@ impl<'a> StepState<'a> {
                 self.jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
             }
             if context.simulated {
-                // Simulated time does not pass while the coordinator sleeps.
+                // Simulated time does not pass while this thread sleeps.
                 std::thread::yield_now();
             } else {
                 let is_steered = self.plan.jobs.iter().any(|job| !job.control.is_empty());
@@ -109,8 +108,8 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Resumes simulated time once all that follows from the end of a worker is done: until then it
-    /// stands still, so that all of it happens at the moment of that end.
+    /// Resumes simulated time once all consequences of a worker's end are done: until then it
+    /// stands still, so that they happen at the time of that end.
     fn resume_simulation(&self, resumed_at: &mut Option<usize>) {
         // The end of a cancelled job may start another.
         if self.jobs.iter().any(|job| job.state == JobState::Cancelled) {
@@ -124,15 +123,15 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Publishes to the other hosts of the test when this step has begun. True once that is done.
+    /// Publishes the start of this step to the other hosts. Returns whether it is published.
     fn publish_start(&self) -> bool {
         let (Some(others), Some(began)) = (
             self.context.hooks.others,
-            self.jobs.iter().filter_map(|job| job.control.began()).min(),
+            self.jobs.iter().filter_map(|job| job.control.first_start()).min(),
         ) else {
             return false;
         };
-        // A simulated device has a clock of its own, by which all begin at once.
+        // A simulated device has its own clock, by which all start at once.
         let at = match self.context.simulated {
             true => self.context.clock.now(),
             false => began,
@@ -141,7 +140,7 @@ impl<'a> StepState<'a> {
         true
     }
 
-    /// Gathers what the workers of a job have sent, publishes it, and detects their end.
+    /// Gathers the recorders of a job's workers, publishes intervals, and detects the workers' end.
     fn poll_job(&mut self, index: usize, watcher: &mut dyn FnMut(Event)) {
         let plan = &self.plan.jobs[index];
         let (step_number, job_number) = (self.number as u32, index as u32);
@@ -206,8 +205,8 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Stops jobs that are there for the I/O of others once all of that is done. While I/O of a
-    /// later step is still to come they go on, as they do in fio.
+    /// Stops jobs that end with the I/O of others once all of it is done. As in fio they continue
+    /// while a later step still has I/O.
     fn stop_io_dependent_jobs(&mut self) {
         let mut later = self.context.plan.steps[self.number + 1..]
             .iter()
@@ -229,7 +228,7 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// True if everything that the jobs did until a moment has arrived, or that takes too long.
+    /// Whether everything that the jobs did until a moment has arrived, or the wait takes too long.
     fn is_snapshot_due(&self, (asked, moment): (Instant, Nanos)) -> bool {
         let is_known = |job: &LiveJob| job.state != JobState::Running || job.gather.has_data_until(moment);
         self.jobs.iter().all(is_known) || asked.elapsed() > SNAPSHOT_TIMEOUT
@@ -248,8 +247,8 @@ impl<'a> StepState<'a> {
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(JOIN_GRACE),
             Ok(()) => {
                 let woken = 1 + self.wake_rx.try_iter().count();
-                // The message is the last thing a thread does of its own; then the system takes a
-                // moment to end it.
+                // The message is the last action of a thread; then the system takes a moment to end
+                // it.
                 for _ in 0..20 {
                     if ended() >= before + woken {
                         break;
@@ -261,7 +260,7 @@ impl<'a> StepState<'a> {
     }
 }
 
-/// How long a phase lasts, where the plan limits it by time.
+/// The length of a phase, if the plan limits it by time.
 fn planned_length(plan: &Job, phase: Phase) -> Option<Nanos> {
     match phase {
         Phase::WarmUp => Some(plan.phases.warm_up_ns).filter(|length| *length > Nanos(0)),
@@ -287,7 +286,7 @@ impl LiveJob {
         self.first_worker..self.first_worker + self.workers.len()
     }
 
-    /// Numbers of those whose threads have ended, or were left behind.
+    /// Numbers of the workers whose threads have ended or were abandoned.
     fn ended_worker_numbers(&self) -> impl Iterator<Item = usize> {
         let numbers = self.worker_numbers().zip(&self.workers);
         numbers
@@ -323,12 +322,11 @@ impl LiveJob {
                     worker.lost = Some(internal_error(number, panic.as_ref()));
                 }
             }
-            self.gather.ended(number);
+            self.gather.mark_ended(number);
         }
     }
 
-    /// A log that cannot be written on ends the job, with what is known by then. A job that is over
-    /// completes its log.
+    /// Ends the job if its log cannot be written. A finished job completes its log.
     fn flush_log(&mut self, over: bool) {
         let (log, trace) = (&mut self.log, &mut self.trace);
         if over {
@@ -349,7 +347,7 @@ impl LiveJob {
         }
     }
 
-    /// Workers whose operations never come back would hold up the report for ever.
+    /// Abandons workers whose operations never return, which would delay the report forever.
     fn abandon_stuck_workers(&mut self) -> Option<Finding> {
         let due = match (self.stop_asked, self.published_phase) {
             (Some(since), _) => since,
@@ -372,7 +370,7 @@ impl LiveJob {
                     ..Failure::new(what, format!("worker {number}"))
                 });
                 self.failed = true;
-                self.gather.ended(number);
+                self.gather.mark_ended(number);
                 stuck += 1;
             }
         }

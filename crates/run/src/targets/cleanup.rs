@@ -1,4 +1,4 @@
-//! What is done to files at the end of a run: temporary ones are removed, and marks are renewed.
+//! Cleanup of files at the end of a run: removes temporary ones and renews marks.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,21 +12,21 @@ use super::marker;
 use super::temp_file::TempFile;
 use super::tree::TempTree;
 
-/// What is left to do at the end of a run. Dropping it does it.
+/// The cleanup at the end of a run, performed on drop.
 #[derive(Debug, Default)]
 pub struct Cleanup {
-    /// Declared first: they are gone before anything is waited for.
+    /// Declared first, so that they are removed before any wait.
     temporary: Vec<TempFile>,
     trees: Vec<TempTree>,
     named: Vec<Removal>,
     renewals: Renewals,
 }
 
-/// A file that the plan wants removed.
+/// A file to remove according to the plan.
 #[derive(Debug)]
 struct Removal {
     path: PathBuf,
-    /// Absent for a name that an engine makes files of: whatever has it then is removed.
+    /// Absent for a name on which an engine creates files: whatever has the name then is removed.
     id: Option<FileId>,
 }
 
@@ -40,7 +40,7 @@ impl Cleanup {
         self.trees.push(tree);
     }
 
-    /// Removes the trees now, and finds what stays in them.
+    /// Removes the trees now, and reports what remains in them.
     pub(crate) fn remove_trees(&mut self) -> Vec<Finding> {
         self.trees.drain(..).filter_map(|mut tree| tree.remove()).collect()
     }
@@ -50,7 +50,7 @@ impl Cleanup {
         self.named.push(Removal { path, id });
     }
 
-    /// Nothing was executed, so files that the plan would remove are kept.
+    /// Keeps the files that the plan would remove, because nothing was executed.
     pub(super) fn keep_named(&mut self) {
         self.named.clear();
     }
@@ -75,7 +75,7 @@ impl Drop for Cleanup {
 #[derive(Debug, Default)]
 pub(super) struct Renewals {
     list: Vec<Renewal>,
-    /// From then on whatever others change has a later time.
+    /// The time from which changes by others have a later time stamp.
     settled: Option<Instant>,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Renewals {
 struct Renewal {
     file: fs::File,
     id: FileId,
-    /// Its length once it is ready. If that changes, another program changed it.
+    /// Its length when ready. If that changes, another program changed the file.
     length: Option<u64>,
 }
 
@@ -101,8 +101,8 @@ impl Renewals {
         });
     }
 
-    /// A file is ready, with the length that it keeps. `seal` renews its mark at once: nothing will
-    /// be written to it.
+    /// Records that a file is ready and will keep its length. `seal` renews its mark at once, for a
+    /// file that is not written to.
     pub(super) fn ready(&mut self, file: &fs::File, seal: bool) {
         let Ok(stamp) = sys::file::stamp(file) else { return };
         let Some(place) = self.list.iter().position(|known| known.id == stamp.id) else {
@@ -120,11 +120,11 @@ impl Renewals {
         if renewal.length.is_some() && renewal.length != length {
             return;
         }
-        // The server of a remote file gives it its times, once it has all of it.
+        // The server of a remote file sets its times once it has all data.
         if sys::file::is_remote(&renewal.file) {
             let _ = renewal.file.sync_all();
         }
-        // Without a mark the file counts as one that may hold anything, which is safe.
+        // Without a mark the file counts as a foreign one, which is safe.
         if let Ok(settled) = marker::seal(&renewal.file) {
             self.settled = self.settled.max(Some(settled));
         }

@@ -1,5 +1,5 @@
-//! Examining targets: what there is at each path, and what preparation will do about it. Nothing is
-//! changed here.
+//! Examines targets: what exists at each path, and what preparation will do. Nothing is changed
+//! here.
 
 use std::path::{Path, PathBuf};
 
@@ -8,31 +8,31 @@ use model::plan::{Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::marker::{self, MarkState};
-use super::names::{self, examine_name, fits_engines};
+use super::names::{self, check_for_engines, examine_name};
 use super::tree::examine_tree;
 use super::{Action, TargetError, parent_folder, temp_file};
 
-/// The size of a file of our own where none is given, if the file system has room.
+/// The default size of a temporary file, if the file system has room.
 const DEFAULT_SIZE: u64 = 1 << 30;
-/// No smaller file says anything about a disk.
+/// The minimum size: smaller files say nothing about a disk.
 const MIN_SIZE: u64 = 16 << 20;
-/// Part of the file system that preparation leaves free.
+/// The share of the file system that preparation leaves free.
 const FREE_SHARE_MIN: f64 = 0.20;
-/// Part of the file system that may be used all the same: so little does not change how full it is.
+/// The share of the file system that may be used even then, because it hardly matters.
 const NEGLIGIBLE_SHARE: f64 = 0.01;
 
-/// A target that was looked at, with what will be done to it.
+/// An examined target, with its preparation.
 #[derive(Clone, Debug)]
 pub struct Examined {
     /// Number of the target in the plan.
     pub number: usize,
     /// Path that will be opened.
     pub path: PathBuf,
-    /// What it is, if it exists.
+    /// Its kind, if it exists.
     pub kind: Option<FileKind>,
-    /// Its size now.
+    /// Its current size.
     pub size: u64,
-    /// What will be done to make it ready.
+    /// Its preparation.
     pub action: Action,
     /// Directions of the operations that the plan issues to it.
     pub directions: Vec<Direction>,
@@ -52,7 +52,7 @@ pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
-/// Looks at every target that is a path, and decides what preparation will do. Nothing is changed.
+/// Examines every target that is a path, and decides its preparation. Nothing is changed.
 ///
 /// # Errors
 /// Every [`TargetError`] found.
@@ -65,7 +65,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
             TargetKind::Tree { ref tree } => examine_tree(plan, number, target, tree),
             TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
         };
-        match found.and_then(|one| fits_engines(plan, target, one)) {
+        match found.and_then(|one| check_for_engines(plan, target, one)) {
             Ok(one) => examined.push(one),
             Err(error) => errors.push(error),
         }
@@ -74,7 +74,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
 }
 
 pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
-    let path = names::opened_as(&target.path, plan.target_rules, cfg!(windows));
+    let path = names::path_to_open(&target.path, plan.target_rules, cfg!(windows));
     let directions = directions(plan, TargetId(number as u32));
     let found = |path: PathBuf, kind, size, action| Examined {
         number,
@@ -88,7 +88,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     let kind = match sys::facts::kind_of(&path) {
         Ok(kind) => kind,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let action = match made_before(plan, number) {
+            let action = match is_created_before(plan, number) {
                 true if target.prepare == Prepare::Existing => Action::UseAsItIs,
                 _ => for_missing(target, &path)?,
             };
@@ -102,7 +102,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         }
     };
     if kind == FileKind::Directory {
-        // The drop-in modes name files, as their tools do.
+        // In the drop-in modes targets are files, as in their tools.
         if !matches!(target.prepare, Prepare::Filled { .. }) {
             let help = "name a file in it, or give a size to have one made there".into();
             return Err(TargetError::Unfit {
@@ -111,7 +111,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
                 help,
             });
         }
-        let size = size_in(&path, wanted(target), &target.path)?;
+        let size = size_in(&path, requested_size(target), &target.path)?;
         let inside = temp_file::path_in(&path, number);
         return Ok(found(
             inside,
@@ -123,21 +123,21 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             },
         ));
     }
-    // fio writes to them as to anything, as large as the job says; the guard knows which of them
-    // are harmless.
+    // fio writes to character devices like to any file, with the size of the job; the guard knows
+    // which are harmless.
     if kind == FileKind::CharacterDevice && plan.target_rules.character_devices {
-        let size = wanted(target).unwrap_or(0);
+        let size = requested_size(target).unwrap_or(0);
         return Ok(found(path, Some(kind), size, Action::UseAsItIs));
     }
-    let seen = identify(&path, &target.path)?;
-    match seen.kind {
-        FileKind::BlockDevice => Ok(found(path, Some(seen.kind), seen.size, Action::UseAsItIs)),
+    let facts = identify(&path, &target.path)?;
+    match facts.kind {
+        FileKind::BlockDevice => Ok(found(path, Some(facts.kind), facts.size, Action::UseAsItIs)),
         FileKind::Regular => {
-            let action = for_file(target, &path, &seen)?;
-            let mark = seen.mark;
+            let action = for_file(target, &path, &facts)?;
+            let mark = facts.mark;
             Ok(Examined {
                 mark,
-                ..found(path, Some(seen.kind), seen.size, action)
+                ..found(path, Some(facts.kind), facts.size, action)
             })
         }
         kind => Err(TargetError::Unfit {
@@ -152,48 +152,48 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     }
 }
 
-/// True if an earlier entry of the plan makes a file of the same path.
-fn made_before(plan: &Plan, number: usize) -> bool {
+/// Whether an earlier entry of the plan creates a file at the same path.
+fn is_created_before(plan: &Plan, number: usize) -> bool {
     let (before, path) = (&plan.targets[..number], &plan.targets[number].path);
     let mut same = before.iter().filter(|other| other.path == *path);
     same.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
 }
 
-/// What there is at a path.
-pub(super) struct Seen {
+/// The facts of a path.
+pub(super) struct PathFacts {
     pub(super) kind: FileKind,
     pub(super) size: u64,
     mark: MarkState,
 }
 
-/// What a path is and how large, found out on the open file. Only storage is opened: a pipe would
-/// wait for its other end, and opening a terminal or a tape has effects.
-pub(super) fn identify(path: &Path, name: &str) -> Result<Seen, TargetError> {
-    let look = |source| TargetError::Look {
+/// Determines kind and size of a path from its open file. Only storage is opened: a pipe would wait
+/// for its other end, and opening a terminal or a tape has effects.
+pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError> {
+    let look_error = |source| TargetError::Look {
         path: name.to_owned(),
         source,
     };
-    let seen = |kind, size, mark| Seen { kind, size, mark };
-    let kind = sys::facts::kind_of(path).map_err(look)?;
+    let facts = |kind, size, mark| PathFacts { kind, size, mark };
+    let kind = sys::facts::kind_of(path).map_err(look_error)?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
-        return Ok(seen(kind, 0, MarkState::Unmarked));
+        return Ok(facts(kind, 0, MarkState::Unmarked));
     }
     match sys::file::open_without_waiting(path) {
         Ok(file) => {
-            let (kind, _, size) = sys::file::identify(&file).map_err(look)?;
+            let (kind, _, size) = sys::file::identify(&file).map_err(look_error)?;
             let mark = match kind {
                 FileKind::Regular => marker::inspect(&file),
                 _ => MarkState::Unmarked,
             };
-            Ok(seen(kind, size, mark))
+            Ok(facts(kind, size, mark))
         }
-        // There is more to say about a device than that it cannot be opened.
-        Err(_) if kind == FileKind::BlockDevice => Ok(seen(kind, 0, MarkState::Unmarked)),
-        Err(error) => Err(look(error)),
+        // A device that cannot be opened is reported in more detail later.
+        Err(_) if kind == FileKind::BlockDevice => Ok(facts(kind, 0, MarkState::Unmarked)),
+        Err(error) => Err(look_error(error)),
     }
 }
 
-fn wanted(target: &Target) -> Option<u64> {
+fn requested_size(target: &Target) -> Option<u64> {
     match &target.prepare {
         Prepare::Existing => None,
         Prepare::Filled { size } => size.map(|size| size.0),
@@ -212,7 +212,7 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
         ));
     }
     let folder = parent_folder(path);
-    // What fio lays out may lie in folders that are not there either.
+    // fio also creates missing folders.
     let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
     if !folder.is_dir() && !with_folders {
         return Err(missing(
@@ -239,15 +239,15 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     }
 }
 
-/// Bytes of a file system that may be filled: what is left above a fifth of it, and where it is
-/// nearly as full as that already, a hundredth of it, as far as half of what is left.
+/// Bytes of a file system that may be filled: all but a fifth of it; if it is nearly that full
+/// already, a hundredth of it, but at most half of the free space.
 pub(super) fn spare(total: u64, available: u64) -> u64 {
     let part = |share: f64| (total as f64 * share) as u64;
     let unnoticed = part(NEGLIGIBLE_SHARE).min(available / 2);
     available.saturating_sub(part(FREE_SHARE_MIN)).max(unnoticed)
 }
 
-/// The rule of [`spare`] that a larger file would break.
+/// The rule of [`spare`] that a larger file would violate.
 pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
     let spare = spare(total, available);
     match () {
@@ -259,17 +259,17 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
     }
 }
 
-/// The size of a file that is to be made in a folder, checked against the space there.
-pub(super) fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, TargetError> {
-    let look = |source| TargetError::Look {
+/// The size of a file to create in a folder, checked against the free space.
+pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) -> Result<u64, TargetError> {
+    let look_error = |source| TargetError::Look {
         path: name.to_owned(),
         source,
     };
-    let (total, available) = sys::file::space(folder).map_err(look)?;
+    let (total, available) = sys::file::space(folder).map_err(look_error)?;
     let spare = spare(total, available);
-    let size = match wanted {
+    let size = match requested_size {
         Some(size) => size,
-        // Whole MiB, so that every usual block size divides it.
+        // Whole MiB, so that every common block size divides it.
         None => DEFAULT_SIZE.min(available / 20).min(spare).max(MIN_SIZE) >> 20 << 20,
     };
     if size > spare {
@@ -284,8 +284,8 @@ pub(super) fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<
     Ok(size)
 }
 
-fn for_file(target: &Target, path: &Path, seen: &Seen) -> Result<Action, TargetError> {
-    let size = seen.size;
+fn for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<Action, TargetError> {
+    let size = facts.size;
     match &target.prepare {
         Prepare::Existing if size == 0 => Err(empty_file(target)),
         Prepare::Existing => Ok(Action::UseAsItIs),
@@ -301,31 +301,40 @@ fn for_file(target: &Target, path: &Path, seen: &Seen) -> Result<Action, TargetE
             false => Action::Rewrite { size: *least },
         }),
         Prepare::LayOut { .. } => Ok(Action::UseAsItIs),
-        Prepare::Filled { size: asked } => for_file_to_fill(target, path, seen, asked.map(|asked| asked.0)),
+        Prepare::Filled { size: requested } => {
+            for_file_to_fill(target, path, facts, requested.map(|requested| requested.0))
+        }
     }
 }
 
-fn for_file_to_fill(target: &Target, path: &Path, seen: &Seen, asked: Option<u64>) -> Result<Action, TargetError> {
-    let size = seen.size;
+fn for_file_to_fill(
+    target: &Target,
+    path: &Path,
+    facts: &PathFacts,
+    requested: Option<u64>,
+) -> Result<Action, TargetError> {
+    let size = facts.size;
     let room = |more: u64| size_in(parent_folder(path), Some(more), &target.path);
-    match (asked, seen.mark) {
+    match (requested, facts.mark) {
         (None, _) if size == 0 => Err(empty_file(target)),
-        (Some(asked), _) if size == 0 => Ok(Action::Create {
-            size: Bytes(room(asked)?),
+        (Some(requested), _) if size == 0 => Ok(Action::Create {
+            size: Bytes(room(requested)?),
             own: false,
         }),
-        (_, MarkState::Intact { random }) if random.0 > 0 && asked.is_none_or(|asked| asked <= random.0) => {
+        (_, MarkState::Intact { random })
+            if random.0 > 0 && requested.is_none_or(|requested| requested <= random.0) =>
+        {
             Ok(Action::Reuse { size: random })
         }
-        (Some(asked), MarkState::Intact { random }) if random.0 > 0 || asked > size => {
-            room(asked - random.0)?;
-            let to = Bytes(asked);
+        (Some(requested), MarkState::Intact { random }) if random.0 > 0 || requested > size => {
+            room(requested - random.0)?;
+            let to = Bytes(requested);
             Ok(Action::Extend { from: random, to })
         }
-        (Some(wanted), mark) if wanted > size => Err(TargetError::TooSmall {
+        (Some(requested_size), mark) if requested_size > size => Err(TargetError::TooSmall {
             path: target.path.clone(),
             actual: Bytes(size),
-            wanted: Bytes(wanted),
+            wanted: Bytes(requested_size),
             mark,
         }),
         _ => Ok(Action::UseAsItIs),

@@ -62,7 +62,7 @@ pub(super) struct Fill<'a> {
 pub(super) enum ExpectedFile {
     /// None: the file is created.
     Absent,
-    /// The one that the guard has judged; `None` on systems without file identities.
+    /// The one that the guard has permitted; `None` on systems without file identities.
     Existing(Option<Identity>),
 }
 
@@ -72,7 +72,7 @@ pub enum FillError {
     /// A call on the file failed.
     #[error("{what} {path}: {}", .errno.map_or_else(|| "unknown error".to_owned(), os_error_name))]
     File {
-        /// What was tried, such as `cannot create`.
+        /// The failed action, such as `cannot create`.
         what: &'static str,
         /// The file.
         path: String,
@@ -84,7 +84,7 @@ pub enum FillError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The file at the path is not the one that was judged.
+    /// The file at the path is not the permitted one.
     #[error("{0} was replaced by another file while it was being prepared")]
     Replaced(String),
     /// The user or the system asked to stop.
@@ -225,7 +225,7 @@ fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
     match reserved {
         // Not every file system supports this; then space is allocated as data is written.
         Err(error) if error.raw_os_error() == Some(sys::file::NOT_SUPPORTED) => Ok(()),
-        // What only the test writes may be more than there is room for (fio `fill_device`).
+        // A file that only the test fills may exceed the free space (fio `fill_device`).
         Err(error)
             if error.raw_os_error() == Some(sys::file::NO_SPACE)
                 && what.from >= what.size

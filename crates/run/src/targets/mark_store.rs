@@ -1,8 +1,8 @@
-//! Where the marks of files are kept.
+//! Storage of the marks of files.
 //!
 //! The mark is an extended attribute of its file. Where the file system has none, a registry in the
 //! user's state directory has a line for each file, and where there is no such directory either,
-//! the process remembers it as long as it lives.
+//! the process keeps it in memory.
 
 use std::fs;
 use std::io;
@@ -13,10 +13,10 @@ use engine::{FileId, sys};
 
 const ATTRIBUTE: &str = "user.fathom";
 
-/// Marks that can be kept nowhere else.
+/// Marks that cannot be stored elsewhere.
 static REMEMBERED: Mutex<Vec<(FileId, String)>> = Mutex::new(Vec::new());
 
-/// The mark of a file, as it was saved.
+/// Loads the mark of a file.
 pub(super) fn load(file: &fs::File) -> Option<String> {
     if let Some(bytes) = sys::file::attribute(file, ATTRIBUTE) {
         return Some(String::from_utf8_lossy(&bytes).into_owned());
@@ -31,7 +31,7 @@ pub(super) fn load(file: &fs::File) -> Option<String> {
     })
 }
 
-/// Saves the mark of a file in place of the one before.
+/// Saves the mark of a file, replacing an earlier one.
 ///
 /// # Errors
 /// The system's error if the file cannot be identified.
@@ -48,7 +48,7 @@ pub(super) fn save(file: &fs::File, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Where facts about files are kept for later commands of this user.
+/// The folder of facts about files for later commands of this user.
 pub(super) fn state_folder() -> Option<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
@@ -70,7 +70,7 @@ fn registered(id: FileId) -> Option<String> {
     text.lines().find_map(|line| mark_in(id, line)).map(str::to_owned)
 }
 
-/// The mark in a line, if it is of this file.
+/// The mark in a line, if it belongs to this file.
 fn mark_in(id: FileId, line: &str) -> Option<&str> {
     line.strip_prefix(&id.to_string())?.strip_prefix(' ')
 }
@@ -82,9 +82,9 @@ fn register(id: FileId, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    // One at a time, so that no line is lost; where files cannot be locked, without that.
-    let turn = fs::File::create(path.with_extension("lock"))?;
-    let _ = turn.lock();
+    // Serialised by a lock if possible, so that no line is lost.
+    let lock = fs::File::create(path.with_extension("lock"))?;
+    let _ = lock.lock();
     let old = fs::read_to_string(&path).unwrap_or_default();
     let others = old.lines().filter(|line| mark_in(id, line).is_none());
     let mut new: String = others.map(|line| format!("{line}\n")).collect();

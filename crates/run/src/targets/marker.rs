@@ -1,14 +1,15 @@
-//! The mark of a file that fathom made: fathom may write to it, and part of it is random data.
+//! The mark of a file that fathom created: it permits writing, and records how much of the file is
+//! random data.
 //!
-//! A mark holds only for the bytes that fathom left. It names the file (file system, number, time
-//! of birth), its length, the times of its last changes and a digest of samples, and is renewed at
-//! the end of each run that writes. A file that was changed, copied or restored since is foreign.
-//! While a run writes, the mark says only that: a killed run leaves it so, and what the file holds
-//! from then on is unknown.
+//! A mark is valid only for the bytes that fathom wrote. It has the identity of the file (file
+//! system, number, birth time), its length, the times of its last changes and a digest of samples,
+//! and is renewed at the end of each run that writes. A file that was changed, copied or restored
+//! since is foreign. While a run writes, the mark records only this fact: after a killed run the
+//! contents of the file are unknown.
 //!
 //! An extended attribute holds the mark, or the registry of [`super::mark_store`]. Setting an
-//! attribute changes the file's own time of change, which the mark has to name beforehand: so it
-//! names the earliest, and how much later it may be.
+//! attribute changes the file's change time, which the mark must contain beforehand: so it has the
+//! earliest time and a tolerance.
 
 use std::fmt;
 use std::fs;
@@ -22,21 +23,21 @@ use xxhash_rust::xxh64::Xxh64;
 use super::mark_store;
 
 const VERSION: &str = "2";
-/// How long writing a mark may take. A slow device gets another try with the next.
-const WINDOWS: [Duration; 3] = [
+/// How long writing a mark may take, for successive attempts on slow devices.
+const WRITE_WINDOWS: [Duration; 3] = [
     Duration::from_millis(10),
     Duration::from_millis(100),
     Duration::from_secs(1),
 ];
-/// File systems take their times from a clock that goes in steps of up to 10 ms.
+/// The resolution of the clock of file systems, up to 10 ms.
 const CLOCK_STEP: Duration = Duration::from_millis(12);
-/// The step of file systems without fractions of a second; FAT has even seconds only.
+/// The resolution of file systems without fractions of a second; FAT has even seconds only.
 const WHOLE_SECONDS: Duration = Duration::from_millis(2012);
 /// Samples that a digest covers: the first bytes, the last, and eight between.
 const SAMPLES: u64 = 10;
 const SAMPLE_BYTES: u64 = 4096;
 
-/// What the mark of a file shows.
+/// The state of a file according to its mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkState {
     /// It has no mark.
@@ -44,17 +45,17 @@ pub enum MarkState {
     Unmarked,
     /// Only fathom has changed it.
     Intact {
-        /// Bytes at its start that are random data.
+        /// Bytes of random data at its start.
         random: Bytes,
     },
-    /// Its mark does not fit: it has changed since fathom made it, or is a copy.
+    /// Its mark does not match: it has changed since fathom created it, or is a copy.
     Changed,
     /// A run was writing to it and never ended.
     Unfinished,
 }
 
 impl MarkState {
-    /// Whose a file with this mark is, as a clause after “a file”.
+    /// A description of such a file, as a clause after “a file”.
     pub fn describe(self) -> &'static str {
         match self {
             MarkState::Unmarked => "that fathom did not make",
@@ -80,15 +81,15 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
     }
 }
 
-/// Marks a file as being written to. `random` is how much of it is random data by then.
+/// Marks a file as being written to. `random`: bytes of random data until then.
 pub(super) fn begin(file: &fs::File, random: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     mark_store::save(file, &Record::Writing { id, random }.to_string())
 }
 
-/// The same where other processes may write to the file as well: the least of what they leave
+/// The same if other processes may write to the file as well: the minimum of their random data
 /// counts.
-pub(super) fn begin_beside_others(file: &fs::File, random: Bytes) -> io::Result<()> {
+pub(super) fn begin_shared(file: &fs::File, random: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     let random = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
         Some(Record::Writing {
@@ -100,20 +101,20 @@ pub(super) fn begin_beside_others(file: &fs::File, random: Bytes) -> io::Result<
     mark_store::save(file, &Record::Writing { id, random }.to_string())
 }
 
-/// Marks a file as it is now, after [`begin`]. Returns when a later change is sure to have a later
-/// time.
+/// Marks a file in its current state, after [`begin`]. Returns the time from which changes have a
+/// later time stamp.
 ///
 /// # Errors
-/// The system's error, or that others keep changing the file. It is then marked as being written
-/// to.
+/// The system's error, or `TimedOut` if others keep changing the file. It is then marked as being
+/// written to.
 pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
-    for window in WINDOWS {
+    for window in WRITE_WINDOWS {
         let before = sys::file::stamp(file)?;
         let digest = digest(file, before.length)?;
         let Some(Record::Writing { id, random }) = mark_store::load(file).and_then(|text| Record::parse(&text)) else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        // This sets the time of change from which the window counts.
+        // This sets the change time from which the window counts.
         mark_store::save(file, &Record::Writing { id: id.clone(), random }.to_string())?;
         let stamp = sys::file::stamp(file)?;
         if (stamp.length, stamp.modified_ns) != (before.length, before.modified_ns) {
@@ -143,12 +144,12 @@ fn clock_step(stamp: &FileStamp) -> Duration {
     }
 }
 
-/// The parts of a stamp that must be the same.
+/// The parts of a stamp that must be equal.
 fn describe(stamp: &FileStamp) -> String {
     format!("{} {} {}", stamp.id, stamp.length, stamp.modified_ns)
 }
 
-/// A digest of samples that lie evenly in a file.
+/// A digest of evenly spaced samples of a file.
 fn digest(mut file: &fs::File, length: u64) -> io::Result<u64> {
     sys::file::disable_read_ahead(file);
     let mut hash = Xxh64::new(length);
@@ -164,23 +165,23 @@ fn digest(mut file: &fs::File, length: u64) -> io::Result<u64> {
     Ok(hash.digest())
 }
 
-/// What a mark says of a file.
+/// A parsed mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Record {
     /// A run writes to it.
     Writing { id: String, random: Bytes },
-    /// Fathom has left it so.
+    /// The state in which fathom left it.
     Sealed(Seal),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seal {
     random: Bytes,
-    /// As [`describe`] has it.
+    /// The result of [`describe`].
     stamp: String,
     /// The earliest time of its last change.
     changed_ns: i64,
-    /// How much later that may be.
+    /// The tolerance of that time.
     window: Duration,
     digest: u64,
 }
@@ -293,7 +294,7 @@ mod tests {
         let path = folder.path().join("file");
         let file = marked(&path);
         for random in [RANDOM, Bytes(0), RANDOM] {
-            begin_beside_others(&file, random).unwrap();
+            begin_shared(&file, random).unwrap();
         }
         seal(&file).unwrap();
         assert_eq!(inspect(&file), MarkState::Intact { random: Bytes(0) });

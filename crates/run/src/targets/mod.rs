@@ -1,5 +1,5 @@
-//! Targets before and after a run: found, judged by the guard, prepared, opened, and removed where
-//! they are ours.
+//! Targets before and after a run: examination, guard, preparation, opening, and removal of
+//! temporary files.
 //!
 //! All faults of all targets are collected before anything is changed.
 
@@ -29,7 +29,7 @@ pub use examine::{Examined, directions, examine};
 pub use fill::FillError;
 pub use marker::MarkState;
 pub use peer_lock::Peers;
-pub use permit::{Judged, Objection, judge};
+pub use permit::{Objection, TargetDecision, judge};
 pub(crate) use permit::{Permitted, permit};
 pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
 pub use shared_files::SharedFiles;
@@ -48,7 +48,7 @@ pub enum TargetError {
         /// What to do.
         help: String,
     },
-    /// It is something that cannot be tested.
+    /// It cannot be tested.
     #[error("{path} is {what}")]
     Unfit {
         /// The path.
@@ -58,14 +58,14 @@ pub enum TargetError {
         /// What to do.
         help: String,
     },
-    /// An existing file is smaller than asked for and not ours to change.
+    /// An existing file is smaller than requested and must not be changed.
     #[error("{path} has {actual}, but {wanted} are asked for, and it is a file {}", mark.describe())]
     TooSmall {
         /// The path.
         path: String,
         /// Its size.
         actual: Bytes,
-        /// The size asked for.
+        /// The requested size.
         wanted: Bytes,
         /// What its mark shows.
         mark: MarkState,
@@ -77,30 +77,30 @@ pub enum TargetError {
     NoRoom {
         /// The path.
         path: String,
-        /// The size asked for.
+        /// The requested size.
         wanted: Bytes,
-        /// Bytes that may still be used.
+        /// Available bytes.
         available: Bytes,
         /// Size of the file system.
         total: Bytes,
     },
-    /// The file system does not hold that much. Nothing was changed.
+    /// The file system lacks the space. Nothing was changed.
     #[error("{wanted} for {path} do not fit on its file system, which has {available} left")]
     NoSpace {
         /// The path.
         path: String,
-        /// The size asked for.
+        /// The requested size.
         wanted: Bytes,
-        /// Bytes that may still be used.
+        /// Available bytes.
         available: Bytes,
     },
-    /// Another file or device stands at the path than the one that was judged.
+    /// The path now has another file or device than the permitted one.
     #[error("{path} was replaced while it was being prepared")]
     Replaced {
         /// The path.
         path: String,
     },
-    /// The system refuses to tell about it.
+    /// The system refuses to examine it.
     #[error("cannot look at {path}: {source}")]
     Look {
         /// The path.
@@ -108,12 +108,12 @@ pub enum TargetError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The guard does not give away what another process of this test has made meanwhile.
+    /// The guard refuses a file that another process of this test has created meanwhile.
     #[error("{why}")]
     Refused {
         /// The path.
         path: String,
-        /// What it says.
+        /// The refusal.
         why: Box<guard::Refusal>,
     },
     /// Preparation failed.
@@ -122,7 +122,7 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// What to do about it.
+    /// The remedy.
     pub fn help(&self) -> Option<String> {
         match self {
             TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
@@ -156,47 +156,47 @@ impl TargetError {
     }
 }
 
-/// What will be done to make a target ready.
+/// The preparation of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Nothing: it is used as it is.
     UseAsItIs,
-    /// A file with our mark is used again.
+    /// A marked file is reused.
     Reuse {
-        /// Bytes that it is known to hold.
+        /// Bytes of random data in it.
         size: Bytes,
     },
-    /// A file is made and filled.
+    /// A file is created and filled.
     Create {
         /// Its size.
         size: Bytes,
         /// It is removed at the end.
         own: bool,
     },
-    /// A directory is made.
+    /// A directory is created.
     CreateDirectory,
-    /// A tree of files is made, and removed at the end.
+    /// A tree of files is created, and removed at the end.
     CreateTree {
         /// Directories below its root.
         directories: u64,
         /// Files that exist at first.
         files: u64,
     },
-    /// A file of ours is filled further.
+    /// A marked file is extended.
     Extend {
-        /// Bytes it holds now.
+        /// Its current size.
         from: Bytes,
-        /// Bytes it will hold.
+        /// Its size afterwards.
         to: Bytes,
     },
-    /// An existing file is emptied and written again.
+    /// An existing file is truncated and rewritten.
     Rewrite {
         /// Its size afterwards.
         size: Bytes,
     },
 }
 
-/// The folder that a file lies in or would be made in; that of a bare name is the current one.
+/// The folder of a file; that of a bare name is the current one.
 pub(crate) fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

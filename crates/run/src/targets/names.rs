@@ -1,4 +1,4 @@
-//! Targets that engines make, look up or remove by their names.
+//! Targets that engines create, look up or remove by name.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -11,10 +11,9 @@ use super::marker::MarkState;
 use super::prepare::note_end;
 use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
-/// The path that a target is opened by. On Windows there are two short names of devices: `#n` is a
-/// physical drive, and two characters that are a letter and a colon are the volume, not the current
-/// folder on it.
-pub(super) fn opened_as(path: &str, rules: TargetRules, windows: bool) -> PathBuf {
+/// The path by which a target is opened. Windows has two short names of devices: `#n` is a physical
+/// drive, and a letter with a colon is the volume, not the current folder on it.
+pub(super) fn path_to_open(path: &str, rules: TargetRules, windows: bool) -> PathBuf {
     if windows && rules.short_device_names {
         let drive = path.strip_prefix('#').filter(|number| is_number(number));
         if let Some(number) = drive {
@@ -31,7 +30,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Looks at a name. Nothing need be there.
+/// Examines a name, which need not exist.
 pub(super) fn examine_name(
     plan: &Plan,
     number: usize,
@@ -39,7 +38,7 @@ pub(super) fn examine_name(
     directory: bool,
 ) -> Result<Examined, TargetError> {
     let path = PathBuf::from(&target.path);
-    let look = |source| TargetError::Look {
+    let look_error = |source| TargetError::Look {
         path: target.path.clone(),
         source,
     };
@@ -47,7 +46,7 @@ pub(super) fn examine_name(
         Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
         Ok(_) => identify(&path, &target.path).map(|seen| (Some(seen.kind), seen.size))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
-        Err(error) => return Err(look(error)),
+        Err(error) => return Err(look_error(error)),
     };
     Ok(Examined {
         number,
@@ -63,8 +62,8 @@ pub(super) fn examine_name(
     })
 }
 
-/// Names of devices are not for making and removing.
-pub(super) fn fits_engines(plan: &Plan, target: &Target, one: Examined) -> Result<Examined, TargetError> {
+/// Refuses devices as names for metadata engines.
+pub(super) fn check_for_engines(plan: &Plan, target: &Target, one: Examined) -> Result<Examined, TargetError> {
     let id = TargetId(one.number as u32);
     let device = matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
     let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
@@ -83,14 +82,14 @@ pub(super) fn fits_engines(plan: &Plan, target: &Target, one: Examined) -> Resul
 }
 
 impl Preparation<'_> {
-    /// Makes the directory that an engine is to look up or remove, where that is wanted.
+    /// Creates the directory that an engine looks up or removes, if required.
     pub(super) fn make_name_ready(&self, number: usize, ready: &mut ReadyTargets) -> Result<PathBuf, TargetError> {
-        let Some((one, _)) = self.one(number) else {
+        let Some((one, _)) = self.permitted_target(number) else {
             return Ok(PathBuf::new());
         };
         if one.action == Action::CreateDirectory
             && let Err(source) = sys::names::create_directory(&one.path)
-            // Two jobs may want the same.
+            // Two jobs may need the same one.
             && source.kind() != ErrorKind::AlreadyExists
         {
             return Err(TargetError::Look {
@@ -114,9 +113,9 @@ mod tests {
             ..TargetRules::default()
         };
         let check = |path: &str, expected: &str| {
-            assert_eq!(opened_as(path, short, true), PathBuf::from(expected));
+            assert_eq!(path_to_open(path, short, true), PathBuf::from(expected));
             for (rules, windows) in [(short, false), (TargetRules::default(), true)] {
-                assert_eq!(opened_as(path, rules, windows), PathBuf::from(path), "{path}");
+                assert_eq!(path_to_open(path, rules, windows), PathBuf::from(path), "{path}");
             }
         };
         check("#1", r"\\.\PhysicalDrive1");

@@ -1,5 +1,5 @@
-//! Every target before the guard: what the plan will do to it, whether it may, and the descriptor
-//! that this was decided on.
+//! Asks the guard about every target: intended actions, decision, and the descriptor of the
+//! decision.
 
 use std::cell::Cell;
 
@@ -11,38 +11,38 @@ use super::guard::{CallerKind, Claim, ClaimError, Decision, Existing, Guard, Int
 use super::marker::{self, MarkState};
 use super::{Action, Examined, TargetError, examine};
 
-/// What the guard says of a target.
+/// The guard's decision about a target.
 #[derive(Clone, Debug)]
-pub struct Judged {
-    /// What was found, and what will be done to make it ready.
+pub struct TargetDecision {
+    /// The examined target, with its preparation.
     pub examined: Examined,
-    /// Everything that the plan will do to it.
+    /// All intended actions of the plan.
     pub intent: Intent,
-    /// The answer.
+    /// The decision.
     pub decision: Decision,
 }
 
-/// What speaks against a plan before it begins.
+/// An objection to a plan before it starts.
 #[derive(Debug)]
 pub enum Objection {
     /// Targets that cannot be used.
     Unusable(Vec<TargetError>),
-    /// Targets that the guard does not give away.
+    /// Targets that the guard refuses.
     Refused(Vec<Refusal>),
 }
 
-/// Targets that may be used, each held open so that what was decided stays true.
+/// Permitted targets, each held open so that the decision stays valid.
 #[derive(Debug)]
 pub(crate) struct Permitted {
     pub(crate) targets: Vec<(Examined, Option<Claim>)>,
-    /// What is worth knowing, with the path it is about.
+    /// Notes with their paths.
     pub(crate) notes: Vec<(String, Note)>,
 }
 
 impl Permitted {
-    /// Lets go of targets that are only worked on by their names, once they are ready. A file that
-    /// is held open is not gone when it is removed.
-    pub(crate) fn let_go_of_names(&mut self, plan: &Plan) {
+    /// Closes targets that are only used by name, once they are ready: an open file would survive
+    /// its removal.
+    pub(crate) fn close_names(&mut self, plan: &Plan) {
         for (examined, claim) in &mut self.targets {
             let id = TargetId(examined.number as u32);
             let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
@@ -61,16 +61,19 @@ impl Permitted {
 ///
 /// # Errors
 /// Every [`TargetError`], if any target cannot be used at all.
-pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<Judged>, Vec<TargetError>> {
-    Ok(ask(plan, permissions)?.into_iter().map(|(judged, _)| judged).collect())
+pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<TargetDecision>, Vec<TargetError>> {
+    Ok(ask(plan, permissions)?
+        .into_iter()
+        .map(|(target_decision, _)| target_decision)
+        .collect())
 }
 
-/// Asks the guard, and holds what it gives away.
+/// Asks the guard, and holds the permitted targets open.
 pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted, Objection> {
     let answers = ask(plan, permissions).map_err(Objection::Unusable)?;
     let refusals: Vec<Refusal> = answers
         .iter()
-        .filter_map(|(judged, _)| judged.decision.refusal().cloned())
+        .filter_map(|(target_decision, _)| target_decision.decision.refusal().cloned())
         .collect();
     if !refusals.is_empty() {
         return Err(Objection::Refused(refusals));
@@ -79,30 +82,30 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted
         targets: Vec::new(),
         notes: Vec::new(),
     };
-    for (judged, claim) in answers {
-        if let Decision::Allowed { notes } = judged.decision {
-            let path = judged.examined.path.display().to_string();
+    for (target_decision, claim) in answers {
+        if let Decision::Allowed { notes } = target_decision.decision {
+            let path = target_decision.examined.path.display().to_string();
             let notes = notes.into_iter().map(|note| (path.clone(), note));
             permitted.notes.extend(notes);
         }
-        permitted.targets.push((judged.examined, claim));
+        permitted.targets.push((target_decision.examined, claim));
     }
     Ok(permitted)
 }
 
-type Answer = (Judged, Option<Claim>);
+type Answer = (TargetDecision, Option<Claim>);
 
-/// Asks once more about one target, which was made meanwhile, and holds it.
-pub(super) fn again(
+/// Asks again about a target that was created meanwhile, and holds it open.
+pub(super) fn permit_again(
     plan: &Plan,
     number: usize,
     permissions: &Permissions,
 ) -> Result<(Examined, Option<Claim>), TargetError> {
     let system = System::live();
     let guard = Guard::new(&system, caller_of(plan), permissions);
-    let (judged, claim) = ask_about(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
-    match judged.decision {
-        Decision::Allowed { .. } => Ok((judged.examined, claim)),
+    let (target_decision, claim) = ask_about(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
+    match target_decision.decision {
+        Decision::Allowed { .. } => Ok((target_decision.examined, claim)),
         Decision::Refused(refusal) => Err(TargetError::Refused {
             path: plan.targets[number].path.clone(),
             why: Box::new(refusal),
@@ -136,18 +139,18 @@ fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answe
         size: examined.size,
     });
     let mut intent = Intent::for_target(plan, TargetId(examined.number as u32), existing);
-    // A file of ours may hold less than its length says.
+    // A marked file may have less data than its length.
     if matches!(examined.action, Action::Extend { .. }) {
         intent |= Intent::LAY_OUT | Intent::WRITE;
     }
-    let judged = |examined, decision| Judged {
+    let target_decision = |examined, decision| TargetDecision {
         examined,
         intent,
         decision,
     };
     if examined.kind.is_none() {
         let decision = guard.decide_missing(&examined.path, intent);
-        return Ok((judged(examined, decision), None));
+        return Ok((target_decision(examined, decision), None));
     }
     // The file that was examined may have changed or been replaced since.
     let mark = Cell::new(examined.mark);
@@ -168,11 +171,11 @@ fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answe
     match claim {
         Ok(claim) => {
             let notes = claim.notes.clone();
-            Ok((judged(examined, Decision::Allowed { notes }), Some(claim)))
+            Ok((target_decision(examined, Decision::Allowed { notes }), Some(claim)))
         }
-        Err(ClaimError::Refused(refusal)) => Ok((judged(examined, Decision::Refused(refusal)), None)),
+        Err(ClaimError::Refused(refusal)) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),
         Err(ClaimError::Open(error)) => match guard.decide_unopened(&examined.path, intent) {
-            Decision::Refused(refusal) => Ok((judged(examined, Decision::Refused(refusal)), None)),
+            Decision::Refused(refusal) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),
             Decision::Allowed { .. } => Err(TargetError::Look {
                 path: error.path.display().to_string(),
                 source: error.source,

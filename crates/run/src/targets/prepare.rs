@@ -1,5 +1,4 @@
-//! Preparing targets that the guard has permitted: files are made, filled or extended, and opened
-//! again to be looked at.
+//! Prepares permitted targets: creates, fills or extends files, and reopens them for examination.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,45 +21,45 @@ use super::temp_file::{self, TempFile};
 use super::{Action, Examined, FillError, Peers, TargetError, parent_folder, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
-/// Targets that are ready, and what must be undone at the end.
+/// Prepared targets, and their cleanup.
 #[derive(Debug)]
 pub(crate) struct ReadyTargets {
     pub(crate) list: Vec<ReadyTarget>,
     pub(crate) facts: Vec<TargetFacts>,
     pub(super) cleanup: Cleanup,
-    /// Files that were created or rewritten here, as they are now.
+    /// Files that were created or rewritten here, with their identities.
     made: Vec<(PathBuf, Option<Identity>)>,
-    /// Targets that another process of the test has made meanwhile.
+    /// Targets that another process of the test has created meanwhile.
     pub(super) elsewhere: Vec<(Examined, Option<Claim>)>,
 }
 
 impl ReadyTargets {
-    /// The file that was made at a path in this run; what it is, where the system tells.
-    fn made_at(&self, path: &Path) -> Option<Option<Identity>> {
+    /// The identity of the file created at a path in this run, if known.
+    fn created_at(&self, path: &Path) -> Option<Option<Identity>> {
         let made = self.made.iter().find(|(made, _)| made == path);
         made.map(|(_, identity)| *identity)
     }
 
-    /// What is left to do at the end.
+    /// The cleanup for the end of the run.
     pub(crate) fn finish(self) -> Cleanup {
         self.cleanup
     }
 }
 
-/// Targets that the guard has permitted, and how they are made ready.
+/// The preparation of permitted targets.
 pub(crate) struct Preparation<'a> {
     pub(crate) plan: &'a Plan,
-    /// Where facts are read from.
+    /// The source of system facts.
     pub(crate) system: &'a System,
     pub(crate) permitted: &'a [(Examined, Option<Claim>)],
     pub(crate) clock: Clock,
     pub(crate) interrupt: &'a AtomicBool,
-    /// Other processes that may want the same files, and what the user allows.
+    /// Other processes that may need the same files, and the user's permissions.
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
 /// Prepares targets as [`super::examine()`] decided and the guard permitted, except those that
-/// steps prepare themselves. On any failure everything made so far is removed again.
+/// steps prepare themselves. On a failure everything created so far is removed.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
@@ -87,30 +86,39 @@ impl Preparation<'_> {
         let mut devices = 0..;
         for (number, target) in plan.targets.iter().enumerate() {
             let id = TargetId(number as u32);
-            let later =
-                made_on_open(target).is_some() || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
+            let later = size_created_on_open(target).is_some()
+                || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
             let (what, facts, identity) = match &target.kind {
-                TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
+                TargetKind::Nothing { size } => {
+                    (ReadyKind::Nothing, facts_without_file(target, "nothing", *size), None)
+                }
                 TargetKind::Simulated { device } => {
-                    let facts = made_up(target, "simulated", device.size);
+                    let facts = facts_without_file(target, "simulated", device.size);
                     let device = devices.next().unwrap_or_default();
                     (ReadyKind::Simulated { device }, facts, None)
                 }
                 TargetKind::Path if !later => self.make_ready(number, 0, ready, watcher)?,
                 TargetKind::Path => {
-                    let path = self.one(number).map(|(one, _)| one.path.clone()).unwrap_or_default();
-                    (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
+                    let path = self
+                        .permitted_target(number)
+                        .map(|(one, _)| one.path.clone())
+                        .unwrap_or_default();
+                    (ReadyKind::Path(path), facts_without_file(target, "", Bytes(0)), None)
                 }
                 TargetKind::Name { size, .. } => {
                     let path = self.make_name_ready(number, ready)?;
-                    (ReadyKind::Path(path), made_up(target, "name", *size), None)
+                    (ReadyKind::Path(path), facts_without_file(target, "name", *size), None)
                 }
                 TargetKind::Tree { tree } => {
                     let made = self.make_tree(number, tree, ready, watcher)?;
                     (made, super::survey::tree_facts(self.system, &target.path, tree), None)
                 }
-                // Refused before anything is examined.
-                TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
+                // Refused before the examination.
+                TargetKind::Template { .. } => (
+                    ReadyKind::Nothing,
+                    facts_without_file(target, "nothing", Bytes(0)),
+                    None,
+                ),
             };
             ready.list.push(ReadyTarget {
                 what,
@@ -124,7 +132,7 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    /// Prepares the targets that a step makes for itself.
+    /// Prepares the targets that belong to a step.
     pub(crate) fn prepare_step(
         &self,
         step: usize,
@@ -134,7 +142,7 @@ impl Preparation<'_> {
         for (number, target) in self.plan.targets.iter().enumerate() {
             let id = TargetId(number as u32);
             let opened_first = || self.plan.uses(step, id) && !(0..step).any(|step| self.plan.uses(step, id));
-            let anew = match made_on_open(target) {
+            let anew = match size_created_on_open(target) {
                 Some(_) => opened_first(),
                 None => self.plan.prepares_anew(step, id),
             };
@@ -142,15 +150,15 @@ impl Preparation<'_> {
                 continue;
             }
             let (_, facts, identity) = self.make_ready(number, step as u32, ready, watcher)?;
-            // A file that grows while the job runs is as large as the job will make it.
-            let size = made_on_open(target).unwrap_or_default().max(facts.size.0);
+            // A file that grows while the job runs counts with its final size.
+            let size = size_created_on_open(target).unwrap_or_default().max(facts.size.0);
             (ready.list[number].size, ready.list[number].identity) = (size, identity);
             ready.facts[number] = facts;
         }
         Ok(())
     }
 
-    pub(super) fn one(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
+    pub(super) fn permitted_target(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
         self.permitted.iter().find(|(one, _)| one.number == number)
     }
 
@@ -170,25 +178,25 @@ impl Preparation<'_> {
             });
         };
         self.begin_mark(target, (one, claim.as_ref()), ready);
-        let done = match ready.was_made_elsewhere(number) {
-            true => Ok(peer_lock::MADE_ELSEWHERE.to_owned()),
+        let done = match ready.was_created_by_peer(number) {
+            true => Ok(peer_lock::CREATED_BY_PEER.to_owned()),
             false => self.fill(target, (one, claim.as_ref()), ready, watcher),
         };
         let how = match (done, self.others) {
             (Err(TargetError::Fill(error)), Some((others, permissions))) if error.is_name_taken() => {
                 others.wait_for_file(step);
-                self.look_again(number, permissions, ready)?
+                self.reexamine(number, permissions, ready)?
             }
             (done, _) => done?,
         };
         let elsewhere = ready.elsewhere.iter().find(|(one, _)| one.number == number);
         let (one, claim) = elsewhere.unwrap_or(&self.permitted[place]);
-        let expected = match (claim, ready.made_at(&one.path)) {
+        let expected = match (claim, ready.created_at(&one.path)) {
             (Some(claim), _) => claim.file().identity(),
             (None, made) => made.flatten(),
         };
         let file = reopen(one, expected)?;
-        // The process that made a file removes it and renews its mark.
+        // The creator of a file removes it and renews its mark.
         if let (None, Some(handle)) = (elsewhere, file.handle()) {
             self.renew_mark(target, one, handle, &mut ready.cleanup);
             let id = sys::file::stamp(handle).ok().map(|stamp| stamp.id);
@@ -196,15 +204,15 @@ impl Preparation<'_> {
         }
         let mut facts = probe::target(self.system, &file, &how);
         if one.kind == Some(FileKind::CharacterDevice) {
-            // It has no size of its own.
+            // It has no size.
             facts.size = Bytes(one.size);
         }
         Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
     }
 }
 
-/// The size that a file will have which is made only when its job begins.
-pub(super) fn made_on_open(target: &Target) -> Option<u64> {
+/// The size of a file that is created only when its job starts.
+pub(super) fn size_created_on_open(target: &Target) -> Option<u64> {
     match &target.prepare {
         Prepare::LayOut {
             on_open: true, size, ..
@@ -213,8 +221,8 @@ pub(super) fn made_on_open(target: &Target) -> Option<u64> {
     }
 }
 
-/// Facts about a target that is no file.
-fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
+/// Facts of a target that is not a file.
+fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
     TargetFacts {
         path: target.path.clone(),
         kind: kind.into(),
@@ -223,7 +231,7 @@ fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
     }
 }
 
-/// Opens a prepared target to look at it.
+/// Opens a prepared target for examination.
 fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
     let file = File::open(&one.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Look {
         path: one.path.display().to_string(),
@@ -237,13 +245,12 @@ fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetErro
     Ok(file)
 }
 
-/// A file that cannot be whole is not begun: it would take all the space that others need before it
-/// failed.
+/// Checks that a file will fit, because otherwise it would use up all space before it failed.
 fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
     let Ok((_, available)) = sys::file::space(parent_folder(&one.path)) else {
         return Ok(());
     };
-    // What an existing file takes up is free once it is emptied; a file with holes takes less than
+    // The space of an existing file is free once it is truncated; a file with holes uses less than
     // its size.
     let freed = fs::metadata(&one.path).map_or(0, |meta| sys::file::allocated(&meta));
     if size > available.saturating_add(freed) {
@@ -257,7 +264,7 @@ fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
 }
 
 impl Preparation<'_> {
-    /// Does what was decided. Returns what that was, in words.
+    /// Performs the preparation. Returns a description.
     fn fill(
         &self,
         target: &Target,
@@ -280,14 +287,18 @@ impl Preparation<'_> {
         if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {
             create_parent_folder(&one.path)?;
         }
-        let made_before = ready.made_at(&one.path);
+        let made_before = ready.created_at(&one.path);
         let own = matches!(one.action, Action::Create { own: true, .. });
         let expected = match claim {
             Some(claim) => ExpectedFile::Existing(claim.file().identity()),
             None if own => ExpectedFile::Existing(create_temporary(target, one, size, ready, watcher)?),
             None => made_before.map_or(ExpectedFile::Absent, ExpectedFile::Existing),
         };
-        let size = if made_on_open(target).is_some() { 0 } else { size };
+        let size = if size_created_on_open(target).is_some() {
+            0
+        } else {
+            size
+        };
         let empty = matches!(one.action, Action::Rewrite { .. }) || made_before.is_some();
         let fill = self.how_to_fill(target, one, from, size);
         let fill = fill::Fill {
@@ -312,7 +323,7 @@ impl Preparation<'_> {
         Ok(how)
     }
 
-    /// What is written to a file, whichever file that is.
+    /// The fill parameters of a target.
     fn how_to_fill<'a>(&self, target: &'a Target, one: &'a Examined, from: u64, size: u64) -> fill::Fill<'a> {
         let (content, block, allocate) = match &target.prepare {
             Prepare::LayOut {
@@ -332,14 +343,14 @@ impl Preparation<'_> {
             path: &one.path,
             expected: ExpectedFile::Absent,
             empty: false,
-            // A file that is only allocated has nothing to write.
+            // A file that is only allocated needs no data.
             from: if content.is_some() { from } else { size },
             size,
             content: content.unwrap_or(&Content::Fresh),
             block,
             allocate,
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
-            // What is checked later has to be there.
+            // Verification needs existing data.
             declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
             seed: self.plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
@@ -356,7 +367,7 @@ fn create_parent_folder(path: &Path) -> Result<(), FillError> {
     })
 }
 
-/// Makes an empty temporary file, and removes those that killed runs have left beside it.
+/// Creates an empty temporary file, and removes leftovers of killed runs in the same directory.
 fn create_temporary(
     target: &Target,
     one: &Examined,
@@ -376,7 +387,7 @@ fn create_temporary(
     Ok(identity)
 }
 
-/// Notes a file that the plan wants removed at the end.
+/// Schedules the removal of a file according to the plan.
 pub(super) fn note_end(target: &Target, one: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
     if is_removed(target) && !matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
         cleanup.remove_named(one.path.clone(), id);
@@ -399,17 +410,17 @@ impl Preparation<'_> {
         let random = match &one.action {
             Action::Reuse { .. } | Action::UseAsItIs if !self.changes(one.number, one.size) => return,
             _ if is_removed(target) => return,
-            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils(one.number) => random,
-            Action::Extend { from, .. } if !self.spoils(one.number) => random.min(*from),
+            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils_random_data(one.number) => random,
+            Action::Extend { from, .. } if !self.spoils_random_data(one.number) => random.min(*from),
             _ => Bytes(0),
         };
-        if marker::begin_beside_others(file, random).is_ok() {
+        if marker::begin_shared(file, random).is_ok() {
             ready.cleanup.renewals().add(file);
         }
     }
 
-    /// Marks a file that was filled, and has the mark of each that is ours renewed: at the end, or
-    /// now if nothing writes to it.
+    /// Marks a filled file, and renews the marks of created files: at the end, or now if nothing
+    /// writes to them.
     fn renew_mark(&self, target: &Target, one: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &one.action {
             Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),
@@ -418,7 +429,11 @@ impl Preparation<'_> {
         };
         let filled = filled.filter(|_| matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target));
         if let Some(size) = filled {
-            let random = if self.spoils(one.number) { Bytes(0) } else { size };
+            let random = if self.spoils_random_data(one.number) {
+                Bytes(0)
+            } else {
+                size
+            };
             if marker::begin(file, random).is_ok() {
                 cleanup.renewals().add(file);
             }
@@ -428,7 +443,7 @@ impl Preparation<'_> {
         cleanup.renewals().ready(file, seal);
     }
 
-    /// True if jobs change what a file of this size holds.
+    /// Whether jobs change the data of a file of this size.
     fn changes(&self, number: usize, size: u64) -> bool {
         let existing = Existing {
             kind: FileKind::Regular,
@@ -437,8 +452,8 @@ impl Preparation<'_> {
         Intent::for_target(self.plan, TargetId(number as u32), Some(existing)).changes()
     }
 
-    /// True if jobs write something else to a target than random data, or trim it.
-    pub(super) fn spoils(&self, number: usize) -> bool {
+    /// Whether jobs write other than random data to a target, or trim it.
+    pub(super) fn spoils_random_data(&self, number: usize) -> bool {
         let id = TargetId(number as u32);
         let workers = self.plan.jobs().flat_map(|(_, job)| &job.workers);
         let mut streams = workers.flat_map(|worker| &worker.streams);

@@ -1,5 +1,5 @@
-//! Targets that all runs of a study share: prepared once, used by each, and removed at the end
-//! where they are ours.
+//! Targets that all runs of a study share: prepared once, used by each, and removed at the end if
+//! temporary.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use model::plan::{AtEndOfJob, Plan, Prepare};
 
 use super::{Action, TargetError, TempFile, examine};
 
-/// The files that a study has made in directories. Dropping it removes them.
+/// The files that a study has created in directories. Dropping it removes them.
 #[derive(Debug, Default)]
 pub struct SharedFiles {
-    files: Vec<Made>,
+    files: Vec<CreatedFile>,
 }
 
 #[derive(Debug)]
-struct Made {
+struct CreatedFile {
     /// The directory as the user named it, and the number of the target in its plan: two targets in
     /// one directory are two files.
     folder: String,
@@ -28,19 +28,19 @@ struct Made {
 }
 
 impl SharedFiles {
-    /// Gives each directory that a plan tests the name of a file in it, so that the first run makes
-    /// the file and the others use it.
+    /// Replaces each directory target by a file in it, so that the first run creates the file and
+    /// the others use it.
     ///
     /// # Errors
     /// Every target that cannot be used.
     pub fn assign_paths(&mut self, plan: &mut Plan) -> Result<(), Vec<TargetError>> {
-        self.name_known(plan);
+        self.assign_known(plan);
         for one in examine(plan)? {
             let Action::Create { size, own: true } = one.action else {
                 continue;
             };
             let target = &plan.targets[one.number];
-            self.files.push(Made {
+            self.files.push(CreatedFile {
                 folder: target.path.clone(),
                 number: one.number,
                 path: one.path,
@@ -49,11 +49,11 @@ impl SharedFiles {
                 held: None,
             });
         }
-        self.name_known(plan);
+        self.assign_known(plan);
         Ok(())
     }
 
-    fn name_known(&self, plan: &mut Plan) {
+    fn assign_known(&self, plan: &mut Plan) {
         for (number, target) in plan.targets.iter_mut().enumerate() {
             let known = self
                 .files
@@ -67,7 +67,7 @@ impl SharedFiles {
         }
     }
 
-    /// Sees what a run does: a file that was made is held from then on.
+    /// Watches a run: a created file is held from then on.
     pub fn adopt_created(&mut self, event: &Event) {
         let Event::Prepared { target, .. } = event else { return };
         let made = self
@@ -75,8 +75,8 @@ impl SharedFiles {
             .iter_mut()
             .find(|made| made.path.display().to_string() == *target);
         if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
-            // A file that cannot be held stays behind; its name and size were reported when it was
-            // made.
+            // A file that cannot be held stays behind; its name and size were reported at its
+            // creation.
             made.held = TempFile::adopt(&made.path).ok();
         }
     }

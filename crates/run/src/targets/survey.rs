@@ -1,5 +1,4 @@
-//! A look at the targets of a plan before anything is done: nothing is opened for writing, nothing
-//! is made.
+//! Surveys the targets of a plan in advance: nothing is opened for writing, nothing is created.
 
 use std::path::Path;
 
@@ -9,8 +8,8 @@ use model::Bytes;
 use model::environment::TargetFacts;
 use model::plan::{FileTree, Plan, Target, TargetKind};
 
-/// What is known of each target of a plan, in plan order. One that does not exist yet has the facts
-/// of the folder in which it would be made, and no kind.
+/// The facts of each target of a plan, in plan order. A missing target has the facts of its folder,
+/// and no kind.
 pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
     let system = System::live();
     plan.targets
@@ -32,7 +31,7 @@ fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
         TargetKind::Template { .. } | TargetKind::Name { .. } => of_kind("", Bytes(0)),
         TargetKind::Tree { tree } => tree_facts(system, &target.path, tree),
         TargetKind::Path => {
-            let opened = super::names::opened_as(&target.path, plan.target_rules, cfg!(windows));
+            let opened = super::names::path_to_open(&target.path, plan.target_rules, cfg!(windows));
             path(system, &opened.display().to_string())
         }
     }
@@ -42,16 +41,16 @@ fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
 pub(super) fn tree_facts(system: &System, path: &str, tree: &FileTree) -> TargetFacts {
     TargetFacts {
         size: tree.total_size(),
-        ..around(system, Path::new(path), "tree", path)
+        ..folder_facts(system, Path::new(path), "tree", path)
     }
 }
 
 fn path(system: &System, path: &str) -> TargetFacts {
     let name = Path::new(path);
     if name.is_dir() {
-        return around(system, name, "directory", path);
+        return folder_facts(system, name, "directory", path);
     }
-    storage_facts(system, name).unwrap_or_else(|| around(system, super::parent_folder(name), "", path))
+    storage_facts(system, name).unwrap_or_else(|| folder_facts(system, super::parent_folder(name), "", path))
 }
 
 /// The facts of a file or block device, which is opened for reading. Anything else is not opened: a
@@ -65,8 +64,8 @@ pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
     Some(probe::target(system, &file, ""))
 }
 
-/// The facts of a folder, for what would be made in it.
-fn around(system: &System, folder: &Path, kind: &str, path: &str) -> TargetFacts {
+/// The facts of a folder, for a target to create in it.
+fn folder_facts(system: &System, folder: &Path, kind: &str, path: &str) -> TargetFacts {
     TargetFacts {
         path: path.to_owned(),
         kind: kind.into(),

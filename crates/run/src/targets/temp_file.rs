@@ -1,13 +1,13 @@
-//! Temporary files: made in a directory that the user named, and gone when the command ends.
+//! Temporary files: created in a directory that the user named, and removed at the end of the
+//! command.
 //!
-//! Such a file is locked as long as its run lives. One that is not locked was left by a run that
-//! was killed, and is removed by the next run in the same directory: if its name is one of ours, it
-//! is the file that was made (and no copy of it), and it has the length that it was to have.
-//! Anything else stays.
+//! Such a file is locked while its run lives. An unlocked one is a leftover of a killed run, and
+//! the next run in the same directory removes it, if it has a name of ours, is the file created
+//! then (not a copy), and has its intended length. Anything else stays.
 //!
-//! On Windows an open file is as good as locked, since what is removed is opened alone first. File
-//! systems there have no attributes, so a note in the user's state directory says which file is
-//! ours: it is named after the numbers of the volume and the file.
+//! On Windows an open file counts as locked, since removal first opens it exclusively. File systems
+//! there have no extended attributes, so a note in the user's state directory identifies our file:
+//! it is named after the numbers of the volume and the file.
 
 use std::fs;
 use std::io;
@@ -22,25 +22,24 @@ use model::finding::{Finding, Severity};
 
 use super::mark_store;
 
-/// Says which file it was that we made, how long it was to be, and its name: what else has such a
-/// name is never taken for it.
+/// Identifies the file that we created, its intended length and its name, so that another file with
+/// such a name is never mistaken for it.
 const ATTRIBUTE: &str = "user.fathom.own";
 
-/// A temporary file. Dropping it removes the file, unless it is to be kept.
+/// A temporary file. Dropping it removes the file, unless it is kept.
 #[derive(Debug)]
 pub struct TempFile {
     path: PathBuf,
     keep: bool,
     /// Open for the lock.
     lock: fs::File,
-    /// What says that it is ours where its attributes cannot.
+    /// The note that identifies it where attributes cannot.
     note: Option<PathBuf>,
 }
 
-/// The path of such a file in a directory. `number` tells the files of one run apart.
+/// The path of such a file in a directory. `number` distinguishes the files of a run.
 pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
-    // On other hosts and in other containers processes of the same number may use the same
-    // directory.
+    // Processes with the same id on other hosts and in other containers may use the same directory.
     static BEGUN: OnceLock<u32> = OnceLock::new();
     let now = || {
         SystemTime::now()
@@ -52,7 +51,7 @@ pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
 }
 
 impl TempFile {
-    /// Makes an empty file, which is to be this long, and locks it.
+    /// Creates an empty file with this intended length, and locks it.
     pub(super) fn create(path: &Path, length: u64, keep: bool) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new()
             .read(true)
@@ -72,14 +71,13 @@ impl TempFile {
         })
     }
 
-    /// What makes it the file that it is.
+    /// Its identity.
     pub(super) fn identity(&self) -> Option<Identity> {
         sys::facts::identity_of_file(&self.lock)
     }
 
-    /// Takes over a file that a run of this command has made and left: from now on it is locked,
-    /// marked as ours, and goes with this value, or with the next run beside it if this program is
-    /// killed.
+    /// Takes over a file that a run of this command has created and left: it is locked, marked as
+    /// ours, and removed on drop, or by the next run in its directory if this program is killed.
     ///
     /// # Errors
     /// The system's error; the file is then left as it is.
@@ -100,7 +98,7 @@ impl TempFile {
 }
 
 impl TempFile {
-    /// Leaves the file as a killed run would: the next run beside it finds it.
+    /// Leaves the file as a killed run would, for the next run in its directory.
     pub(super) fn leave(mut self) {
         self.keep = true;
     }
@@ -108,9 +106,9 @@ impl TempFile {
 
 /// A temporary file of a killed run, locked; dropping it removes it. `None` if it is not one, or
 /// changed since.
-pub(super) fn take_leftover(path: &Path) -> Option<TempFile> {
+pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
     let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
-    // What is not ours is not locked either, be it for a moment.
+    // Foreign files must not be locked, not even for a moment.
     sys::file::open_without_waiting(path).ok().filter(unchanged)?;
     let lock = sys::file::open_abandoned(path).filter(unchanged)?;
     Some(TempFile {
@@ -130,7 +128,7 @@ impl Drop for TempFile {
     }
 }
 
-/// Says that an open file is ours, as well as that can be said. Returns the note if there is one.
+/// Marks an open file as ours, as far as possible. Returns the note if there is one.
 fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
     let text = mark_of(file, path, length)?;
     if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
@@ -147,10 +145,10 @@ fn mark_of(file: &fs::File, path: &Path, length: u64) -> Option<String> {
     Some(format!("2 {length} {id} {}", name_of(path)?))
 }
 
-/// What an unlocked file is.
+/// The kind of an unlocked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leftover {
-    /// Ours, as a killed run left it. An empty one holds nothing to lose.
+    /// Ours, as a killed run left it. An empty one has nothing to lose.
     Unchanged,
     /// Ours by its mark, with another length: another program has written to it.
     Changed,
@@ -158,23 +156,27 @@ enum Leftover {
     Foreign,
 }
 
-/// What a file is that has this path now.
+/// Classifies the file that has this path now.
 fn identify(file: &fs::File, path: &Path) -> Leftover {
-    let said = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
+    let mark_found = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
     let noted = || fs::read_to_string(note_of(file)?).ok();
-    let Some((said, meta)) = said.or_else(noted).zip(file.metadata().ok()) else {
+    let Some((mark_found, meta)) = mark_found.or_else(noted).zip(file.metadata().ok()) else {
         return Leftover::Foreign;
     };
-    let length = said.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    let length = mark_found
+        .split(' ')
+        .nth(1)
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0);
     match mark_of(file, path, length) {
-        Some(mark) if mark != said => Leftover::Foreign,
+        Some(mark) if mark != mark_found => Leftover::Foreign,
         Some(_) if meta.len() == length || meta.len() == 0 => Leftover::Unchanged,
         Some(_) => Leftover::Changed,
         None => Leftover::Foreign,
     }
 }
 
-/// Where the note of a file is, or would be.
+/// The path of a file's note.
 fn note_of(file: &fs::File) -> Option<PathBuf> {
     Some(
         mark_store::state_folder()?
@@ -194,18 +196,14 @@ fn forget(note: Option<&Path>) {
 }
 
 /// Removes temporary files of killed runs in the same directory, and reports each.
-pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
-    let Ok(entries) = fs::read_dir(super::parent_folder(beside)) else {
+pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
+    let Ok(entries) = fs::read_dir(super::parent_folder(near)) else {
         return;
     };
-    for path in entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path != beside)
-    {
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path != near) {
         let numbers = name_of(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
         let ours = numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
-        // What is not ours is not locked either, be it for a moment.
+        // Foreign files must not be locked, not even for a moment.
         let seen = |file: &fs::File| ours && identify(file, &path) != Leftover::Foreign;
         if !sys::file::open_without_waiting(&path).is_ok_and(|file| seen(&file)) {
             continue;

@@ -1,9 +1,10 @@
-//! Trees of files: made in a directory that the user named, and gone when the command ends.
+//! Trees of files: created in a directory that the user named, and removed at the end of the
+//! command.
 //!
-//! A tree has a root directory of its own, for this user alone. A marker file in it is a
-//! [`TempFile`], so what says that such a file is ours says it of the tree too, and the root of a
-//! killed run is known by a marker that no process has locked. Only files and directories with
-//! names of a tree are ever removed; where others have come to stay, so does the root.
+//! A tree has its own root directory with permissions for this user only. A marker file in it is a
+//! [`TempFile`], which identifies the tree too: an unlocked marker indicates the root of a killed
+//! run. Only files and directories with names of a tree are ever removed; if others are there, the
+//! root stays.
 
 use std::fs;
 use std::io::Write;
@@ -29,11 +30,12 @@ use super::{Action, Examined, FillError, TargetError};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
-/// The name of the marker; one of a temporary file, so that its mark is read in the same way.
+/// The name of the marker, in the form of temporary files, so that its mark is read in the same
+/// way.
 const MARKER: &str = "fathom-0-0.dat";
-/// What the name of a root ends in.
+/// The suffix of a root's name.
 const SUFFIX: &str = ".tree";
-/// The name of the root of a tree that outlives its runs; not one that a killed run leaves.
+/// The name of the root of a kept tree, different from those of temporary trees.
 const KEPT_ROOT: &str = "fathom-kept.tree";
 /// Rule of a finding: some files are not used.
 pub const SHORT_FILES: &str = "SHORT-FILES";
@@ -48,7 +50,7 @@ pub(super) struct TempTree {
     path: PathBuf,
     root: Arc<TreeRoot>,
     marker: Option<TempFile>,
-    /// It stays at the end.
+    /// It is kept at the end.
     is_kept: bool,
 }
 
@@ -65,8 +67,7 @@ impl TempTree {
         Ok(tree)
     }
 
-    /// Opens the kept tree of an earlier run. Only a marker of ours that no run has locked says
-    /// that it is one.
+    /// Opens the kept tree of an earlier run, which must have an unlocked marker of ours.
     fn open_kept(path: &Path) -> Result<TempTree, TargetError> {
         let unfit = |what, help: &str| TargetError::Unfit {
             path: path.display().to_string(),
@@ -77,7 +78,7 @@ impl TempTree {
             path: path.display().to_string(),
             source,
         })?;
-        let marker = temp_file::take_leftover(&path.join(MARKER)).ok_or_else(|| {
+        let marker = temp_file::open_leftover(&path.join(MARKER)).ok_or_else(|| {
             unfit(
                 "not a tree that fathom has made and left, or another run uses it",
                 "wait for the other run, or name another directory; nothing in it was changed",
@@ -91,8 +92,7 @@ impl TempTree {
         })
     }
 
-    /// Removes it, or leaves it if it is kept. `Some` finding if something stays that was not made
-    /// by the test.
+    /// Removes it unless it is kept. Returns a finding if foreign files remain.
     pub(super) fn remove(&mut self) -> Option<Finding> {
         if self.is_kept {
             if let Some(marker) = self.marker.take() {
@@ -113,7 +113,7 @@ impl Drop for TempTree {
     }
 }
 
-/// Removes a tree with its marker. Returns what stays, in a sentence.
+/// Removes a tree with its marker. Returns what remains, in a sentence.
 fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<String> {
     let name = path.display();
     match root.remove_contents(MARKER) {
@@ -123,7 +123,7 @@ fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<Stri
             (error.kind() != std::io::ErrorKind::NotFound).then(|| format!("{name} could not be removed: {error}"))
         }
         left => {
-            // The marker stays with it, so that the next run in this directory reports it again.
+            // The marker stays, so that the next run in this directory reports it again.
             if let Some(marker) = marker {
                 marker.leave();
             }
@@ -137,13 +137,13 @@ fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<Stri
     }
 }
 
-/// A path for the root. The root of an earlier run of this process may have stayed.
+/// An unused path for the root; that of an earlier run of this process may still exist.
 fn free_path(folder: &Path, number: usize) -> PathBuf {
     let path = |round: usize| temp_file::path_in(folder, number + (round << 16)).with_extension(&SUFFIX[1..]);
     (0..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(0))
 }
 
-/// Looks at the directory that a tree will be made in.
+/// Examines the directory in which a tree will be created.
 pub(super) fn examine_tree(
     plan: &Plan,
     number: usize,
@@ -168,7 +168,7 @@ pub(super) fn examine_tree(
         Err(source) => return Err(TargetError::Look { path, source }),
     }
     if tree.kept != Some(KeptTree::Existing) {
-        size_in(&folder, Some(room(plan, number, tree)), &target.path)?;
+        size_in(&folder, Some(max_size(plan, number, tree)), &target.path)?;
     }
     Ok(Examined {
         number,
@@ -187,9 +187,8 @@ pub(super) fn examine_tree(
     })
 }
 
-/// The most bytes that the files of a tree can have: `append` lets each grow, see
-/// [`OpenTree::append_limit`].
-fn room(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
+/// The maximum size of a tree's files, with the growth by `append`, see [`OpenTree::append_limit`].
+fn max_size(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
     let bytes = tree.total_size().0;
     let block = works(plan, number).filter_map(|work| {
         let appends = |group: &FileGroup| group.operations.contains(&FileOperationKind::Append);
@@ -201,7 +200,7 @@ fn room(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
 }
 
 impl Preparation<'_> {
-    /// Makes a tree, and removes those that killed runs have left beside it.
+    /// Creates a tree, and removes leftovers of killed runs in the same directory.
     pub(super) fn make_tree(
         &self,
         number: usize,
@@ -209,7 +208,7 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let Some((one, _)) = self.one(number) else {
+        let Some((one, _)) = self.permitted_target(number) else {
             return Err(TargetError::Missing {
                 path: self.plan.targets[number].path.clone(),
                 help: "it was not looked at before".into(),
@@ -256,8 +255,8 @@ impl Preparation<'_> {
     }
 }
 
-/// Refuses a tree with a symbolic link in place of a directory: its operations would follow it, and
-/// change what lies elsewhere.
+/// Refuses a tree with a symbolic link in place of a directory, which operations would follow out
+/// of the tree.
 fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree) -> Result<(), TargetError> {
     let mut name = String::new();
     for directory in 0..tree.directory_count() {
@@ -274,7 +273,7 @@ fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree) -> Result<(), Tar
 }
 
 impl Preparation<'_> {
-    /// Makes a kept tree ready: what an earlier run has left is emptied, completed or used.
+    /// Prepares a kept tree: the files of an earlier run are removed, completed or used.
     fn open_kept_tree(
         &self,
         path: &Path,
@@ -292,7 +291,7 @@ impl Preparation<'_> {
             true => TempTree::create(path, true).map_err(failed)?,
         };
         let root = Arc::clone(&opened.root);
-        // Nothing can be done in a tree that was never made, and nothing of it stays.
+        // A tree that was never created has no operations, and leaves nothing behind.
         let has_nothing = is_missing && kept == KeptTree::Existing && !makes_directories(self.plan, number);
         opened.is_kept = kept != KeptTree::Removed && !has_nothing;
         ready.cleanup.remove_tree(opened);
@@ -364,7 +363,7 @@ fn report_short_files(path: &Path, short: usize, all: usize, watcher: &mut dyn F
     });
 }
 
-/// The size of each file of a tree that exists.
+/// The size of each existing file of a tree.
 fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
     let mut name = String::new();
     (0..tree.file_count() as u32)
@@ -375,7 +374,7 @@ fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// What streams do on this tree.
+/// The operations of all streams on this tree.
 fn works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
     let streams = plan
         .jobs()
@@ -385,19 +384,19 @@ fn works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
     on_tree.filter_map(|stream| stream.files.as_ref())
 }
 
-/// True if some job reads files of this tree, or writes at random places of them.
+/// Whether a job reads files of this tree, or writes at random positions.
 fn needs_whole_files(plan: &Plan, number: usize) -> bool {
     let sessions = works(plan, number).filter_map(|work| work.session.as_ref());
     let mut transfers = sessions.filter_map(|session| session.transfers.as_ref());
     transfers.any(|transfers| transfers.write_percent < 100 || transfers.random)
 }
 
-/// True if some job makes directories of this tree.
+/// Whether a job creates directories of this tree.
 fn makes_directories(plan: &Plan, number: usize) -> bool {
     works(plan, number).any(|work| work.kinds().contains(&FileOperationKind::Mkdir))
 }
 
-/// Makes the directories, and the files that exist at first.
+/// Creates the directories, and the files that exist at first.
 fn fill(
     root: &TreeRoot,
     tree: &FileTree,
@@ -431,11 +430,11 @@ fn fill(
         write().map_err(|error| (path.clone(), written, error))?;
         written += tree.file_size(file);
     }
-    // What the system writes back later would be in the way of the test.
+    // Flushed, because later write-back would disturb the test.
     root.flush().map_err(|error| (String::new(), written, error))
 }
 
-/// Makes the directories that are missing.
+/// Creates missing directories.
 fn create_directories(
     root: &TreeRoot,
     tree: &FileTree,
@@ -456,8 +455,8 @@ fn create_directories(
 }
 
 /// Removes trees of killed runs in the same directory, and reports each.
-fn remove_leftover_trees(beside: &Path, watcher: &mut dyn FnMut(Event)) {
-    let Ok(entries) = fs::read_dir(super::parent_folder(beside)) else {
+fn remove_leftover_trees(near: &Path, watcher: &mut dyn FnMut(Event)) {
+    let Ok(entries) = fs::read_dir(super::parent_folder(near)) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -473,7 +472,7 @@ fn remove_leftover_trees(beside: &Path, watcher: &mut dyn FnMut(Event)) {
         if age.is_some_and(|age| age > EMPTY_ROOT_GRACE) && fs::remove_dir(&path).is_ok() {
             continue;
         }
-        let Some(marker) = temp_file::take_leftover(&path.join(MARKER)) else {
+        let Some(marker) = temp_file::open_leftover(&path.join(MARKER)) else {
             continue;
         };
         let what = remove(&root, &path, Some(marker)).unwrap_or_else(|| {

@@ -1,10 +1,11 @@
 //! The checksums of fio's verification, byte for byte as fio writes them.
 //!
-//! Some of them are not what their names promise. fio's `crc32` is not reflected and begins with 0;
-//! `crc32c` is not inverted at its end; `sha1` has its words in native byte order; and `sha256` and
-//! `sha512` hold no digest, but the working buffer of the computation: the last block with its
-//! padding, begun by one byte of each word of the state, or just what did not fill a block. Data
-//! written by either program are accepted by the other only if that is kept.
+//! Some of them differ from the algorithm in their name. fio's `crc32` is not reflected and begins
+//! with 0; `crc32c` is not inverted at its end; `sha1` has its words in native byte order; and
+//! `sha256` and `sha512` do not store the digest but the working buffer: for SHA-256 the last
+//! padded block, overwritten at its start by one byte of each word of the state, for SHA-512 the
+//! data that did not fill a block. This must be reproduced so that each program accepts the other's
+//! data.
 
 use md5::Digest;
 use model::plan::VerifyMethod;
@@ -28,7 +29,7 @@ static CRC32: Crc<u32> = Crc::<u32>::new(&crc::Algorithm {
 static CRC16: Crc<u16> = Crc::<u16>::new(&crc::CRC_16_ARC);
 static CRC7: Crc<u8> = Crc::<u8>::new(&crc::CRC_7_MMC);
 
-/// The most bytes that a checksum has.
+/// The maximum length of a checksum in bytes.
 pub(super) const MAX_BYTES: usize = 128;
 
 /// A checksum of up to [`MAX_BYTES`] bytes.
@@ -76,8 +77,7 @@ impl Checksum {
     }
 }
 
-/// Computes a checksum to measure how fast that is. SHA-256 and SHA-512 are the whole digests, of
-/// which fio's fields hold nothing.
+/// Computes a checksum to measure its speed. SHA-256 and SHA-512 are the full digests here.
 pub fn compute(method: VerifyMethod, data: &[u8]) {
     match method {
         VerifyMethod::Sha256 => drop(std::hint::black_box(sha2::Sha256::digest(data))),
@@ -110,14 +110,13 @@ pub(super) fn crc32c(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// True if the field says little about the data, so that something else must be kept beside it to
-/// find what is wrong.
+/// Whether the field detects few errors, so that a further hash must be kept.
 pub(super) fn is_weak(method: VerifyMethod) -> bool {
     method == VerifyMethod::Sha512
 }
 
-/// What fio's SHA-256 leaves in its buffer: the last padded block, whose length has native byte
-/// order, and over its beginning the lowest byte of each word of the state.
+/// The buffer after fio's SHA-256: the last padded block, with its length in native byte order,
+/// overwritten at its start by the lowest byte of each word of the state.
 fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     const START: [u32; 8] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -128,7 +127,7 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     let mut last = [0; 64];
     last[..rest.len()].copy_from_slice(rest);
     last[rest.len()] = 0x80;
-    // Without room for the length it goes into a block of its own.
+    // Without room for the length, the length needs another block.
     if rest.len() >= 56 {
         compress256(&mut state, &[last]);
         last = [0; 64];
@@ -141,8 +140,7 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     }
 }
 
-/// What fio's SHA-512, which is never brought to its end, leaves in its buffer: what did not fill a
-/// block.
+/// The buffer after fio's SHA-512, which is never finalised: the data that did not fill a block.
 fn left_over_of_sha512(data: &[u8], out: &mut [u8]) {
     out.fill(0);
     let rest = data.len() % 128;

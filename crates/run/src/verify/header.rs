@@ -1,8 +1,8 @@
-//! The header that stands before the data of each checked piece, as fio lays it out.
+//! The header before the data of each checked piece, in fio's layout.
 //!
 //! fio 3.38 and later write 48 bytes; those before wrote 40, with a shorter write number and the
-//! kind of checksum in two bytes. New data get the new form; when existing data are checked, each
-//! header says which form it has.
+//! kind of checksum in two bytes. New data gets the new form; when existing data is checked, the
+//! form is detected from each header.
 
 use model::mismatch::{BlockFault, HeaderField};
 use model::plan::VerifyMethod;
@@ -10,19 +10,19 @@ use model::plan::VerifyMethod;
 use super::checksum::crc32c;
 
 const MAGIC: u16 = 0xacca;
-/// What the new form has where the old has the low half of the kind.
+/// The byte of the new form at the position of the old form's low half of the kind.
 const VERSION: u8 = 0x81;
 
-/// How a header is laid out.
+/// The layout of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// 48 bytes.
-    Present,
+    Current,
     /// 40 bytes.
     Old,
 }
 
-/// What a header says.
+/// The fields of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) length: u32,
@@ -33,9 +33,9 @@ pub(super) struct Header {
     pub(super) job: u16,
 }
 
-/// What a header is held against; what is absent is not known, and so anything is right.
+/// The expected fields of a header; an absent one is not checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct Expected {
     pub(super) length: u32,
     pub(super) seed: Option<u64>,
     pub(super) offset: u64,
@@ -46,15 +46,15 @@ impl Form {
     /// Bytes of the header, without the checksum that follows it.
     pub(super) fn bytes(self) -> usize {
         match self {
-            Form::Present => 48,
+            Form::Current => 48,
             Form::Old => 40,
         }
     }
 
-    /// The form of a header; new unless it is plainly old.
+    /// The form of a header; the new one unless it is clearly old.
     pub(super) fn recognise(piece: &[u8]) -> Form {
         let old = piece[2] != VERSION && piece[3] == 0;
-        if old { Form::Old } else { Form::Present }
+        if old { Form::Old } else { Form::Current }
     }
 }
 
@@ -88,14 +88,14 @@ pub(crate) fn seed_in(piece: &[u8]) -> Option<u64> {
     (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(seed))
 }
 
-/// The number of the write in such a header.
+/// The write number in such a header.
 pub(super) fn number_in(piece: &[u8]) -> Option<u64> {
     let number = piece.get(32..40)?.try_into().ok()?;
     (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(number))
 }
 
 impl Header {
-    /// Writes the header to the beginning of a piece.
+    /// Writes the header at the start of a piece.
     pub(super) fn write(&self, form: Form, method: VerifyMethod, piece: &mut [u8]) {
         let mut at = 0;
         let mut put = |bytes: &[u8]| {
@@ -104,7 +104,7 @@ impl Header {
         };
         put(&MAGIC.to_ne_bytes());
         match form {
-            Form::Present => put(&[VERSION, kind(method)]),
+            Form::Current => put(&[VERSION, kind(method)]),
             Form::Old => put(&u16::from(kind(method)).to_ne_bytes()),
         }
         put(&self.length.to_ne_bytes());
@@ -113,7 +113,7 @@ impl Header {
         put(&((self.time_ns / 1_000_000_000) as u32).to_ne_bytes());
         put(&((self.time_ns % 1_000_000_000) as u32).to_ne_bytes());
         match form {
-            Form::Present => {
+            Form::Current => {
                 put(&self.number.to_ne_bytes());
                 put(&self.job.to_ne_bytes());
                 put(&[0; 2]);
@@ -128,8 +128,8 @@ impl Header {
         piece[end..end + 4].copy_from_slice(&checksum.to_ne_bytes());
     }
 
-    /// Holds the header of a piece against what it should be, in fio's order. Returns its form.
-    pub(super) fn check(piece: &[u8], wanted: &Wanted) -> Result<Form, BlockFault> {
+    /// Checks the header of a piece, in fio's order. Returns its form.
+    pub(super) fn check(piece: &[u8], expected_fields: &Expected) -> Result<Form, BlockFault> {
         let found = u16::from_ne_bytes([piece[0], piece[1]]);
         if found != MAGIC {
             return Err(BlockFault::Magic { found, expected: MAGIC });
@@ -143,14 +143,14 @@ impl Header {
             }
             Err(BlockFault::Header { field, found, expected })
         };
-        must(HeaderField::Length, word(4), u64::from(wanted.length))?;
-        if let Some(seed) = wanted.seed {
+        must(HeaderField::Length, word(4), u64::from(expected_fields.length))?;
+        if let Some(seed) = expected_fields.seed {
             must(HeaderField::Seed, long(8), seed)?;
         }
-        must(HeaderField::Offset, long(16), wanted.offset)?;
-        if let Some(number) = wanted.number {
+        must(HeaderField::Offset, long(16), expected_fields.offset)?;
+        if let Some(number) = expected_fields.number {
             match form {
-                Form::Present => must(HeaderField::Number, long(32), number)?,
+                Form::Current => must(HeaderField::Number, long(32), number)?,
                 Form::Old => {
                     let found = u16::from_ne_bytes([piece[34], piece[35]]);
                     must(HeaderField::Number, u64::from(found), number & 0xffff)?;

@@ -1,14 +1,14 @@
-//! What a stream has written and not yet read back.
+//! The writes of a stream that are not verified yet.
 //!
-//! Blocks are read back in the order in which they were written. Where a block can be written
-//! again, a later write replaces all that it touches, and blocks are read back by position, as fio
-//! does it. Some of the blocks may be discarded before that; what was not flushed may not count.
+//! Blocks are verified in the order of their writes. If blocks may be rewritten, a later write
+//! replaces everything that it overlaps, and blocks are verified by position, as in fio. Some
+//! blocks may be discarded before that; unflushed ones may be excluded.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Block;
 
-/// A block that was written.
+/// A written block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     /// The file, counted within the stream.
@@ -16,34 +16,34 @@ pub(crate) struct Written {
     pub(crate) block: Block,
 }
 
-/// What was written and is to be read back.
+/// The written blocks to verify.
 #[derive(Debug)]
 pub(crate) struct History {
-    kept: Kept,
-    /// How many writes were noted so far.
+    entries: Entries,
+    /// The number of writes so far.
     noted: u64,
-    /// How many of them have ended.
+    /// How many of them have completed.
     ended: u64,
-    /// This many of those that ended first were flushed; absent if it does not matter.
+    /// How many of the first completed ones were flushed; absent if irrelevant.
     flushed: Option<u64>,
-    /// Blocks that are to be discarded, the oldest first.
+    /// Blocks to discard, the oldest first.
     to_trim: VecDeque<Note>,
 }
 
 #[derive(Debug)]
-enum Kept {
-    /// Nothing is written twice: the oldest comes first.
+enum Entries {
+    /// No block is rewritten: ordered by age.
     InOrder(Queue),
-    ByPlace(BTreeMap<(u32, u64), Entry>),
+    ByPosition(BTreeMap<(u32, u64), Entry>),
 }
 
-/// Writes in the order in which they went out.
+/// Writes in the order of submission.
 #[derive(Debug, Default)]
 struct Queue {
     entries: VecDeque<Entry>,
     /// The number of the first one.
     first: u64,
-    /// How many of them are gone.
+    /// How many of them are removed.
     gone: usize,
 }
 
@@ -56,15 +56,15 @@ struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Its write or its trim is on its way.
+    /// Its write or trim is in flight.
     InFlight,
-    /// This many writes had ended before it did.
+    /// Completed, after this many other writes.
     Done(u64),
-    /// It failed, or it need not be read back any more.
+    /// It failed, or needs no verification any more.
     Gone,
 }
 
-/// Names a write until it has ended.
+/// Identifies a write until it has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     file: u32,
@@ -72,20 +72,20 @@ pub(crate) struct Note {
     id: u64,
 }
 
-/// Those writes that had ended when a flush went out.
+/// The writes that had completed when a flush was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlushMark(u64);
 
 impl History {
-    /// An empty history. `repeats` says that blocks may be written more than once, `flushed_only`
-    /// that only what was flushed is read back.
+    /// An empty history. `repeats`: blocks may be rewritten; `flushed_only`: only flushed blocks
+    /// are verified.
     pub(crate) fn new(repeats: bool, flushed_only: bool) -> History {
-        let kept = match repeats {
-            false => Kept::InOrder(Queue::default()),
-            true => Kept::ByPlace(BTreeMap::new()),
+        let entries = match repeats {
+            false => Entries::InOrder(Queue::default()),
+            true => Entries::ByPosition(BTreeMap::new()),
         };
         History {
-            kept,
+            entries,
             noted: 0,
             ended: 0,
             flushed: flushed_only.then_some(0),
@@ -93,21 +93,21 @@ impl History {
         }
     }
 
-    /// How many blocks there are to read back.
+    /// The number of blocks to verify.
     pub(crate) fn len(&self) -> usize {
-        match &self.kept {
-            Kept::InOrder(queue) => queue.entries.len() - queue.gone,
-            Kept::ByPlace(entries) => entries.len(),
+        match &self.entries {
+            Entries::InOrder(queue) => queue.entries.len() - queue.gone,
+            Entries::ByPosition(entries) => entries.len(),
         }
     }
 
-    /// Blocks may be written more than once.
+    /// Whether blocks may be rewritten.
     pub(crate) fn repeats(&self) -> bool {
-        matches!(self.kept, Kept::ByPlace(_))
+        matches!(self.entries, Entries::ByPosition(_))
     }
 
-    /// A write goes out. `trim` says that its block is to be discarded later.
-    pub(crate) fn issued(&mut self, written: Written, trim: bool) -> Note {
+    /// Records a submitted write. `trim`: its block will be discarded later.
+    pub(crate) fn record_issued(&mut self, written: Written, trim: bool) -> Note {
         let id = self.noted;
         self.noted += 1;
         let entry = Entry {
@@ -116,9 +116,9 @@ impl History {
             state: State::InFlight,
         };
         let (file, offset) = (written.file, written.block.offset);
-        match &mut self.kept {
-            Kept::InOrder(queue) => queue.entries.push_back(entry),
-            Kept::ByPlace(entries) => {
+        match &mut self.entries {
+            Entries::InOrder(queue) => queue.entries.push_back(entry),
+            Entries::ByPosition(entries) => {
                 remove_overlapping(entries, &written);
                 entries.insert((file, offset), entry);
             }
@@ -130,73 +130,73 @@ impl History {
         note
     }
 
-    /// A write has ended; one that failed need not be read back.
-    pub(crate) fn ended(&mut self, note: Note, well: bool) {
-        let state = if well { State::Done(self.ended) } else { State::Gone };
+    /// Records a completed write; a failed one needs no verification.
+    pub(crate) fn record_completed(&mut self, note: Note, success: bool) {
+        let state = if success { State::Done(self.ended) } else { State::Gone };
         self.ended += 1;
-        self.kept.change(note, |entry| entry.state = state);
+        self.entries.change(note, |entry| entry.state = state);
     }
 
-    /// The flush that is about to go out will flush these.
+    /// The writes that a flush submitted now will cover.
     pub(crate) fn flush_mark(&self) -> FlushMark {
         FlushMark(self.ended)
     }
 
-    /// Such a flush has ended.
-    pub(crate) fn flushed(&mut self, mark: FlushMark) {
+    /// Records the completion of such a flush.
+    pub(crate) fn record_flush(&mut self, mark: FlushMark) {
         if let Some(flushed) = &mut self.flushed {
             *flushed = mark.0.max(*flushed);
         }
     }
 
-    /// Nothing will be flushed any more: what was not need not be read back.
-    pub(crate) fn forget_unflushed(&mut self) {
+    /// Drops unflushed writes, since no more flush will follow.
+    pub(crate) fn drop_unflushed(&mut self) {
         let Some(flushed) = self.flushed else { return };
         let is_kept = |entry: &Entry| matches!(entry.state, State::Done(order) if order < flushed);
-        match &mut self.kept {
-            Kept::InOrder(queue) => {
+        match &mut self.entries {
+            Entries::InOrder(queue) => {
                 for entry in queue.entries.iter_mut().filter(|entry| !is_kept(entry)) {
                     queue.gone += usize::from(entry.state != State::Gone);
                     entry.state = State::Gone;
                 }
             }
-            Kept::ByPlace(entries) => entries.retain(|_, entry| is_kept(entry)),
+            Entries::ByPosition(entries) => entries.retain(|_, entry| is_kept(entry)),
         }
     }
 
-    /// The file of the oldest block that is to be discarded, if its write has ended.
+    /// The file of the oldest block to discard, if its write has completed.
     pub(crate) fn next_file_to_trim(&mut self) -> Option<u32> {
         while let Some(note) = self.to_trim.front().copied() {
-            match self.kept.find(note).map(|entry| entry.state) {
+            match self.entries.find(note).map(|entry| entry.state) {
                 Some(State::Done(_)) => return Some(note.file),
                 Some(State::InFlight) => return None,
-                // It was written again or read back meanwhile, or it failed.
+                // It was rewritten or verified meanwhile, or its write failed.
                 Some(State::Gone) | None => drop(self.to_trim.pop_front()),
             }
         }
         None
     }
 
-    /// Something is to be discarded, now or later.
+    /// Whether there are blocks to discard, now or later.
     pub(crate) fn has_to_trim(&self) -> bool {
         !self.to_trim.is_empty()
     }
 
-    /// Takes the block whose file [`History::next_file_to_trim`] has named. Its trim goes out.
+    /// Takes the block of [`History::next_file_to_trim`] for its trim.
     pub(crate) fn take_to_trim(&mut self) -> Option<(Note, Block)> {
         let note = self.to_trim.pop_front()?;
-        let entry = self.kept.find(note)?;
+        let entry = self.entries.find(note)?;
         let block = entry.written.block;
-        self.kept.change(note, |entry| entry.state = State::InFlight);
+        self.entries.change(note, |entry| entry.state = State::InFlight);
         Some((note, block))
     }
 
-    /// A trim has ended. The block is read back only if it was discarded and then has to read as
-    /// zeros.
-    pub(crate) fn trimmed(&mut self, note: Note, reads_as_zeros: bool) {
+    /// Records a completed trim. The block is verified only if it was discarded and must then read
+    /// as zeros.
+    pub(crate) fn record_trim(&mut self, note: Note, reads_as_zeros: bool) {
         let order = self.ended;
         self.ended += 1;
-        self.kept.change(note, |entry| {
+        self.entries.change(note, |entry| {
             entry.written.block.zeros = true;
             entry.state = match reads_as_zeros {
                 true => State::Done(order),
@@ -205,32 +205,32 @@ impl History {
         });
     }
 
-    /// The file of the next block to read back, if its write has ended.
+    /// The file of the next block to verify, if its write has completed.
     pub(crate) fn next_file(&mut self) -> Option<u32> {
         let flushed = self.flushed.unwrap_or(u64::MAX);
-        match &mut self.kept {
-            Kept::InOrder(queue) => {
+        match &mut self.entries {
+            Entries::InOrder(queue) => {
                 queue.drop_gone();
                 let entry = queue.entries.front().filter(|entry| entry.is_ready(flushed))?;
                 Some(entry.written.file)
             }
-            Kept::ByPlace(entries) => {
+            Entries::ByPosition(entries) => {
                 let done = entries.iter().find(|(_, entry)| entry.is_ready(flushed));
                 done.map(|(key, _)| key.0)
             }
         }
     }
 
-    /// Takes the block whose file [`History::next_file`] has named.
-    pub(crate) fn take(&mut self) -> Option<Written> {
+    /// Takes the block of [`History::next_file`].
+    pub(crate) fn take_next(&mut self) -> Option<Written> {
         let flushed = self.flushed.unwrap_or(u64::MAX);
-        match &mut self.kept {
-            Kept::InOrder(queue) => {
+        match &mut self.entries {
+            Entries::InOrder(queue) => {
                 let entry = queue.entries.pop_front_if(|entry| entry.is_ready(flushed))?;
                 queue.first += 1;
                 Some(entry.written)
             }
-            Kept::ByPlace(entries) => {
+            Entries::ByPosition(entries) => {
                 let (key, _) = entries.iter().find(|(_, entry)| entry.is_ready(flushed))?;
                 let key = *key;
                 entries.remove(&key).map(|entry| entry.written)
@@ -240,7 +240,7 @@ impl History {
 }
 
 impl Entry {
-    /// It can be read back, where that many of the writes that ended first were flushed.
+    /// Whether it can be verified, if this many of the first completed writes were flushed.
     fn is_ready(&self, flushed: u64) -> bool {
         matches!(self.state, State::Done(order) if order < flushed)
     }
@@ -254,27 +254,27 @@ impl Queue {
         }
     }
 
-    /// The place of a write, if it was not taken yet.
+    /// The index of a write, if it is still there.
     fn index_of(&self, note: Note) -> Option<usize> {
         note.id.checked_sub(self.first).map(|index| index as usize)
     }
 }
 
-impl Kept {
-    /// A write that was not taken, forgotten or replaced.
+impl Entries {
+    /// A write that was not taken, dropped or replaced.
     fn find(&self, note: Note) -> Option<&Entry> {
         match self {
-            Kept::InOrder(queue) => queue.entries.get(queue.index_of(note)?),
-            Kept::ByPlace(entries) => entries
+            Entries::InOrder(queue) => queue.entries.get(queue.index_of(note)?),
+            Entries::ByPosition(entries) => entries
                 .get(&(note.file, note.offset))
                 .filter(|entry| entry.id == note.id),
         }
     }
 
-    /// Changes such a write, which is dropped if it is gone then.
+    /// Changes such a write, and removes it if it is gone.
     fn change(&mut self, note: Note, change: impl FnOnce(&mut Entry)) {
         match self {
-            Kept::InOrder(queue) => {
+            Entries::InOrder(queue) => {
                 let Some(index) = queue.index_of(note) else { return };
                 let Some(entry) = queue.entries.get_mut(index) else {
                     return;
@@ -283,7 +283,7 @@ impl Kept {
                 change(entry);
                 queue.gone += usize::from(entry.state == State::Gone && !was_gone);
             }
-            Kept::ByPlace(entries) => {
+            Entries::ByPosition(entries) => {
                 let key = (note.file, note.offset);
                 let Some(entry) = entries.get_mut(&key).filter(|entry| entry.id == note.id) else {
                     return;
@@ -297,8 +297,7 @@ impl Kept {
     }
 }
 
-/// What a write touches is not what it was: it is forgotten, as in fio, even where only a part of
-/// it was touched.
+/// Removes blocks that a write overlaps, even partly, as in fio.
 fn remove_overlapping(entries: &mut BTreeMap<(u32, u64), Entry>, written: &Written) {
     let Block { offset, length, .. } = written.block;
     let end = (written.file, offset + u64::from(length));

@@ -1,7 +1,7 @@
-//! Verification: what is written so that it can be checked, and the check of what is read back.
+//! Verification: generates the data of writes, and checks the data of reads.
 //!
-//! Pure work on buffers. Which blocks were written and are to be read back is kept in [`history`];
-//! when that happens is the worker's business.
+//! It only works on buffers. [`history`] has the blocks to verify; the worker decides when to read
+//! them.
 
 mod checksum;
 mod header;
@@ -24,45 +24,45 @@ use model::plan::{Verify, VerifyMethod};
 use checksum::Checksum;
 pub use checksum::compute as compute_checksum;
 pub(crate) use header::seed_in;
-use header::{Form, Header, Wanted};
+use header::{Expected, Form, Header};
 pub use key_map::KeyMapFile;
 
-/// What is written, and what is expected when it is read back.
+/// Generates and checks the data of a stream.
 #[derive(Clone, Debug)]
 pub(crate) struct Checker {
     method: VerifyMethod,
     /// Bytes between headers; 0 for one per block.
     interval: usize,
     pattern: Vec<u8>,
-    /// Where in it offsets stand.
+    /// The positions of offsets in it.
     pattern_offsets: Vec<u32>,
-    /// Bytes after which it starts again; 0 for never.
+    /// Bytes after which it restarts; 0 for never.
     pattern_interval: usize,
     form: Form,
-    /// Number of the worker, as it stands in headers.
+    /// Number of the worker in headers.
     job: u16,
-    /// Where in an interval the header stands.
+    /// The position of the header in an interval.
     header_at: usize,
-    /// The rest of a block is looked at after a mismatch, too.
+    /// Check the rest of a block even after a mismatch.
     thorough: bool,
 }
 
-/// A block as it was written or will be read.
+/// A block to write or check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// Seed of its contents, where it is known.
+    /// The seed of its contents, if known.
     pub(crate) seed: Option<u64>,
-    /// Number of the write, where it is known.
+    /// The write number, if known.
     pub(crate) number: Option<u64>,
-    /// Hash of all of its bytes, where the method says too little of them.
+    /// A hash of all its bytes, if the method is weak.
     pub(crate) hash: Option<u64>,
-    /// It was discarded since, and has to read as zeros.
+    /// It was discarded, and must read as zeros.
     pub(crate) zeros: bool,
 }
 
-/// The position, length and fault of a piece that is wrong.
+/// The position, length and fault of a mismatching piece.
 pub(crate) type Fault = (u64, u32, BlockFault);
 
 impl Checker {
@@ -73,7 +73,7 @@ impl Checker {
             pattern: verify.pattern.clone(),
             pattern_offsets: verify.pattern_offsets.clone(),
             pattern_interval: verify.pattern_interval as usize,
-            form: Form::Present,
+            form: Form::Current,
             job,
             header_at: match verify.method {
                 VerifyMethod::Pattern | VerifyMethod::None => 0,
@@ -83,8 +83,8 @@ impl Checker {
         }
     }
 
-    /// The shortest block and interval that leave room for a header.
-    pub(crate) fn least_length(&self) -> usize {
+    /// The minimum length of blocks and intervals with a header.
+    pub(crate) fn min_length(&self) -> usize {
         match (self.has_header(), self.header_at) {
             (true, 0) => self.header_bytes(self.form) + 1,
             (true, at) => at + self.header_bytes(self.form),
@@ -92,13 +92,13 @@ impl Checker {
         }
     }
 
-    /// What the header may not stand before, where it does not stand at the beginning: it changes
-    /// places with as many bytes.
-    pub(crate) fn least_place(&self) -> usize {
+    /// The minimum position of a header that is not at the start, since it is swapped with as many
+    /// bytes.
+    pub(crate) fn min_header_offset(&self) -> usize {
         self.header_bytes(self.form)
     }
 
-    /// Where in an interval the header stands.
+    /// The position of the header in an interval.
     pub(crate) fn place(&self) -> usize {
         self.header_at
     }
@@ -112,7 +112,7 @@ impl Checker {
         !matches!(self.method, VerifyMethod::Pattern | VerifyMethod::None)
     }
 
-    /// Contents come from a seed; otherwise they are a pattern.
+    /// Whether contents come from a seed and not from a pattern.
     fn needs_seed(&self) -> bool {
         self.pattern.is_empty()
     }
@@ -125,7 +125,7 @@ impl Checker {
         }
     }
 
-    /// Fills the buffer of a block that is about to be written.
+    /// Fills the buffer of a block before its write.
     pub(crate) fn fill(&self, buffer: &mut [u8], block: &mut Block, time_ns: u64, filler: &Filler) {
         match self.needs_seed() {
             true => filler.fill_from_seed(buffer, block.seed.unwrap_or(0)),
@@ -139,8 +139,8 @@ impl Checker {
         }
     }
 
-    /// What a block should have held. What was discarded is zeros. Contents of streams that only
-    /// read are taken to be random where they are no pattern.
+    /// Fills a buffer with the expected data of a block: zeros if it was discarded. For streams
+    /// that only read, contents other than a pattern are assumed to be random.
     pub(crate) fn fill_expected(&self, buffer: &mut [u8], block: &Block, filler: Option<&Filler>) {
         if block.zeros {
             return buffer.fill(0);
@@ -178,8 +178,7 @@ impl Checker {
         let interval = self.interval_of(buffer.len());
         for (number, piece) in buffer.chunks_mut(interval).enumerate() {
             if piece.len() < interval {
-                // fio leaves what does not fill an interval without a header, and does not check
-                // it.
+                // As in fio, a partial interval has no header and is not checked.
                 break;
             }
             let header = Header {
@@ -193,7 +192,7 @@ impl Checker {
             header.write(self.form, self.method, piece);
             let sum = Checksum::compute(self.method, &piece[data..]);
             piece[begin..data].copy_from_slice(sum.bytes());
-            exchange(piece, self.header_at, data);
+            swap_bytes(piece, self.header_at, data);
         }
     }
 
@@ -206,8 +205,8 @@ impl Checker {
         }
     }
 
-    /// Checks a block that was read. Returns each piece that is wrong. The buffer is left as it
-    /// was, but is changed meanwhile.
+    /// Checks a block that was read. Returns the mismatching pieces. The buffer is modified
+    /// temporarily and restored.
     pub(crate) fn check(&self, buffer: &mut [u8], block: &Block) -> Vec<Fault> {
         if block.zeros {
             let wrong = buffer.iter().position(|byte| *byte != 0);
@@ -253,9 +252,9 @@ impl Checker {
                 0 => 0,
                 place => self.header_bytes(Form::recognise(&piece[place..])),
             };
-            exchange(piece, self.header_at, moved);
+            swap_bytes(piece, self.header_at, moved);
             let checked = self.check_piece(piece, at, offset, block);
-            exchange(piece, self.header_at, moved);
+            swap_bytes(piece, self.header_at, moved);
             if let Err(fault) = checked {
                 faults.push((offset, piece.len() as u32, fault));
                 if !self.thorough {
@@ -270,13 +269,13 @@ impl Checker {
         if !self.has_header() {
             return self.check_pattern(piece, at, 0, block);
         }
-        let wanted = Wanted {
+        let expected_fields = Expected {
             length: piece.len() as u32,
             seed: block.seed,
             offset,
             number: block.number,
         };
-        let form = Header::check(piece, &wanted)?;
+        let form = Header::check(piece, &expected_fields)?;
         let begin = form.bytes();
         match self.method {
             VerifyMethod::PatternWithHeader => return self.check_pattern(piece, at, begin, block),
@@ -295,8 +294,8 @@ impl Checker {
         })
     }
 
-    /// Holds what stands behind the first `skip` bytes of a piece against the pattern, which
-    /// continues from piece to piece.
+    /// Compares a piece after its first `skip` bytes with the pattern, which continues from piece
+    /// to piece.
     fn check_pattern(&self, piece: &[u8], at: usize, skip: usize, block: &Block) -> Result<(), BlockFault> {
         if self.pattern.is_empty() {
             return Ok(());
@@ -315,16 +314,15 @@ impl Checker {
     }
 }
 
-/// Lets the first `length` bytes change places with those from `place` on; nothing happens at the
-/// beginning itself.
-fn exchange(piece: &mut [u8], place: usize, length: usize) {
+/// Swaps the first `length` bytes with those from `place` on; does nothing if `place` is 0.
+fn swap_bytes(piece: &mut [u8], place: usize, length: usize) {
     if place > 0 {
         let (front, back) = piece.split_at_mut(place);
         front[..length].swap_with_slice(&mut back[..length]);
     }
 }
 
-/// A mismatch with where it was found.
+/// The report of a mismatch.
 pub(crate) fn mismatch(stream: u32, path: &str, block: &Block, (offset, length, fault): Fault) -> Mismatch {
     Mismatch {
         stream,

@@ -1,8 +1,8 @@
-//! Threads that check what a worker has read, so that the worker can go on.
+//! Threads that check the reads of a worker, so that the worker can continue.
 //!
-//! The worker copies a block into a buffer and gives it away; some thread checks it and gives it
-//! back with what it found. There are that many buffers and no more: with none at hand the worker
-//! waits, so nothing piles up.
+//! The worker copies a block into a buffer and submits it; a thread checks it and returns it with
+//! the mismatches. The number of buffers is fixed: without a free one the worker waits, so the
+//! queue is bounded.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -13,12 +13,12 @@ use engine::sys;
 
 use super::{Block, Checker, Fault};
 
-/// A block on its way through a pool, with what its owner knows of it.
+/// A block in a pool, with the owner's data.
 #[derive(Debug)]
 pub(crate) struct Checked<T> {
-    pub(crate) of: T,
+    pub(crate) owner_data: T,
     pub(crate) block: Block,
-    /// What was read.
+    /// The data read.
     pub(crate) data: Vec<u8>,
     pub(crate) faults: Vec<Fault>,
 }
@@ -26,25 +26,25 @@ pub(crate) struct Checked<T> {
 /// Threads that check blocks.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    /// Absent once they are to end.
+    /// Absent once they must end.
     work: Option<SyncSender<Checked<T>>>,
     checked: Receiver<Checked<T>>,
     threads: Vec<JoinHandle<()>>,
     spare: Vec<Vec<u8>>,
-    /// Blocks given away and not taken back.
+    /// Blocks submitted and not returned.
     open: usize,
 }
 
-/// The threads are gone although there was work for them.
+/// The threads have ended although there was work for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub(crate) struct ThreadsEnded;
 
 impl<T: Send + 'static> Pool<T> {
-    /// This many threads, on these processors if any are named, with that many buffers for blocks
-    /// of up to `length` bytes.
+    /// A pool of threads, bound to these processors if there are any, with buffers for blocks of up
+    /// to `length` bytes.
     ///
     /// # Errors
-    /// The system has no more threads, or does not let them run there.
+    /// The system cannot start a thread, or cannot bind it.
     pub(crate) fn new(
         checker: &Checker,
         threads: usize,
@@ -82,30 +82,30 @@ impl<T: Send + 'static> Pool<T> {
         Ok(pool)
     }
 
-    /// There is a buffer at hand for another block.
+    /// Whether there is a free buffer.
     pub(crate) fn has_room(&self) -> bool {
         !self.spare.is_empty()
     }
 
-    /// Has a block checked. There must be room.
-    pub(crate) fn give(&mut self, of: T, block: Block, data: &[u8]) -> Result<(), Gone> {
+    /// Submits a block for checking. There must be a free buffer.
+    pub(crate) fn submit(&mut self, owner_data: T, block: Block, data: &[u8]) -> Result<(), ThreadsEnded> {
         debug_assert!(self.has_room(), "the caller checks for room first");
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(data);
         let work = Checked {
-            of,
+            owner_data,
             block,
             data: buffer,
             faults: Vec::new(),
         };
         self.open += 1;
-        let sender = self.work.as_ref().ok_or(Gone)?;
-        sender.send(work).map_err(|_| Gone)
+        let sender = self.work.as_ref().ok_or(ThreadsEnded)?;
+        sender.send(work).map_err(|_| ThreadsEnded)
     }
 
-    /// A block that was checked, if there is one.
-    pub(crate) fn try_take(&mut self) -> Result<Option<Checked<T>>, Gone> {
+    /// A checked block, if there is one.
+    pub(crate) fn try_take(&mut self) -> Result<Option<Checked<T>>, ThreadsEnded> {
         match self.checked.try_recv() {
             Ok(checked) => {
                 self.open -= 1;
@@ -113,23 +113,22 @@ impl<T: Send + 'static> Pool<T> {
             }
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) if self.open == 0 => Ok(None),
-            Err(TryRecvError::Disconnected) => Err(Gone),
+            Err(TryRecvError::Disconnected) => Err(ThreadsEnded),
         }
     }
 
-    /// The next block that was checked, as soon as there is one; `None` if there is nothing to wait
-    /// for.
-    pub(crate) fn wait(&mut self) -> Result<Option<Checked<T>>, Gone> {
+    /// Waits for the next checked block; `None` if there is nothing to wait for.
+    pub(crate) fn wait(&mut self) -> Result<Option<Checked<T>>, ThreadsEnded> {
         if self.open == 0 {
             return Ok(None);
         }
-        let checked = self.checked.recv().map_err(|_| Gone)?;
+        let checked = self.checked.recv().map_err(|_| ThreadsEnded)?;
         self.open -= 1;
         Ok(Some(checked))
     }
 
-    /// Takes the buffer of a block back for others.
-    pub(crate) fn take_back(&mut self, data: Vec<u8>) {
+    /// Returns the buffer of a block to the pool.
+    pub(crate) fn return_buffer(&mut self, data: Vec<u8>) {
         self.spare.push(data);
     }
 }
@@ -138,13 +137,13 @@ impl<T> Drop for Pool<T> {
     fn drop(&mut self) {
         self.work = None;
         for thread in self.threads.drain(..) {
-            // One that panicked has said so.
+            // A panic is reported by the thread itself.
             let _ = thread.join();
         }
     }
 }
 
-/// Checks blocks until none will come any more.
+/// Checks blocks until no more will come.
 fn check_all<T>(checker: &Checker, to_check: &Mutex<Receiver<Checked<T>>>, done: &SyncSender<Checked<T>>) {
     loop {
         // One thread waits for work and holds the lock; the others wait for the lock.

@@ -1,36 +1,36 @@
-//! What a job leaves for a later check: how far its writes came. Byte for byte the file of fio
-//! 3.33, which is the third version of that form.
+//! The verify state of a job for a later check: the progress of its writes, in the file format of
+//! fio 3.33 (version 3).
 //!
 //! | bytes | what |
 //! | --- | --- |
-//! | 0, 8, 16 | version, length of what follows the 24 bytes of this header, its CRC-32C |
-//! | 24, 32, 36 | writes that completed last, how many; queue depth; files |
+//! | 0, 8, 16 | version, length and CRC-32C of the data after this header of 24 bytes |
+//! | 24, 32, 36 | number of last completed writes; queue depth; files |
 //! | 40, 48 | writes that were issued; index, 0 |
-//! | 56, 64 | form of the generator of offsets, its state |
+//! | 56, 64 | kind of the offset generator, its state |
 //! | 112 | name of the job, 64 bytes |
 //! | 176 … | file and offset of each of those writes, the last first |
 //!
-//! All numbers are little-endian. Of the writes issued last, as many as the queue is deep may have
-//! been on their way: those that are not among the completed ones are not checked.
+//! All numbers are little-endian. Of the last issued writes, as many as the queue depth may have
+//! been in flight: those that are not among the completed ones are not checked.
 
 use std::collections::VecDeque;
 use std::io;
 
 use super::checksum::crc32c;
 
-/// The version that is written and read.
+/// The supported version.
 const VERSION: u64 = 3;
 const HEADER: usize = 24;
-/// What precedes the list of completed writes.
+/// The bytes before the list of completed writes.
 const FIXED: usize = 152;
 const NAME: usize = 64;
-/// No queue is deeper; a larger value marks a damaged state file.
+/// The maximum queue depth; a larger value means a damaged state file.
 const MAX_DEPTH: usize = 1 << 20;
 
 /// A write that completed: the file, counted within the stream, and its offset.
 pub(crate) type Completed = (u32, u64);
 
-/// How far the writes of a stream have come.
+/// The progress of a stream's writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     /// Writes that were issued.
@@ -38,14 +38,14 @@ pub(crate) struct Progress {
     /// Queue depth.
     pub(crate) depth: u32,
     pub(crate) files: u32,
-    /// Those that completed last, the last first, no more than the queue is deep.
+    /// The last completed writes, the last first, at most as many as the queue depth.
     pub(crate) completed: VecDeque<Completed>,
     /// State of the generator of offsets.
     pub(crate) generator: [u32; 3],
 }
 
 impl Progress {
-    /// Nothing written yet.
+    /// The progress before the first write.
     pub(crate) fn new(depth: u32, files: u32) -> Progress {
         Progress {
             depth,
@@ -55,7 +55,7 @@ impl Progress {
         }
     }
 
-    /// A write has completed.
+    /// Records a completed write.
     pub(crate) fn complete(&mut self, write: Completed) {
         if self.completed.len() >= self.depth as usize {
             self.completed.pop_back();
@@ -63,13 +63,13 @@ impl Progress {
         self.completed.push_front(write);
     }
 
-    /// It recorded that this write, counted from 0, was done.
+    /// Whether it recorded this write, counted from 0, as completed.
     pub(crate) fn includes(&self, number: u64, write: Completed) -> bool {
         let surely_done = self.issued.saturating_sub(u64::from(self.depth));
         number < surely_done || number < self.issued && self.completed.contains(&write)
     }
 
-    /// The file of a job of this name.
+    /// The state file of a job with this name.
     pub(crate) fn to_bytes(&self, name: &str) -> Vec<u8> {
         let mut state = Vec::with_capacity(FIXED + 16 * self.completed.len());
         state.extend((self.completed.len() as u64).to_le_bytes());
@@ -79,7 +79,7 @@ impl Progress {
         state.extend([0; 16]);
         self.generator.iter().for_each(|word| state.extend(word.to_le_bytes()));
         state.resize(FIXED - NAME, 0);
-        // The last byte stays 0, as the end of a text.
+        // The last byte stays 0 as a terminator.
         state.extend(name.bytes().take(NAME - 1));
         state.resize(FIXED, 0);
         for (file, offset) in &self.completed {
@@ -92,11 +92,11 @@ impl Progress {
         bytes
     }
 
-    /// What a file says.
+    /// Parses a state file.
     ///
     /// # Errors
-    /// It is not whole, of another version, or not what was written.
-    pub(crate) fn of_bytes(bytes: &[u8]) -> io::Result<Progress> {
+    /// It is truncated, of another version, or damaged.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> io::Result<Progress> {
         let long = |at: usize| {
             bytes[at..at + 8]
                 .iter()
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn files_are_those_of_fio() {
         let bytes = of_fio();
-        let progress = Progress::of_bytes(&bytes).unwrap();
+        let progress = Progress::from_bytes(&bytes).unwrap();
         let expected = Progress {
             issued: 5,
             depth: 1,
@@ -195,7 +195,7 @@ mod tests {
             (right[..180].to_vec(), "168 bytes"),
             (change(100), "checksum"),
         ] {
-            let error = Progress::of_bytes(&wrong).unwrap_err().to_string();
+            let error = Progress::from_bytes(&wrong).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
         }
     }

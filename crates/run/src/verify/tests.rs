@@ -138,7 +138,7 @@ fn what_fio_writes_is_accepted_here() {
     for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != NEW) {
         for interval in [8192u32, 4096] {
             let directory = tempfile::tempdir().unwrap();
-            let checker = checker(method, interval, Form::Present);
+            let checker = checker(method, interval, Form::Current);
             let options = format!(
                 "--rw=write --do_verify=0 --verify={name} --verify_interval={interval}{}",
                 pattern_option(&checker)
@@ -162,7 +162,7 @@ fn what_fio_writes_is_accepted_here() {
 #[test]
 fn every_wrong_byte_is_found_where_it_is() {
     for (method, name) in METHODS {
-        let checker = checker(method, 4096, Form::Present);
+        let checker = checker(method, 4096, Form::Current);
         let data = written(&checker);
         assert_eq!(faults(&checker, &data), [], "{name}");
         for at in [
@@ -203,7 +203,7 @@ fn every_wrong_byte_is_found_where_it_is() {
 #[test]
 fn blocks_of_the_same_worker_are_known_by_all_their_bytes() {
     let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
-    let checker = checker(VerifyMethod::Sha512, 0, Form::Present);
+    let checker = checker(VerifyMethod::Sha512, 0, Form::Current);
     let mut block = blocks(&checker)[0];
     let mut buffer = vec![0; BLOCK];
     checker.fill(&mut buffer, &mut block, 0, &filler);
@@ -214,7 +214,7 @@ fn blocks_of_the_same_worker_are_known_by_all_their_bytes() {
 
 #[test]
 fn each_number_of_a_header_is_checked_unless_it_is_not_known() {
-    let checker = checker(VerifyMethod::Crc32c, 0, Form::Present);
+    let checker = checker(VerifyMethod::Crc32c, 0, Form::Current);
     let data = written(&checker);
     let right = blocks(&checker)[2];
     let buffer = &data[2 * BLOCK..3 * BLOCK];
@@ -254,7 +254,7 @@ fn the_header_has_the_bytes_that_fio_documents() {
         job: 2,
     };
     let mut piece = [0xffu8; 64];
-    header.write(Form::Present, VerifyMethod::Sha1, &mut piece);
+    header.write(Form::Current, VerifyMethod::Sha1, &mut piece);
     let mut expected = vec![
         0xca, 0xac, 0x81, 16, 0, 16, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1, 0, 16, 0, 0, 0, 0, 0, 0,
     ];
@@ -281,23 +281,23 @@ fn histories_keep_order_or_place() {
     let drain = |history: &mut History| {
         let mut offsets = Vec::new();
         while history.next_file().is_some() {
-            offsets.extend(history.take().map(|written| written.block.offset));
+            offsets.extend(history.take_next().map(|written| written.block.offset));
         }
         offsets
     };
     let mut in_order = History::new(false, false);
-    let notes = [30, 10, 20].map(|offset| in_order.issued(write(offset, 10), false));
+    let notes = [30, 10, 20].map(|offset| in_order.record_issued(write(offset, 10), false));
     assert_eq!(in_order.next_file(), None, "all are in flight");
-    in_order.ended(notes[1], true);
+    in_order.record_completed(notes[1], true);
     assert_eq!(in_order.next_file(), None, "the oldest is in flight");
-    in_order.ended(notes[0], false);
-    in_order.ended(notes[2], true);
+    in_order.record_completed(notes[0], false);
+    in_order.record_completed(notes[2], true);
     assert_eq!(drain(&mut in_order), [10, 20], "what failed is not read back");
 
     let mut by_place = History::new(true, false);
     for (offset, length) in [(30, 10), (0, 10), (10, 10), (25, 10), (0, 10)] {
-        let note = by_place.issued(write(offset, length), false);
-        by_place.ended(note, true);
+        let note = by_place.record_issued(write(offset, length), false);
+        by_place.record_completed(note, true);
     }
     assert_eq!(
         drain(&mut by_place),
@@ -322,7 +322,7 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
             pattern: vec![0xab; 9],
             pattern_offsets: vec![1],
             pattern_interval,
-            ..checker(VerifyMethod::Pattern, 1024, Form::Present)
+            ..checker(VerifyMethod::Pattern, 1024, Form::Current)
         };
         let mut buffer = vec![0; 4096];
         checker.fill(&mut buffer, &mut block.clone(), 0, &filler);
@@ -343,7 +343,7 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
 
 #[test]
 fn what_was_discarded_has_to_read_as_zeros() {
-    let checker = checker(VerifyMethod::None, 0, Form::Present);
+    let checker = checker(VerifyMethod::None, 0, Form::Current);
     let discarded = Block {
         zeros: true,
         ..blocks(&checker)[1]
@@ -374,27 +374,27 @@ fn histories_know_what_was_flushed_and_what_is_to_be_discarded() {
     };
     for repeats in [false, true] {
         let mut history = History::new(repeats, true);
-        let notes = [0, 10, 20].map(|offset| history.issued(write(offset), offset == 10));
-        history.ended(notes[0], true);
+        let notes = [0, 10, 20].map(|offset| history.record_issued(write(offset), offset == 10));
+        history.record_completed(notes[0], true);
         assert_eq!(history.next_file(), None, "it was not flushed");
         let mark = history.flush_mark();
         assert_eq!(history.next_file_to_trim(), None, "its write is in flight");
-        history.ended(notes[1], true);
-        history.ended(notes[2], true);
-        history.flushed(mark);
-        assert_eq!(history.take().map(|written| written.block.offset), Some(0));
+        history.record_completed(notes[1], true);
+        history.record_completed(notes[2], true);
+        history.record_flush(mark);
+        assert_eq!(history.take_next().map(|written| written.block.offset), Some(0));
         assert_eq!(history.next_file(), None, "these ended after the flush went out");
         assert_eq!(history.next_file_to_trim(), Some(0));
         let (note, block) = history.take_to_trim().unwrap();
         assert_eq!(block.offset, 10);
-        history.trimmed(note, true);
-        history.flushed(history.flush_mark());
-        assert!(history.take().is_some_and(|written| written.block.zeros));
-        history.forget_unflushed();
+        history.record_trim(note, true);
+        history.record_flush(history.flush_mark());
+        assert!(history.take_next().is_some_and(|written| written.block.zeros));
+        history.drop_unflushed();
         assert_eq!(history.len(), 1, "the third was flushed in the end");
-        let late = history.issued(write(30), false);
-        history.ended(late, true);
-        history.forget_unflushed();
+        let late = history.record_issued(write(30), false);
+        history.record_completed(late, true);
+        history.drop_unflushed();
         assert_eq!(history.len(), 1);
     }
 }

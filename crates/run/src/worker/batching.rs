@@ -1,18 +1,18 @@
-//! How many operations a turn hands over, and how many completions it waits for.
+//! How many operations a turn submits, and how many completions it awaits.
 
 use model::plan::Batching as Options;
 
-/// This many turns in a row in which everything completed inside the submitting call mean that the
-/// target works that way.
+/// The number of consecutive turns with all operations completed inside the submitting call after
+/// which the target counts as such.
 const INLINE_TURNS: u32 = 16;
 
-/// The first turns hand over without waiting, to find out what completes inside the call.
+/// The first turns submit without waiting, to detect completion inside the call.
 const PROBE_TURNS: u32 = 64;
 
-/// The sizes of batches, adapted to the target where the plan leaves them open.
+/// The sizes of batches, adapted to the target if the plan leaves them open.
 #[derive(Debug)]
 pub(crate) struct Batching {
-    /// Max operations in a turn, at present.
+    /// The current maximum number of operations in a turn.
     pub(crate) submit: usize,
     default_submit: usize,
     /// Completions to wait for when the queue is full.
@@ -27,14 +27,14 @@ pub(crate) struct Batching {
     /// call.
     pub(crate) adapts: bool,
     pub(crate) inline: InlineDetector,
-    /// The pool that submits next, where only one operation goes out at a time.
+    /// The pool that submits next, if operations are submitted one at a time.
     pub(crate) next_pool: usize,
 }
 
 /// Whether the target completes operations inside the submitting call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InlineDetector {
-    /// Turns in a row in which everything handed over completed at once.
+    /// The number of consecutive turns in which everything completed at once.
     in_a_row: u32,
     probes_left: u32,
     pub(crate) seen: bool,
@@ -59,13 +59,13 @@ impl Batching {
         }
     }
 
-    /// The next turn hands over without waiting, to find out what completes inside the call.
+    /// Whether the next turn submits without waiting, to detect completion inside the call.
     #[inline(always)]
     pub(crate) fn is_probing(&self) -> bool {
         self.inline.probes_left > 0
     }
 
-    /// True while a queue that was full once has not run down far enough to be refilled.
+    /// Whether a queue that was full has not drained enough to be refilled.
     #[inline(always)]
     pub(crate) fn defers_refill(&mut self, in_flight: u32, has_room: bool) -> bool {
         let Some(low) = self.refill_below else {
@@ -79,8 +79,8 @@ impl Batching {
         !self.refilling
     }
 
-    /// Learns from a turn that did not wait. Where operations complete inside the call, the size of
-    /// the batch *is* their latency, so each is handed over by itself.
+    /// Adapts to a turn that did not wait. If operations complete inside the call, the size of the
+    /// batch *is* their latency, so each is submitted separately.
     #[inline(never)]
     pub(crate) fn learn(&mut self, submitted: u32, completed: u32) {
         if submitted == 0 {

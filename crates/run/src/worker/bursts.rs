@@ -13,14 +13,14 @@ pub(crate) struct Bursts {
     /// Pause and length of each.
     bursts: Vec<Option<Think>>,
     current: usize,
-    /// Operations that the present burst still has.
+    /// Remaining operations of the current burst.
     left: u32,
     /// No operation is issued before this.
     closed_until: Nanos,
 }
 
 impl Bursts {
-    /// Those of a worker whose targets have alternatives.
+    /// The bursts of a worker whose targets have alternatives.
     pub(crate) fn from_plan(plan: &Plan) -> Option<Bursts> {
         let Depth::PerTarget { alternatives } = plan.depth else {
             return None;
@@ -43,7 +43,7 @@ impl Bursts {
     /// The alternative of the next operation.
     ///
     /// # Errors
-    /// When the pause ends, if there is one now.
+    /// The end of the pause, if there is one now.
     pub(crate) fn alternative(&mut self, now: Nanos, draws: &mut Draws) -> Result<usize, Nanos> {
         if self.left == 0 {
             self.begin(now, draws);
@@ -63,7 +63,7 @@ impl Bursts {
         self.closed_until = now + burst.map_or(Nanos(0), |burst| burst.pause_ns);
     }
 
-    /// An operation was issued.
+    /// Counts an issued operation.
     pub(crate) fn count_issued(&mut self) {
         self.left = self.left.saturating_sub(1);
     }

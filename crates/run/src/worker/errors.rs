@@ -1,5 +1,4 @@
-//! Operations that failed or moved less than they were asked to: which the plan tolerates, and what
-//! is reported.
+//! Failed and short operations: which the plan tolerates, and how they are reported.
 
 use engine::{File, Slot, os_error_name, sys};
 use model::plan::{ErrorPolicy, FileOperation, FileTree};
@@ -11,23 +10,23 @@ use super::recorder::Run;
 use super::setup::Assignment;
 use super::slots::SlotRecord;
 
-/// More tolerated failures than this are counted without a report of each.
+/// The maximum number of reported tolerated failures; further ones are only counted.
 const MAX_TOLERATED: usize = 100;
 
-/// The failures of a worker, and what their messages need.
+/// The failures of a worker, and the data for their messages.
 #[derive(Debug)]
 pub(crate) struct ErrorLog {
-    /// What ends the worker.
+    /// The failure that ends the worker.
     pub(crate) failure: Option<Failure>,
-    /// Failures that the plan tolerates and wants reported.
+    /// Tolerated failures to report.
     pub(crate) tolerated: Vec<Failure>,
     /// Each file of the engine.
     pub(crate) files: Vec<FileLabel>,
     /// Each stream's rules.
     policies: Vec<ErrorPolicy>,
-    /// What an operation does, where it moves no data.
+    /// The verb of operations without data.
     act: Option<&'static str>,
-    /// The tree that operations work on; their positions then stand for files.
+    /// The tree of operations on files, whose positions encode files.
     tree: Option<FileTree>,
 }
 
@@ -35,7 +34,7 @@ pub(crate) struct ErrorLog {
 #[derive(Clone, Debug)]
 pub(crate) struct FileLabel {
     pub(crate) path: String,
-    /// What offsets and lengths must be multiples of, with direct I/O.
+    /// The alignment of offsets and lengths with direct I/O.
     alignment: Option<u64>,
 }
 
@@ -57,8 +56,8 @@ impl ErrorLog {
         &self.files[usize::from(file)].path
     }
 
-    /// Where an operation went, in words.
-    pub(crate) fn place_of(&self, record: &SlotRecord) -> String {
+    /// The location of an operation, in words.
+    pub(crate) fn location_of(&self, record: &SlotRecord) -> String {
         let (path, offset) = (self.path(record.file), record.offset);
         if let Some(tree) = &self.tree {
             return format!("{path}/{}", tree.operation_path(FileOperation::unpack(offset)));
@@ -66,7 +65,7 @@ impl ErrorLog {
         format!("{path}, {} bytes at offset {offset}", record.length)
     }
 
-    /// What an operation does, in a word.
+    /// The verb of an operation.
     fn verb(&self, record: &SlotRecord, direction: Option<Direction>) -> &'static str {
         match &self.tree {
             Some(_) => FileOperation::unpack(record.offset).kind.name(),
@@ -80,7 +79,7 @@ impl ErrorLog {
             stream: record.stream,
             direction,
             path: match &self.tree {
-                Some(_) => self.place_of(record),
+                Some(_) => self.location_of(record),
                 None => self.path(record.file).to_owned(),
             },
             offset: Bytes(if self.tree.is_some() { 0 } else { record.offset }),
@@ -100,19 +99,19 @@ impl From<&File> for FileLabel {
 }
 
 impl IoLoop {
-    /// Ends the worker with this failure, unless it fails already. Nothing more is submitted; the
-    /// lifecycle leaves the phase as soon as the step of the loop is over.
+    /// Ends the worker with this failure, unless it has failed already. Nothing more is submitted;
+    /// the lifecycle leaves the phase after the current step of the loop.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.errors.failure.get_or_insert(failure);
         self.stop_submitting();
     }
 
-    /// What an operation did; absent for a flush.
+    /// The direction of an operation; absent for a flush.
     pub(crate) fn direction_of(&self, record: &SlotRecord) -> Option<Direction> {
         self.recorder.cells[record.key as u32 as usize].direction
     }
 
-    /// Counts an operation that failed, or moved less than it was asked to.
+    /// Counts a failed or short operation.
     #[inline(never)]
     pub(crate) fn reap_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
@@ -144,7 +143,7 @@ impl IoLoop {
         };
         let failure = Failure {
             what,
-            at: self.errors.place_of(&record),
+            at: self.errors.location_of(&record),
             errno: (!at_end_of_file).then_some(errno),
             operation: direction.map(|direction| self.errors.failed_operation(slot, &record, direction)),
             help,
@@ -152,7 +151,7 @@ impl IoLoop {
         self.fail(failure);
     }
 
-    /// Counts a failed operation if the plan tolerates its error, or ends without error with it.
+    /// Counts a failed operation if the plan tolerates its error, or treats it as a regular end.
     pub(crate) fn tolerates(
         &mut self,
         slot: Slot,
@@ -177,7 +176,7 @@ impl IoLoop {
                 operation: direction.map(|direction| errors.failed_operation(slot, record, direction)),
                 ..Failure::new(
                     format!("a {verb} failed: {}", os_error_name(errno)),
-                    errors.place_of(record),
+                    errors.location_of(record),
                 )
             });
         }
@@ -196,7 +195,7 @@ impl IoLoop {
     }
 }
 
-/// What to do about a failed operation, where the error number is evidence enough.
+/// The remedy for a failed operation, if the error number suggests one.
 fn help_for(errno: i32, record: &SlotRecord, alignment: Option<u64>) -> Option<String> {
     let text = match errno {
         sys::file::NO_SPACE => "free some space, or use a smaller size".to_owned(),

@@ -8,7 +8,7 @@ use model::{Direction, Nanos};
 use super::features::{Features, flush};
 use super::io_loop::IoLoop;
 
-/// Carries out the flushes that the plan asks for when the job is over.
+/// Performs the plan's flushes at the end of the job.
 pub(super) fn flush_at_end(
     io: &mut IoLoop,
     mut features: Option<&mut Features>,
@@ -29,7 +29,7 @@ pub(super) fn flush_at_end(
         for file in open {
             flush_open(io, features.as_deref_mut(), file, sync)?;
         }
-        // Where files are flushed when they are closed, that has happened already.
+        // Files that are flushed on close are flushed already.
         if sync.at_end
             && let Some(features) = &features
         {

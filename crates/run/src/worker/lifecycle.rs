@@ -1,4 +1,4 @@
-//! The course of a worker outside the loop: start, phases and intervals, commands, end.
+//! The lifecycle of a worker: start, phases and intervals, commands, end.
 
 use engine::{EngineError, sys};
 use model::block_lifetimes::BlockLifetimes;
@@ -18,7 +18,7 @@ use super::stream::Gate;
 use super::timeline::Timeline;
 use super::{Features, Worker};
 
-/// What a worker leaves at its end, besides the recorders it sent.
+/// The outcome of a worker, besides the recorders it sent.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) reason: EndReason,
@@ -28,7 +28,7 @@ pub(crate) struct Ended {
     pub(crate) measured_end: Nanos,
     /// From the first operation to the last completion.
     pub(crate) active: Nanos,
-    /// What the thread used in the measured window.
+    /// The usage of the thread in the measured window.
     pub(crate) usage: Usage,
     pub(crate) engine: EngineUsed,
     pub(crate) slots: u32,
@@ -36,22 +36,22 @@ pub(crate) struct Ended {
     /// Paced operations that were due in the measured window and not issued in it: stream,
     /// direction, count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
-    /// How long reading back took.
+    /// The time of verification.
     pub(crate) verified: Nanos,
-    /// How much of that lies in the measured window.
+    /// The part of it in the measured window.
     pub(crate) verified_between: Nanos,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) compared_blocks: u64,
     pub(crate) phantom_writes: u64,
     pub(crate) lifetimes: Option<BlockLifetimes>,
-    /// What verification was to save and could not.
+    /// What verification could not save.
     pub(crate) not_kept: Vec<String>,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
-    /// Times that it had caught up with the reader of its trace.
+    /// How often it waited for the reader of its trace.
     pub(crate) trace_waits: u64,
-    /// Zones of its patterns that were reset.
+    /// Zone resets of its patterns.
     pub(crate) zone_resets: u64,
 }
 
@@ -86,16 +86,16 @@ impl Ended {
     }
 }
 
-/// Phases, intervals, and what ends them.
+/// The state of phases and intervals.
 pub(super) struct Lifecycle {
     timeline: Timeline,
     interval: Nanos,
     grids: Grids,
     outbox: Outbox,
-    /// What may be submitted in the measured window.
+    /// The budget of the measured window.
     budget: Budget,
     repeat_until_time: bool,
-    /// Rounds to execute, the present one included.
+    /// Rounds to execute, including the current one.
     rounds_left: u32,
     commands_seen: u32,
     measured: Measured,
@@ -114,11 +114,11 @@ struct Measured {
     last_completion: Nanos,
     /// How often it was restarted.
     epoch: u32,
-    /// Stream, direction and number of paced operations that were due and not issued.
+    /// Stream, direction and number of due operations that were not issued.
     late: Vec<(u32, Direction, u64)>,
 }
 
-/// A warm-up that ends with an amount of bytes.
+/// A warm-up that ends after an amount of bytes.
 #[derive(Clone, Copy, Debug)]
 struct WarmUpBytes {
     wanted: u64,
@@ -196,13 +196,13 @@ impl Lifecycle {
         }
     }
 
-    /// What the thread has used in the measured window. Only the thread itself can ask, so it does
-    /// at every boundary: a report before the end has no other source.
+    /// The usage of the thread in the measured window so far. Only the thread itself can query it,
+    /// so it does at every boundary, for reports before the end.
     fn usage_so_far(&self) -> Usage {
         sys::thread::usage().since(self.measured.usage_at_start)
     }
 
-    /// Sends the recorder and continues with an empty one. Without one at hand the interval
+    /// Sends the recorder and continues with an empty one. Without a free one the interval
     /// continues.
     fn exchange(&mut self, io: &mut IoLoop, at: Nanos) {
         self.grids.absorb(&mut io.recorder);
@@ -217,12 +217,12 @@ impl Lifecycle {
             }
             self.begin_recorder(io, at);
         } else {
-            io.recorder.joined += 1;
+            io.recorder.merged_intervals += 1;
         }
     }
 
-    /// Sends the recorder of an ended phase: phases are never mixed. Waits for an empty one, if
-    /// need be; this is after the window that it belongs to.
+    /// Sends the recorder of an ended phase, since phases are never mixed. Waits for an empty one
+    /// if necessary, outside of the ended window.
     fn send_final(&mut self, io: &mut IoLoop, at: Nanos) {
         complete_recorder(io, at);
         self.outbox.exchange_or_wait(&mut io.recorder);
@@ -236,8 +236,7 @@ impl Lifecycle {
         io.recorder.epoch = self.measured.epoch;
     }
 
-    /// Budget and passes begin anew. Those of the warm-up do not count towards those of the
-    /// measured window.
+    /// Resets budget and passes, so that the warm-up does not count towards the measured window.
     fn reset_budget(&self, io: &mut IoLoop, features: Option<&mut Features>) {
         io.budget = match self.timeline.phase() {
             Phase::WarmUp => Budget::OPEN,
@@ -253,7 +252,7 @@ impl Lifecycle {
         }
     }
 
-    /// The warm-up has moved as many bytes as it should.
+    /// Whether the warm-up has transferred its amount of bytes.
     fn is_warm(&mut self, io: &IoLoop) -> bool {
         let Some(WarmUpBytes { wanted, sent }) = self.warm_up_bytes else {
             return false;
@@ -267,7 +266,7 @@ impl Lifecycle {
     }
 }
 
-/// Completes the recorder with what only its end shows.
+/// Completes the recorder with the data of its end.
 fn complete_recorder(io: &mut IoLoop, at: Nanos) {
     io.recorder.end = at;
     let (queue, threads) = io.pacing.meter.take(at);
@@ -326,7 +325,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Sets everything that counts from the start of the job.
+    /// Initialises everything that counts from the start of the job.
     fn schedule(&mut self, start: Nanos) {
         let Worker {
             io,
@@ -338,7 +337,7 @@ impl Worker<'_> {
         lifecycle.timeline = Timeline::new(&job.phases, &job.stop, start, lifecycle.interval);
         for (stream, plan) in io.streams.iter_mut().zip(&context.plan.streams) {
             stream.gate = match io.bursts {
-                // Pauses are those of the worker.
+                // Pauses are managed by the worker.
                 Some(_) => None,
                 None => Gate::new(plan, start, &mut io.draws),
             };
@@ -371,7 +370,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends the present phase at `at` and enters the next.
+    /// Ends the current phase at `at` and enters the next.
     fn leave_phase(&mut self, at: Nanos, reason: EndReason) {
         let leaving = self.lifecycle.timeline.phase();
         let Worker {
@@ -410,7 +409,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Everything that a turn has brought was counted; the last of it completed at `at`.
+    /// Called after all completions of a turn were counted; the last one was at `at`.
     #[inline(always)]
     pub(super) fn after_reaping<const FEATURES: bool>(&mut self, at: Nanos) {
         if self.io.batch.done.is_empty() {
@@ -433,7 +432,7 @@ impl Worker<'_> {
 
 /// Commands and failures.
 impl Worker<'_> {
-    /// Carries out what the coordinator asks for.
+    /// Executes the commands of the coordinating thread.
     #[inline(never)]
     pub(super) fn apply_commands(&mut self) {
         let Worker {
@@ -471,7 +470,7 @@ impl Worker<'_> {
         self.lifecycle.set_boundary(&mut self.io);
     }
 
-    /// Leaves the phase if something has failed. Operations in flight are still waited for.
+    /// Leaves the phase after a failure. Operations in flight are still awaited.
     #[inline(always)]
     pub(super) fn check_failure(&mut self) {
         if self.io.errors.failure.is_some() && !self.lifecycle.is_draining() {
@@ -499,7 +498,7 @@ impl Worker<'_> {
 
 /// The end of work.
 impl Worker<'_> {
-    /// True when nothing is left to do and nothing is in flight.
+    /// Whether nothing is left to do and nothing is in flight.
     #[inline(never)]
     pub(super) fn is_over(&mut self) -> bool {
         if self.io.in_flight > 0 || !self.io.requests.is_empty() {
@@ -516,8 +515,8 @@ impl Worker<'_> {
         self.lifecycle.is_draining() || self.end_work()
     }
 
-    /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their
-    /// last completion. True if the worker ends.
+    /// Called when all work is done. Repeating jobs restart; others end with their last completion.
+    /// Returns whether the worker ends.
     #[inline(never)]
     fn end_work(&mut self) -> bool {
         let timeline = &self.lifecycle.timeline;
@@ -551,8 +550,8 @@ impl Worker<'_> {
         self.lifecycle.is_draining()
     }
 
-    /// All is written. True if blocks of this round are still to be discarded or read back, before
-    /// the next round.
+    /// Called when everything is written. Returns whether blocks of this round must still be
+    /// discarded or verified.
     fn has_more_to_verify(&mut self, at: Nanos) -> bool {
         let Some(verification) = verification(&mut self.features) else {
             return false;
@@ -574,8 +573,7 @@ impl Worker<'_> {
         false
     }
 
-    /// Nothing is written any more in this round. Where only flushed writes count, this is when a
-    /// flush at the end counts.
+    /// Ends the writes of this round. If only flushed writes count, a final flush happens here.
     fn end_writes(&mut self) {
         let plans = &self.context.plan.streams;
         let flushes = |number: usize| plans[number].sync.at_end;
@@ -591,7 +589,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Flushes that the plan asks for when the job is over, outside all latencies.
+    /// Performs the plan's flushes at the end of the job, outside all latencies.
     fn flush_at_end(&mut self) {
         let flushed = flush_at_end(&mut self.io, self.features.as_deref_mut(), self.context.plan);
         if let Err(failure) = flushed {
@@ -600,7 +598,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Sends what is left, and reports how it went.
+    /// Sends the last recorder, and returns the outcome.
     pub(super) fn end(mut self) -> Ended {
         if !self.lifecycle.is_draining() {
             self.leave_phase(self.io.batch.reap_time, EndReason::Failed);
@@ -629,7 +627,7 @@ impl Worker<'_> {
             context,
             ..
         } = self;
-        // What completed while draining belongs to no window, but to the lifetime counters.
+        // Completions while draining belong to no window, only to the lifetime counters.
         let last = lifecycle.measured.last_completion;
         lifecycle.send_final(&mut io, last);
         let mut engine = io.engine.describe();
@@ -667,7 +665,7 @@ impl Worker<'_> {
     }
 }
 
-/// Something was written that is to be read back.
+/// Whether there is written data to verify.
 fn has_to_verify(features: Option<&Features>) -> bool {
     let verification = features.and_then(|features| features.verification.as_ref());
     verification.is_some_and(|verification| verification.has_to_verify())

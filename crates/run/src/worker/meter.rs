@@ -1,8 +1,8 @@
-//! Accounts for the queue slots and the thread of a worker: the evidence for whose fault a missed
-//! rate was.
+//! Measures the use of a worker's queue slots and thread, as evidence for the cause of a missed
+//! rate.
 //!
-//! Slots are accounted for only where a stream is paced, once per round of the loop; the thread's
-//! counters are read when recorders are exchanged.
+//! Slots are measured only if a stream is paced, once per round of the loop; the thread's counters
+//! are read when recorders are exchanged.
 
 use engine::sys;
 use model::Nanos;
@@ -10,26 +10,26 @@ use model::seconds::{QueueUse, ThreadUse};
 
 use super::slots::SlotPool;
 
-/// What a worker accounts for between two exchanges of its recorder.
+/// The measurements of a worker between two exchanges of its recorder.
 #[derive(Debug)]
 pub(super) struct Meter {
     /// Some stream is paced.
     pub(super) paced: bool,
     queue: QueueUse,
-    /// Slots are accounted for up to here.
+    /// Slots are measured up to here.
     accounted: Nanos,
-    /// Since then, that many slots have been available and in use.
+    /// The number of available and used slots since then.
     slots: u64,
     in_use: u64,
     pools: Vec<PoolState>,
-    /// Absent on a simulated clock, where the thread's time means nothing.
+    /// Absent on a simulated clock, for which the thread's time is meaningless.
     thread: Option<ThreadMeter>,
 }
 
 /// A pool since the last round.
 #[derive(Clone, Copy, Debug, Default)]
 struct PoolState {
-    /// Every slot has been taken.
+    /// Every slot is in use.
     full: bool,
     /// Operations due up to here were issued late, or would have been, although a slot was free.
     late_until: Nanos,
@@ -43,7 +43,7 @@ struct ThreadMeter {
 }
 
 impl Meter {
-    /// A meter for a worker with that many pools, to be made by the thread that it accounts for.
+    /// A meter for a worker with this number of pools. The measured thread must create it.
     pub(super) fn new(paced: bool, pools: usize, simulated: bool) -> Meter {
         Meter {
             paced,
@@ -59,7 +59,7 @@ impl Meter {
         }
     }
 
-    /// Adds the time up to `now` with the slots as they were since the last call.
+    /// Adds the time up to `now` with the slots of the last update.
     pub(super) fn account(&mut self, now: Nanos) {
         let elapsed = now.since(self.accounted).0;
         let full = self.pools.iter().filter(|pool| pool.full).count() as u64;
@@ -70,7 +70,7 @@ impl Meter {
         self.accounted = self.accounted.max(now);
     }
 
-    /// Accounts up to `now`, from when on the slots are as `pools` has them.
+    /// Adds the time up to `now`, and takes the current slots from `pools`.
     pub(super) fn update(&mut self, pools: &[SlotPool], now: Nanos) {
         self.account(now);
         (self.slots, self.in_use) = (0, 0);
@@ -101,7 +101,7 @@ impl Meter {
         }
     }
 
-    /// What was accounted for since the last call, up to `now`.
+    /// The measurements since the last call, up to `now`.
     pub(super) fn take(&mut self, now: Nanos) -> (QueueUse, ThreadUse) {
         if self.paced {
             self.account(now);

@@ -1,6 +1,6 @@
 //! One worker: a thread that issues I/O and owns all it touches.
 //!
-//! This is the page to read first. A worker runs one loop: it asks its streams for operations and
+//! This is the file to read first. A worker runs one loop: it asks its streams for operations and
 //! submits them, lets the engine execute a turn, and reaps what completed. The loop's parts are
 //! in `io_loop`; phases and the end in `lifecycle`; everything that only some plans ask for per
 //! operation in `features`. In the measured window nothing here allocates, locks, prints or reads
@@ -44,7 +44,7 @@ pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
 pub(crate) struct Worker<'plan> {
     io: IoLoop,
     lifecycle: Lifecycle,
-    /// What only some plans ask for; absent for plain jobs, which take a fast path.
+    /// Optional features; absent for plain jobs, which take a fast path.
     features: Option<Box<Features>>,
     context: Context<'plan>,
 }
@@ -58,7 +58,7 @@ struct Context<'plan> {
     flows: &'plan Flows,
     /// The worker's part in the simulation, if it uses simulated devices.
     simulated: Option<SimulatedWorker>,
-    /// Memory that is held as long as the worker runs.
+    /// Memory that is pinned while the worker runs.
     _pinned: Option<engine::Pinned>,
     engine_reason: String,
     map_bytes: u64,
@@ -72,7 +72,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Attaches the trace of what the job issues.
+    /// Attaches the trace of the job.
     pub(crate) fn attach_issue_trace(&mut self, writer: crate::issue_trace::LogWriter) {
         if let Some(features) = &mut self.features {
             features.attach_issue_trace(writer);
@@ -125,7 +125,7 @@ impl Worker<'_> {
                 self.apply_commands();
             }
             if crosses_boundary || FEATURES && self.features.as_mut().is_some_and(|features| features.take_stalls()) {
-                // Advancing a phase and waiting for a log take time that belongs to no operation.
+                // Changing phase and waiting for a log take time that belongs to no operation.
                 self.io.batch.reap_time = self.io.engine.now();
             }
         }

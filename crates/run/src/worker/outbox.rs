@@ -1,5 +1,5 @@
-//! The way of recorders between a worker and the gatherer: two bounded rings, one for full
-//! recorders and one for empty.
+//! Exchanges recorders between a worker and the gatherer, over two bounded rings: one for full
+//! recorders and one for empty ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -19,8 +19,8 @@ pub(crate) struct Outbox {
     full: Producer<Box<Recorder>>,
     empty: Consumer<Box<Recorder>>,
     phase: Arc<AtomicU8>,
-    /// Wait until each recorder has been looked at: for engines whose clock stands still meanwhile,
-    /// so that the governor acts between two intervals and a run is the same every time.
+    /// Wait until each recorder has been processed: for engines with a simulated clock, so that the
+    /// governor acts between two intervals and runs are reproducible.
     patient: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Inbox {
     phase: Arc<AtomicU8>,
 }
 
-/// Makes both ends and the first recorder in use.
+/// Creates both ends and the first recorder in use.
 pub(crate) fn mailbox(
     keys: &[CellKey],
     (rows, windows): (usize, WindowRoom),
@@ -41,7 +41,7 @@ pub(crate) fn mailbox(
     let (full_in, full_out) = RingBuffer::new(RECORDERS);
     let (mut empty_in, empty_out) = RingBuffer::new(RECORDERS);
     for _ in 1..RECORDERS {
-        // The ring was made for as many.
+        // The ring has room for as many.
         let _ = empty_in.push(Box::new(Recorder::new(keys, rows, windows)));
     }
     let phase = Arc::new(AtomicU8::new(Phase::Delay as u8));
@@ -63,7 +63,7 @@ pub(crate) fn mailbox(
 }
 
 impl Outbox {
-    /// Exchanges a full recorder for an empty one. False, and nothing is changed, if there is none.
+    /// Exchanges a full recorder for an empty one. Returns false without a change if there is none.
     pub(super) fn exchange(&mut self, recorder: &mut Box<Recorder>) -> bool {
         if self.patient {
             self.exchange_or_wait(recorder);
@@ -74,7 +74,7 @@ impl Outbox {
         true
     }
 
-    /// Exchanges a full recorder for an empty one, however long that takes.
+    /// Exchanges a full recorder for an empty one, waiting if necessary.
     pub(super) fn exchange_or_wait(&mut self, recorder: &mut Box<Recorder>) {
         let mut looks = 0u32;
         let empty = loop {
@@ -82,7 +82,7 @@ impl Outbox {
                 break empty;
             }
             if self.full.is_abandoned() {
-                // No one is left who would read it.
+                // The receiver has ended.
                 recorder.clear();
                 return;
             }
@@ -112,7 +112,7 @@ impl Outbox {
 }
 
 impl Inbox {
-    /// Takes a full recorder, if one has come. Give it back with [`Inbox::give_back`].
+    /// Receives a full recorder, if there is one. Return it with [`Inbox::give_back`].
     pub(crate) fn take(&mut self) -> Option<Box<Recorder>> {
         self.full.pop().ok()
     }

@@ -1,9 +1,9 @@
-//! What a worker counts, and how it hands it on.
+//! The counters of a worker.
 //!
 //! A recorder belongs to one worker and is exchanged for an empty one at every interval and phase
 //! boundary, so that nothing is shared while I/O runs. Several operations of one batch often have
-//! the same stamps; they are gathered into a [`Run`] and counted together, which changes nothing
-//! but the cost.
+//! the same stamps; they are collected in a [`Run`] and counted together, which only reduces the
+//! cost.
 
 use engine::{Action, Completion, Request};
 use model::event::Phase;
@@ -16,7 +16,7 @@ use model::{Direction, Nanos, PerDirection};
 use super::slots::SlotRecord;
 use super::windows::{OpenWindows, WindowRoom, WindowRows};
 
-/// What a cell counts.
+/// The key of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellKey {
     /// Number of the stream in its worker.
@@ -27,11 +27,11 @@ pub(crate) struct CellKey {
     pub(crate) paced: bool,
     /// Interval series show completion latency.
     pub(crate) completion_in_series: bool,
-    /// Each latency is kept by window.
+    /// Latencies are recorded by window.
     pub(crate) in_windows: bool,
 }
 
-/// The kinds of operation that are counted apart.
+/// The kinds of operation that are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CellKind {
     /// Reads, writes or trims.
@@ -40,7 +40,7 @@ pub(crate) enum CellKind {
     Sync,
     /// Operations of a direction that have this I/O priority, which are counted in the cell of
     /// their direction too.
-    OfPriority(Direction, u16),
+    Priority(Direction, u16),
     /// Operations of this kind on files, which are counted in the cell of their direction too.
     FileOperation(FileOperationKind),
 }
@@ -66,23 +66,23 @@ pub(crate) struct Cell {
     pub(crate) short: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
-    /// Completion latency of operations issued the moment they were queued: their total is the
-    /// same, and their submission latency is zero. Synchronous engines have no others, and are
-    /// spared two histograms.
+    /// Completion latency of operations issued when queued: their total latency is the same, and
+    /// their submission latency is zero. Synchronous engines have no others, which saves two
+    /// histograms.
     pub(crate) immediate: Histogram,
     pub(crate) submission: Histogram,
     pub(crate) completion: Histogram,
     pub(crate) total: Histogram,
     /// Due → queued and due → reaped; only for paced streams.
     pub(crate) paced: Option<Box<(Histogram, Histogram)>>,
-    /// Smallest and largest values of the watched histograms, up to the last tick of any series.
+    /// Extremes of the watched histograms, up to the last tick of any series.
     extremes: Extremes,
     /// The histograms whose extremes are distinguished by tick.
     watched: [bool; HISTOGRAMS],
     completion_in_series: bool,
 }
 
-/// Histograms of a cell that may be watched, by their places in [`Extremes`].
+/// The histograms of a cell that may be watched, by their index in [`Extremes`].
 const HISTOGRAMS: usize = 5;
 pub(super) const IMMEDIATE: usize = 0;
 pub(super) const SUBMISSION: usize = 1;
@@ -96,7 +96,7 @@ pub(super) type Extremes = [(u64, u64); HISTOGRAMS];
 const NO_EXTREMES: Extremes = [(u64::MAX, 0); HISTOGRAMS];
 
 /// The extremes of two sets of values together.
-pub(super) fn joined(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+pub(super) fn merged_extremes(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.min(other.0), one.1.max(other.1))
 }
 
@@ -120,17 +120,17 @@ pub(crate) struct Recorder {
     pub(crate) completed: Distribution,
     pub(crate) waits: Waits,
     pub(crate) phase: Phase,
-    /// Statistics were begun anew that many times before this interval.
+    /// The number of statistics resets before this interval.
     pub(crate) epoch: u32,
     /// When the phase began, on the clock of the engine.
     pub(crate) phase_start: Nanos,
     /// The interval, on the clock of the engine.
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// What the thread has used from the start of the measured window to the end of this interval.
+    /// The usage of the thread from the start of the measured window to the end of this interval.
     pub(crate) usage: Usage,
-    /// Intervals that were joined to this one because no empty recorder was there.
-    pub(crate) joined: u64,
+    /// Intervals merged into this one because there was no empty recorder.
+    pub(crate) merged_intervals: u64,
     pub(crate) queue: QueueUse,
     pub(crate) threads: ThreadUse,
 }
@@ -185,7 +185,7 @@ impl Recorder {
             start: Nanos(0),
             end: Nanos(0),
             usage: Usage::default(),
-            joined: 0,
+            merged_intervals: 0,
             queue: QueueUse::default(),
             threads: ThreadUse::default(),
         }
@@ -214,9 +214,9 @@ impl Recorder {
         }
     }
 
-    /// Counts operations of one stream that followed one another, the end of each the start of the
-    /// next, up to the first that crosses `boundary` or did not move all its bytes. Returns how
-    /// many, and the end of the last.
+    /// Counts consecutive operations of one stream, each starting at the end of the previous one,
+    /// up to the first that crosses `boundary` or is short. Returns their number, and the end of
+    /// the last.
     #[inline(always)]
     pub(crate) fn count_synchronous(
         &mut self,
@@ -227,7 +227,7 @@ impl Recorder {
         boundary: Nanos,
     ) -> (usize, Nanos) {
         let (mut index, mut last) = (0, start);
-        // Stretches in one direction share a cell, which is looked up once for each.
+        // Consecutive operations of one direction share a cell, which is looked up once.
         while let Some(Request { action, .. }) = requests.get(index).filter(|_| index < done.len()) {
             let cell = cell_for(cells, *action);
             let cell = &mut self.cells[cell as usize];
@@ -249,7 +249,7 @@ impl Recorder {
         (index, last)
     }
 
-    /// Counts an operation that was issued the moment it was queued.
+    /// Counts an operation that was issued when queued.
     pub(crate) fn count_one(&mut self, cell: u32, length: u32, due: Nanos, queued: Nanos, reaped: Nanos) {
         let cell = &mut self.cells[cell as usize];
         cell.bytes += u64::from(length);
@@ -260,14 +260,14 @@ impl Recorder {
         }
     }
 
-    /// Counts an operation that did nothing and took no time of its own.
+    /// Counts an operation without effect and latency.
     pub(crate) fn count_untimed(&mut self, cell: u32, length: u32) {
         let cell = &mut self.cells[cell as usize];
         cell.bytes += u64::from(length);
         cell.untimed += 1;
     }
 
-    /// Makes the recorder whole before it is handed on.
+    /// Completes the recorder before it is sent.
     pub(crate) fn close(&mut self) {
         self.cells.iter_mut().for_each(Cell::close);
     }
@@ -293,7 +293,7 @@ impl Recorder {
             distribution.classes.fill(0);
         }
         self.waits = Waits::default();
-        self.joined = 0;
+        self.merged_intervals = 0;
         self.queue = QueueUse::default();
         self.threads = ThreadUse::default();
     }
@@ -303,7 +303,7 @@ impl Cell {
     fn new(key: &CellKey) -> Cell {
         let mut cell = Cell {
             direction: match key.kind {
-                CellKind::Moves(direction) | CellKind::OfPriority(direction, _) => Some(direction),
+                CellKind::Moves(direction) | CellKind::Priority(direction, _) => Some(direction),
                 CellKind::FileOperation(kind) => Some(kind.direction()),
                 CellKind::Sync => None,
             },
@@ -328,8 +328,8 @@ impl Cell {
         self.immediate.n() + self.total.n() + self.untimed
     }
 
-    /// Places of the histograms whose values interval series show, together: response time when
-    /// paced, total otherwise; or completion.
+    /// Indexes of the histograms that interval series show: response time when paced, total
+    /// otherwise; or completion.
     fn in_series(&self) -> &'static [usize] {
         match (self.completion_in_series, &self.paced) {
             (true, _) => &[IMMEDIATE, COMPLETION],
@@ -352,20 +352,19 @@ impl Cell {
         each.filter_map(|(place, (watched, histogram))| Some((place, histogram.filter(|_| watched)?)))
     }
 
-    /// Smallest and largest latencies since the last tick. Histograms keep only those while an
-    /// interval is open, so that no operation is compared twice; [`Cell::close`] puts the extremes
-    /// of the whole interval back.
+    /// The extremes of latencies since the last tick. While an interval is open, histograms only
+    /// track these; [`Cell::close`] restores the extremes of the whole interval.
     fn take_tick_extremes(&mut self) -> Extremes {
         let (mut seen, mut tick) = (self.extremes, NO_EXTREMES);
         for (place, histogram) in self.watched() {
             tick[place] = histogram.take_extremes();
-            seen[place] = joined(seen[place], tick[place]);
+            seen[place] = merged_extremes(seen[place], tick[place]);
         }
         self.extremes = seen;
         tick
     }
 
-    /// Makes the histograms whole again before the recorder is handed on.
+    /// Restores the extremes of the histograms before the recorder is sent.
     fn close(&mut self) {
         let extremes = std::mem::replace(&mut self.extremes, NO_EXTREMES);
         for (place, histogram) in self.watched() {
@@ -387,19 +386,19 @@ impl Cell {
     }
 }
 
-/// The interval series of one worker: which intervals are open and what they hold so far.
+/// The interval series of a worker: its open intervals.
 ///
 /// Cumulative counters of the recorder are read only at ticks, when an interval of some series
 /// ends, so the series cost nothing per operation.
 #[derive(Debug)]
 pub(crate) struct Grids {
     series: Vec<OpenSeries>,
-    seen: Vec<Seen>,
+    seen: Vec<CellTotals>,
     /// When the next interval of any series ends.
     next: Nanos,
-    /// Latencies by window, where the job wants them.
+    /// Latencies by window, if the job records them.
     windows: OpenWindows,
-    /// Rows that found no room and were joined to the next of their series.
+    /// Rows without room that were merged with the next of their series.
     joined_rows: u64,
 }
 
@@ -413,7 +412,7 @@ struct OpenSeries {
 
 /// Cumulative counters of a cell at the last tick.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct CellTotals {
     operations: u64,
     bytes: u64,
     sum: u128,
@@ -430,14 +429,14 @@ impl Grids {
         };
         Grids {
             series: lengths.iter().map(open).collect(),
-            seen: vec![Seen::default(); cells],
+            seen: vec![CellTotals::default(); cells],
             next: Nanos::NEVER,
             windows: OpenWindows::new(windows, cells),
             joined_rows: 0,
         }
     }
 
-    /// Rows that found no room and were joined to the next of their series.
+    /// Rows without room that were merged with the next of their series.
     pub(crate) fn joined_rows(&self) -> u64 {
         self.joined_rows + self.windows.joined_rows
     }
@@ -454,7 +453,7 @@ impl Grids {
             (series.end, series.interval) = (start + series.length, 0);
             series.open.fill(Point::default());
         }
-        self.seen.fill(Seen::default());
+        self.seen.fill(CellTotals::default());
         self.windows.start(start);
         self.set_next();
     }
@@ -476,7 +475,7 @@ impl Grids {
             let extremes = cell.take_tick_extremes();
             self.windows.absorb(index, cell, &extremes);
             let shown = cell.in_series().iter().map(|place| extremes[*place]);
-            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), joined);
+            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), merged_extremes);
             let delta = Point {
                 operations: operations - seen.operations,
                 bytes: cell.bytes - seen.bytes,
@@ -485,7 +484,7 @@ impl Grids {
                 latency_ns_min,
                 latency_ns_max,
             };
-            *seen = Seen {
+            *seen = CellTotals {
                 operations,
                 bytes: cell.bytes,
                 sum,
@@ -506,7 +505,7 @@ impl Grids {
             }
             let interval = series.interval;
             self.joined_rows += close(grid, series, interval, recorder);
-            // Intervals that passed without a look are empty: they need no row.
+            // Intervals that passed between ticks are empty: they need no row.
             let passed = 1 + now.since(series.end).0 / series.length.0;
             series.interval += passed;
             series.end += Nanos(passed * series.length.0);
@@ -515,13 +514,13 @@ impl Grids {
         self.set_next();
     }
 
-    /// The recorder was exchanged: its counters begin at zero again.
+    /// Called after the exchange of the recorder, whose counters restart at zero.
     pub(crate) fn recorder_is_new(&mut self) {
-        self.seen.fill(Seen::default());
+        self.seen.fill(CellTotals::default());
         self.windows.recorder_is_new();
     }
 
-    /// The measured window is over: the last, perhaps shorter interval of each series ends with it.
+    /// Ends the last, possibly shorter interval of each series at the end of the measured window.
     pub(crate) fn finish(&mut self, recorder: &mut Recorder) {
         self.absorb(recorder);
         for (grid, series) in self.series.iter_mut().enumerate() {
@@ -534,7 +533,7 @@ impl Grids {
     }
 }
 
-/// Moves the open interval of a series into rows. Returns how many found no room; those stay open.
+/// Moves the open interval of a series into rows. Returns how many had no room; those stay open.
 fn close(grid: usize, series: &mut OpenSeries, interval: u64, recorder: &mut Recorder) -> u64 {
     let mut without_room = 0;
     for (cell, point) in series.open.iter_mut().enumerate() {

@@ -1,24 +1,24 @@
-//! The operations that wait to be handed over. They lie side by side, as the engine takes them, and
-//! nothing is allocated after the start.
+//! The operations that wait for submission, contiguous in memory, as the engine needs them. Nothing
+//! is allocated after the start.
 
 use engine::Request;
 
-/// Operations that wait to be handed over, oldest first.
+/// Operations that wait for submission, oldest first.
 #[derive(Debug)]
 pub(super) struct Requests {
     list: Box<[Request]>,
-    /// The first that waits; those before it have been taken over.
+    /// The first waiting one; those before it are submitted.
     head: usize,
-    /// Behind the last.
+    /// The end, exclusive.
     tail: usize,
 }
 
 impl Requests {
-    /// Room for `most` operations.
-    pub(super) fn new(most: usize) -> Requests {
-        // Twice as many places as operations: they are moved to the front only once in that many.
+    /// Room for `max` operations.
+    pub(super) fn new(max: usize) -> Requests {
+        // Twice as many places as operations, so that they are moved to the front rarely.
         Requests {
-            list: vec![Request::NONE; 2 * most].into(),
+            list: vec![Request::NONE; 2 * max].into(),
             head: 0,
             tail: 0,
         }
@@ -34,14 +34,14 @@ impl Requests {
         self.tail - self.head
     }
 
-    /// The oldest ones, up to `most`.
+    /// The oldest ones, up to `max`.
     #[inline(always)]
-    pub(super) fn first(&self, most: usize) -> &[Request] {
-        let end = self.tail.min(self.head.saturating_add(most));
+    pub(super) fn first(&self, max: usize) -> &[Request] {
+        let end = self.tail.min(self.head.saturating_add(max));
         self.list.get(self.head..end).unwrap_or(&[])
     }
 
-    /// Places behind the last for `count` more; they count once [`Requests::add`] is called.
+    /// Free places for `count` more after the last; [`Requests::add`] adds them.
     #[inline(always)]
     pub(super) fn places(&mut self, count: usize) -> &mut [Request] {
         if self.tail + count > self.list.len() {
@@ -61,10 +61,10 @@ impl Requests {
         self.add(1);
     }
 
-    /// The engine has taken the first N over.
+    /// Removes the first operations after their submission.
     #[inline(always)]
-    pub(super) fn remove(&mut self, taken: usize) {
-        self.head += taken;
+    pub(super) fn remove(&mut self, submitted: usize) {
+        self.head += submitted;
         if self.head >= self.tail {
             (self.head, self.tail) = (0, 0);
         }

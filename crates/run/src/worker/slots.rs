@@ -1,4 +1,4 @@
-//! Slots: what each carries, which are free, and which streams use them.
+//! Slots: their operations, the free ones, and the pools of streams.
 
 use engine::Slot;
 use model::Nanos;
@@ -14,13 +14,13 @@ pub(crate) struct SlotRecord {
     pub(crate) key: u64,
     /// When its buffer was ready.
     pub(crate) queued: Nanos,
-    /// Where its submission latency ends and its completion latency begins.
+    /// The end of its submission latency and start of its completion latency.
     pub(crate) issued: Nanos,
     /// When it was due, if it is paced.
     pub(crate) due: Nanos,
     /// First byte.
     pub(crate) offset: u64,
-    /// Bytes asked for; 0 for flushes.
+    /// Bytes requested; 0 for flushes.
     pub(crate) length: u32,
     /// Pool that its slot belongs to.
     pub(crate) pool: u32,
@@ -28,11 +28,11 @@ pub(crate) struct SlotRecord {
     pub(crate) stream: u32,
     /// File of the engine, for messages.
     pub(crate) file: u16,
-    /// The slot has carried an operation.
+    /// The slot was used before.
     pub(crate) used: bool,
 }
 
-/// What each slot carries.
+/// The operation of each slot.
 #[derive(Debug)]
 pub(crate) struct SlotTable(Vec<SlotRecord>);
 
@@ -67,13 +67,13 @@ pub(crate) struct SlotPool {
     pub(crate) streams: std::ops::Range<usize>,
     /// Several streams use it.
     pub(crate) shared: bool,
-    /// Cumulative weights of the streams, where there are several.
+    /// Cumulative weights of the streams, if there are several.
     pub(crate) weights: Vec<u64>,
     /// Free slots are the first `free_count`; the one freed last is used first, so that its buffer
     /// is still in the cache.
     pub(crate) free: Box<[Slot]>,
     pub(crate) free_count: usize,
-    /// Free slots that must stay unused: all slots less the depth in force.
+    /// Free slots that must stay unused: all slots minus the current depth.
     pub(crate) reserve: usize,
     pub(crate) first_slot: u32,
 }
@@ -107,7 +107,7 @@ impl SlotPool {
             weights: weights.collect(),
             shared: streams.len() > 1,
             streams,
-            // Last in, first out: the first slot lies on top.
+            // Last in, first out: the first slot is on top.
             free: (first_slot..first_slot + count).rev().map(Slot).collect(),
             free_count: count as usize,
             reserve: 0,
@@ -120,7 +120,7 @@ impl SlotPool {
         self.free_count > self.reserve
     }
 
-    /// The slot that the next operation takes. The pool must have room.
+    /// The slot of the next operation. The pool must have room.
     #[inline(always)]
     pub(crate) fn next_slot(&self) -> Slot {
         self.free[self.free_count - 1]

@@ -1,4 +1,4 @@
-//! One stream of a worker while it runs: what it will do next, and when it may.
+//! A running stream: its next operation, and when it may be issued.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use model::{Direction, Nanos, PerDirection};
 /// A stream while it runs.
 #[derive(Debug)]
 pub(crate) struct LiveStream {
-    /// Positions, directions, lengths. Of a set of files: those of the present one.
+    /// Positions, directions, lengths; for a set of files those of the current one.
     pub(crate) sequence: Sequence,
     /// Index of its file among those of the engine.
     pub(crate) file: u16,
@@ -27,7 +27,7 @@ pub(crate) struct LiveStream {
     pub(crate) uncached: Vec<PathBuf>,
     /// Passes over its region so far.
     pub(crate) passes: u32,
-    /// Nothing was issued since the present pass began.
+    /// Nothing was issued in the current pass.
     pub(crate) idle_pass: bool,
     /// It has nothing more to do.
     pub(crate) done: bool,
@@ -36,8 +36,7 @@ pub(crate) struct LiveStream {
 }
 
 impl LiveStream {
-    /// Drops what the page cache holds of its files. Pages that are not yet written back stay, as
-    /// in fio.
+    /// Drops the pages of its files from the cache. As in fio, dirty pages stay.
     pub(crate) fn drop_caches(&self) {
         for path in &self.uncached {
             if let Ok(file) = File::open(path, OpenOptions::to_inspect(false))
@@ -58,22 +57,22 @@ impl LiveStream {
     }
 }
 
-/// When a stream may issue, and what besides its sequence.
+/// Decides when a stream may issue, and its flushes.
 #[derive(Debug)]
 pub(crate) struct Gate {
     pacing: Live,
     think: Option<Think>,
     /// Operations since the last pause.
     since_pause: u32,
-    /// When I/O began after the last pause.
+    /// The start of I/O after the last pause.
     io_since: Nanos,
-    /// The pause that is due begins when nothing is in flight.
+    /// A due pause begins when nothing is in flight.
     pause_when_idle: bool,
     /// No operation before this time.
     closed_until: Nanos,
     /// The part of the pause before this time is spent spinning.
     spin_until: Nanos,
-    /// The one that flushes most comes first.
+    /// The strongest flush comes first.
     flushes: Vec<FlushEvery>,
     in_flight: u32,
 }
@@ -82,7 +81,7 @@ pub(crate) struct Gate {
 enum Live {
     Unpaced,
     Together(Schedule),
-    /// The schedules, and a direction that occurs and has none.
+    /// The schedules, and a direction without one.
     PerDirection(PerDirection<Option<Schedule>>, Option<Direction>),
 }
 
@@ -96,8 +95,7 @@ struct FlushEvery {
 /// Whether a stream may issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// Now, an operation that was due at this time. The direction is given where the schedule
-    /// decides it.
+    /// Now, an operation that was due at this time, with its direction if the schedule decides it.
     Now(Nanos, Option<Direction>),
     /// Not before this time; [`Nanos::NEVER`] if only a completion can change that.
     At(Nanos),
@@ -106,7 +104,7 @@ pub(crate) enum Ready {
 }
 
 impl Gate {
-    /// The gate of a stream whose I/O begins at `start`; `None` if nothing ever holds it back.
+    /// The gate of a stream whose I/O starts at `start`; `None` if nothing ever delays it.
     pub(crate) fn new(stream: &Stream, start: Nanos, draws: &mut Draws) -> Option<Box<Gate>> {
         let pacing = match &stream.pacing {
             Pacing::Unpaced => Live::Unpaced,
@@ -139,7 +137,7 @@ impl Gate {
         }))
     }
 
-    /// When the next operation is due, where one schedule decides it for all directions.
+    /// The due time of the next operation, if one schedule decides it for all directions.
     pub(crate) fn scheduled(&self) -> Option<Nanos> {
         match &self.pacing {
             Live::Together(schedule) => Some(schedule.due()),
@@ -147,7 +145,7 @@ impl Gate {
         }
     }
 
-    /// May the stream issue at `now`?
+    /// Whether the stream may issue at `now`.
     pub(crate) fn ready(&mut self, now: Nanos, draws: &mut Draws) -> Ready {
         if self.pause_when_idle {
             return Ready::At(Nanos::NEVER);
@@ -188,8 +186,7 @@ impl Gate {
         }
     }
 
-    /// The flush that is due now, if one is. Where several are, the one that flushes most serves
-    /// for all, as in fio.
+    /// The due flush, if any. As in fio, the strongest replaces several.
     pub(crate) fn flush_due(&mut self) -> Option<Action> {
         let mut due = None;
         for flush in self.flushes.iter_mut().filter(|flush| flush.since >= flush.writes) {
@@ -200,7 +197,7 @@ impl Gate {
         due
     }
 
-    /// An operation was issued at `now`.
+    /// Records an operation issued at `now`.
     pub(crate) fn issued(&mut self, direction: Direction, length: u32, now: Nanos, draws: &mut Draws) {
         self.in_flight += 1;
         match &mut self.pacing {
@@ -220,12 +217,12 @@ impl Gate {
         }
     }
 
-    /// An operation was issued that no schedule knows of: a read of what was written.
+    /// Records an unscheduled operation: a read of verification.
     pub(crate) fn issued_unscheduled(&mut self) {
         self.in_flight += 1;
     }
 
-    /// An operation of the stream ended at `now`.
+    /// Records an operation that completed at `now`.
     pub(crate) fn completed(&mut self, now: Nanos) {
         self.in_flight -= 1;
         if self.think.is_some_and(|think| think.count == ThinkCount::Completed) {
@@ -292,7 +289,7 @@ fn gap_of(direction: Direction) -> Purpose {
     }
 }
 
-/// Every flush that the writes of a stream lead to.
+/// The flush rules of a stream.
 fn flush_rules(sync: &SyncRule) -> Vec<FlushEvery> {
     let action = match sync.kind {
         FlushKind::Full => Action::Flush,
@@ -314,7 +311,7 @@ fn flush_rules(sync: &SyncRule) -> Vec<FlushEvery> {
     .collect()
 }
 
-/// True if writes of a stream lead to flushes.
+/// Whether writes of a stream cause flushes.
 pub(crate) fn flushes(sync: &SyncRule) -> bool {
     !flush_rules(sync).is_empty()
 }

@@ -4,20 +4,20 @@ use model::Nanos;
 use model::event::Phase;
 use model::plan::{Phases, Stop};
 
-/// Which phase a worker is in, and when the next boundary comes.
+/// The phase of a worker, and its next boundary.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
     phase: Phase,
-    /// When the present phase began.
+    /// The start of the current phase.
     phase_start: Nanos,
-    /// When it ends by time.
+    /// Its end by time.
     phase_end: Nanos,
     measured_length: Option<Nanos>,
     /// Deadline of the measured phase. The verify phase ends then as well.
     measured_deadline: Nanos,
     cool_down: Nanos,
     interval: Nanos,
-    /// When recorders are exchanged next.
+    /// The next exchange of recorders.
     exchange: Nanos,
 }
 
@@ -50,29 +50,29 @@ impl Timeline {
         self.phase_start
     }
 
-    /// When the phase ends by time.
+    /// The end of the phase by time.
     pub(crate) fn phase_end(&self) -> Nanos {
         self.phase_end
     }
 
-    /// The next instant at which something must be done.
+    /// The next boundary.
     pub(crate) fn next(&self) -> Nanos {
         self.phase_end.min(self.exchange)
     }
 
-    /// When recorders are exchanged next.
+    /// The next exchange of recorders.
     pub(crate) fn exchange(&self) -> Nanos {
         self.exchange
     }
 
-    /// Notes that recorders were exchanged at `now`. The next exchange is the next multiple of the
+    /// Records an exchange of recorders at `now`. The next exchange is the next multiple of the
     /// interval after the start of the phase.
     pub(crate) fn exchanged(&mut self, now: Nanos) {
         let passed = 1 + now.since(self.exchange).0 / self.interval.0;
         self.exchange += Nanos(passed * self.interval.0);
     }
 
-    /// The phase that follows the present one.
+    /// The phase after the current one.
     pub(crate) fn following(&self) -> Phase {
         match self.phase {
             Phase::Delay | Phase::WarmUp => Phase::Measured,

@@ -1,31 +1,30 @@
-//! The latencies of one worker window by window, each kind for itself: what logs of averages and of
-//! histograms need.
+//! The latencies of a worker by window and kind, for logs of averages and of histograms.
 //!
-//! Nothing is done for an operation. As with the interval series, the cumulative counters of the
-//! recorder are read when a window ends, and what they have grown by belongs to the window; a
-//! histogram too is the growth of the buckets between the smallest and the largest latency since
-//! the last reading. A run of hours costs the same for each operation as a short one, and leaves as
-//! much as it has windows. A job that wants no windows has an empty list here and reads nothing.
+//! There is no cost per operation. As with the interval series, the cumulative counters of the
+//! recorder are read when a window ends, and their growth belongs to the window; so does the growth
+//! of the histogram buckets between the extremes since the last reading. The cost per operation
+//! does not depend on the length of the run. A job without windows has an empty list here and reads
+//! nothing.
 
 use model::Nanos;
 use model::histogram::{BUCKETS, bucket_of};
 use model::plan::Windows;
 use model::results::{Window, WindowLatency};
 
-use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, joined};
+use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, merged_extremes};
 
-/// Buckets of a histogram that a recorder has room for in each window, on average: latencies within
-/// three powers of two. Where there are more the room is shared with windows that have fewer.
+/// The average number of histogram buckets per window in a recorder: latencies within three powers
+/// of two. Windows with more buckets use the room of those with fewer.
 const DEFAULT_BUCKETS: usize = 384;
 
-/// How much a recorder holds.
+/// The capacity of a recorder.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowRoom {
     rows: usize,
     buckets: usize,
 }
 
-/// Windows that are complete.
+/// Complete windows.
 #[derive(Debug, Default)]
 pub(crate) struct WindowRows {
     pub(crate) rows: Vec<WindowRow>,
@@ -44,13 +43,13 @@ pub(crate) struct WindowRow {
     buckets: std::ops::Range<usize>,
 }
 
-/// The windows that are open.
+/// Open windows.
 #[derive(Debug)]
 pub(super) struct OpenWindows {
     series: Vec<Series>,
-    /// What each cell had counted at the last tick.
-    seen: Vec<Seen>,
-    /// Windows that found no room and were joined to the next.
+    /// The counters of each cell at the last tick.
+    seen: Vec<CellTotals>,
+    /// Windows without room that were merged with the next.
     pub(super) joined_rows: u64,
 }
 
@@ -72,7 +71,7 @@ struct Open {
 
 /// Cumulative counters of a cell at the last tick.
 #[derive(Debug, Default)]
-struct Seen {
+struct CellTotals {
     operations: u64,
     bytes: u64,
     submission: u128,
@@ -82,8 +81,8 @@ struct Seen {
 }
 
 impl WindowRoom {
-    /// Room for what ends within `interval`, for `spare` more windows, and for those that are open
-    /// when the measured window ends.
+    /// Room for the windows that end within `interval`, for `spare` more, and for those that are
+    /// open at the end of the measured window.
     pub(super) fn new(windows: &[Windows], cells: usize, interval: Nanos, spare: u64) -> WindowRoom {
         let mut room = WindowRoom::default();
         for each in windows {
@@ -110,7 +109,7 @@ impl WindowRows {
         self.buckets.clear();
     }
 
-    /// What a row says, complete.
+    /// The complete window of a row.
     pub(crate) fn window(&self, row: &WindowRow) -> Window {
         Window {
             buckets: self.buckets[row.buckets.clone()].to_vec(),
@@ -118,11 +117,11 @@ impl WindowRows {
         }
     }
 
-    /// True if there is room for a window besides what is kept back.
-    fn has_room(&self, open: &Open, kept_back: WindowRoom) -> bool {
+    /// Whether there is room for a window apart from the reserved room.
+    fn has_room(&self, open: &Open, reserved: WindowRoom) -> bool {
         let buckets = open.counts.iter().filter(|count| **count > 0).count();
-        self.rows.len() + kept_back.rows < self.rows.capacity()
-            && self.buckets.len() + buckets + kept_back.buckets <= self.buckets.capacity()
+        self.rows.len() + reserved.rows < self.rows.capacity()
+            && self.buckets.len() + buckets + reserved.buckets <= self.buckets.capacity()
     }
 
     /// Moves an open window here.
@@ -151,9 +150,9 @@ impl OpenWindows {
             counts: counts(each.histograms),
             ..Open::default()
         };
-        let seen = || Seen {
+        let seen = || CellTotals {
             counts: counts(histograms),
-            ..Seen::default()
+            ..CellTotals::default()
         };
         let series = |each: &Windows| Series {
             length: each.length_ns,
@@ -188,14 +187,14 @@ impl OpenWindows {
         self.recorder_is_new();
     }
 
-    /// The recorder was exchanged: its counters begin at zero again.
+    /// Called after the exchange of the recorder, whose counters restart at zero.
     pub(super) fn recorder_is_new(&mut self) {
         for seen in &mut self.seen {
             let mut counts = std::mem::take(&mut seen.counts);
             counts.fill(0);
-            *seen = Seen {
+            *seen = CellTotals {
                 counts,
-                ..Seen::default()
+                ..CellTotals::default()
             };
         }
     }
@@ -211,7 +210,7 @@ impl OpenWindows {
         if seen.counts.is_empty() {
             return;
         }
-        let (least, most) = joined(extremes[IMMEDIATE], extremes[COMPLETION]);
+        let (least, most) = merged_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
         for bucket in bucket_of(least)..=bucket_of(most) {
             let counted = cell.immediate.count_in(bucket) + cell.completion.count_in(bucket);
             let grown = counted - std::mem::replace(&mut seen.counts[bucket], counted);
@@ -225,20 +224,20 @@ impl OpenWindows {
 
     /// Ends every window that is over at `now`.
     pub(super) fn tick(&mut self, now: Nanos, rows: &mut WindowRows) {
-        let kept_back = self.open_at_end();
+        let reserved = self.open_at_end();
         for (index, series) in self.series.iter_mut().enumerate() {
             if now < series.end {
                 continue;
             }
-            self.joined_rows += series.close(index, rows, kept_back);
-            // Windows that passed without a look are empty: they need no row.
+            self.joined_rows += series.close(index, rows, reserved);
+            // Windows that passed between ticks are empty: they need no row.
             let passed = 1 + now.since(series.end).0 / series.length.0;
             series.number += passed;
             series.end += Nanos(passed * series.length.0);
         }
     }
 
-    /// The measured window is over, and the last, perhaps shorter windows with it. There is always
+    /// Ends the last, possibly shorter windows at the end of the measured window. There is always
     /// room for them.
     pub(super) fn finish(&mut self, rows: &mut WindowRows) {
         for (index, series) in self.series.iter_mut().enumerate() {
@@ -247,7 +246,7 @@ impl OpenWindows {
         }
     }
 
-    /// Room for one window of each cell, whatever is in it.
+    /// Room for one window of each cell with any contents.
     fn open_at_end(&self) -> WindowRoom {
         let mut room = WindowRoom::default();
         for open in self.series.iter().flat_map(|series| &series.open) {
@@ -259,14 +258,14 @@ impl OpenWindows {
 }
 
 impl Series {
-    /// Moves what is open into rows. Returns how many windows found no room; those stay open.
-    fn close(&mut self, index: usize, rows: &mut WindowRows, kept_back: WindowRoom) -> u64 {
+    /// Moves open windows into rows. Returns how many had no room; those stay open.
+    fn close(&mut self, index: usize, rows: &mut WindowRows, reserved: WindowRoom) -> u64 {
         let mut without_room = 0;
         for (cell, open) in self.open.iter_mut().enumerate() {
             if open.window.operations == 0 {
                 continue;
             }
-            match rows.has_room(open, kept_back) {
+            match rows.has_room(open, reserved) {
                 true => rows.push(index, cell, self.number, open),
                 false => without_room += 1,
             }
@@ -275,10 +274,10 @@ impl Series {
     }
 }
 
-impl Seen {
-    /// What the cell has counted since, as a window without number and buckets.
+impl CellTotals {
+    /// The growth of a cell's counters, as a window without number and buckets.
     fn advance(&mut self, cell: &Cell, extremes: &Extremes) -> Window {
-        // Operations that were issued the moment they were queued have no submission latency.
+        // Operations that were issued when queued have no submission latency.
         let submission = cell.submission.sum();
         let completion = cell.completion.sum() + cell.immediate.sum();
         let total = cell.total.sum() + cell.immediate.sum();

@@ -122,7 +122,7 @@ fn decide(storage: &Storage, subject: &Candidate, caller: CallerKind, destroy: b
         ..Permissions::default()
     };
     Guard::new(&tree, caller, &permissions)
-        .having_seen(storage.inventory())
+        .with_inventory(storage.inventory())
         .decide(subject, Intent::WRITE)
 }
 

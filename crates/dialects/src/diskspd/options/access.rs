@@ -1,4 +1,4 @@
-//! Which places are read and written, in which order.
+//! Switches for positions and their order.
 
 use super::{Group, Pass, ROW, Scope, Status, Switch, Value, form, number};
 use crate::assign;
@@ -31,9 +31,9 @@ pub(super) const BLOCK: Switch = Switch {
 .since(Version::V2_3),
     ],
     pass: Pass::First,
-    read: |line, value| {
-        if let Some(apart) = value.strip_prefix('s').filter(|_| line.is_newer()) {
-            let read = Separation::read(apart, line.target.block).ok();
+    apply: |line, value| {
+        if let Some(distance) = value.strip_prefix('s').filter(|_| line.is_newer()) {
+            let read = Separation::read(distance, line.target.block).ok();
             line.span.newer.separation = match read.filter(|read| read.bytes() <= Separation::MAX) {
                 None => return Err(line.refuse("ERROR: invalid buffer separation passed to -bs")),
                 separation => separation,
@@ -62,8 +62,8 @@ pub(super) const RANDOM: Switch = Switch {
             "rs",
             Value::Integer {
                 name: "pct",
-                least: 1,
-                most: 100,
+                min: 1,
+                max: 100,
             },
             &["-rs30", "-rs100"],
         )
@@ -81,7 +81,7 @@ pub(super) const RANDOM: Switch = Switch {
         )
         .help("Shares of the operations, in percent, for ranges of the target given in bytes."),
     ],
-    read: |line, value| match value.as_bytes().first() {
+    apply: |line, value| match value.as_bytes().first() {
         Some(b's') => random_share(line, &value[1..]),
         Some(b'd') => {
             let distribution = distribution::read(&value[1..], line.target.block);
@@ -103,7 +103,7 @@ fn random(line: &mut Line<'_>, value: &str) -> ParseResult {
     }
     match (line.target.alignment, line.target.random_percent) {
         (0, 0) => line.target.random_percent = 100,
-        // `-rs` has set the share.
+        // `-rs` has set the percentage.
         (0, _) => {}
         (_, 0) => return Err(line.refuse("ERROR: sequential IO (-s) conflicts with random IO (-r/-rs)")),
         _ => return Err(line.refuse("ERROR: random IO (-r) specified multiple times")),
@@ -146,7 +146,7 @@ pub(super) const SEQUENTIAL: Switch = Switch {
         form("si", Value::None, &["-si"]).help("All threads of a target share one sequential position."),
         form("si", SIZE_OR_ZERO, &["-si64K"]).help("The same, with this stride."),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         let size = value.strip_prefix('i');
         line.target.interlocked |= size.is_some();
         let stride = match size.unwrap_or(value) {
@@ -178,17 +178,17 @@ pub(super) const BASE: Switch = Switch {
         form("B", SIZE_OR_ZERO, &["-B1G", "-B10b"]).help("First byte that is used."),
         form("B", Value::BaseAndLength, &["-B1G:512M"]).help("First byte, and how many are used from there on."),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         if value.is_empty() {
-            return Err(EarlyEnd::Wrong);
+            return Err(EarlyEnd::Invalid);
         }
-        if std::mem::replace(&mut line.given.base, true) {
+        if std::mem::replace(&mut line.seen.base, true) {
             return Err(line.refuse("ERROR: base target offset (-Bbase[:length]) can only be specified once"));
         }
         let (base, after) = match numbers::leading_size(value, line.target.block) {
             Ok(read) => read,
             Err(why) => {
-                line.said.push(why);
+                line.stderr.push(why);
                 return Err(line.refuse("ERROR: invalid base target offset passed to -B"));
             }
         };
@@ -208,7 +208,7 @@ fn end_by_length(line: &mut Line<'_>, length: &str) -> ParseResult {
     if length.is_empty() {
         return Err(line.refuse("ERROR: -Bbase:length - no length provided"));
     }
-    if std::mem::replace(&mut line.given.end, true) {
+    if std::mem::replace(&mut line.seen.end, true) {
         return Err(line.refuse(ONE_END));
     }
     let end = line
@@ -232,11 +232,11 @@ pub(super) const END: Switch = Switch {
             .help("Hint that the file is temporary.")
             .on_linux(Status::WithoutEffect("files have no such attribute")),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         match value.as_bytes().first() {
             Some(b'0'..=b'9') => return end(line, value),
             Some(_) if value.bytes().all(|letter| b"rst".contains(&letter)) => {}
-            _ => return Err(EarlyEnd::Wrong),
+            _ => return Err(EarlyEnd::Invalid),
         }
         line.target.random_access |= value.contains('r');
         line.target.sequential_scan |= value.contains('s');
@@ -247,7 +247,7 @@ pub(super) const END: Switch = Switch {
 };
 
 fn end(line: &mut Line<'_>, value: &str) -> ParseResult {
-    if std::mem::replace(&mut line.given.end, true) {
+    if std::mem::replace(&mut line.seen.end, true) {
         return Err(line.refuse(ONE_END));
     }
     match line.size(value) {
@@ -265,7 +265,7 @@ pub(super) const THREAD_STRIDE: Switch = Switch {
     forms: &[
         form("T", SIZE, &["-T256M", "-T1b"]).help("Distance between the places where the threads of a target begin.")
     ],
-    read: |line, value| {
+    apply: |line, value| {
         line.target.thread_stride = above_zero(line, value, "ERROR: invalid offset passed to -T")?;
         Ok(())
     },
@@ -278,7 +278,7 @@ pub(super) const PARALLEL: Switch = Switch {
     detail: "Not with `-r` and `-si`; needs `-o` above 1.",
     forms: &[form("p", Value::None, &["-p"])
         .help("Each request of a thread walks through the target on its own, so that all are at the same place.")],
-    read: |line, _| assign(&mut line.target.parallel, Ok(true)),
+    apply: |line, _| assign(&mut line.target.parallel, Ok(true)),
     ..ACCESS
 };
 
@@ -292,7 +292,7 @@ pub(super) const SEED: Switch = Switch {
         form("z", number("seed"), &["-z42", "-z4294967295"]).help("Seed of all that is random."),
     ],
     pass: Pass::Composable,
-    read: |line, value| {
+    apply: |line, value| {
         let seed = match value {
             "" => Some(line.env.milliseconds_since_start() as u32),
             _ => numbers::seed(value),
@@ -302,13 +302,13 @@ pub(super) const SEED: Switch = Switch {
                 "ERROR: invalid random seed value '{value}' specified - must be a valid 32 bit integer"
             )));
         }
-        line.composed.seed = seed;
+        line.overrides.seed = seed;
         Ok(())
     },
     ..ACCESS
 };
 
-/// A size above zero; `complaint` follows what is said about the size itself.
+/// Parses a size above zero; `complaint` follows the error of the size itself.
 fn above_zero(line: &mut Line<'_>, value: &str, complaint: &str) -> Result<u64, EarlyEnd> {
     match line.size(value) {
         Ok(size) if size > 0 => Ok(size),

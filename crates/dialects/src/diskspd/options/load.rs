@@ -1,4 +1,4 @@
-//! How much at once and how fast.
+//! Switches for depth, threads and rates.
 
 use super::{Group, ROW, Scope, Switch, Value, count, form};
 use crate::assign;
@@ -27,7 +27,7 @@ pub(super) const REQUESTS: Switch = Switch {
             .help("Completions that a thread takes from its queue at once, at most.")
             .since(Version::V2_3),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         if let Some(depth) = value.strip_prefix('c').filter(|_| line.is_newer()) {
             line.span.newer.dequeue = Some(positive(depth)?);
             return Ok(());
@@ -43,7 +43,7 @@ pub(super) const THREADS: Switch = Switch {
     default: "1",
     detail: "Not with `-F`.",
     forms: &[form("t", count("n"), &["-t4"]).help("Threads of each target.")],
-    read: |line, value| assign(&mut line.target.threads, positive(value)),
+    apply: |line, value| assign(&mut line.target.threads, positive(value)),
     ..LOAD
 };
 
@@ -52,7 +52,7 @@ pub(super) const POOL: Switch = Switch {
     default: "each target has threads of its own",
     detail: "Each of them works on all targets, with `-o` operations in flight on each, or with `-O` in all.",
     forms: &[form("F", count("n"), &["-F8"]).help("Threads in all.")],
-    read: |line, value| assign(&mut line.span.threads, positive(value)),
+    apply: |line, value| assign(&mut line.span.threads, positive(value)),
     ..LOAD_OF_SPAN
 };
 
@@ -62,7 +62,7 @@ pub(super) const COMMON_REQUESTS: Switch = Switch {
     detail: "Every operation chooses its target anew. Without `-F` it does nothing.",
     forms: &[form("O", count("n"), &["-O16"])
         .help("Operations that each thread of a pool keeps in flight over all targets.")],
-    read: |line, value| assign(&mut line.span.requests, positive(value)),
+    apply: |line, value| assign(&mut line.span.requests, positive(value)),
     ..LOAD_OF_SPAN
 };
 
@@ -75,12 +75,12 @@ pub(super) const THROUGHPUT: Switch = Switch {
         form("g", count("n"), &["-g80000"]).help("Bytes per millisecond of each thread on each target."),
         form("g", Value::Iops, &["-g2000i"]).help("Operations per second of each thread on each target."),
     ],
-    read: |line, value| {
-        // Only the last letter tells the unit; the number is read as leniently as all others.
+    apply: |line, value| {
+        // Only the last letter decides the unit; the number is parsed as leniently as all others.
         line.target.throughput_unit = match value.as_bytes().last() {
             Some(b'0'..=b'9') => ThroughputUnit::BytesPerMs,
             Some(b'i') => ThroughputUnit::Iops,
-            _ => return Err(EarlyEnd::Wrong),
+            _ => return Err(EarlyEnd::Invalid),
         };
         line.target.throughput = positive(value)?;
         Ok(())
@@ -93,7 +93,7 @@ pub(super) const BURST: Switch = Switch {
     default: "0",
     detail: "The number is shared among the threads of the target. Needs `-j`; a limit with `-g` overrules both.",
     forms: &[form("i", count("n"), &["-i100"]).help("Operations on a target between two pauses.")],
-    read: |line, value| assign(&mut line.target.burst, positive(value).map(Some)),
+    apply: |line, value| assign(&mut line.target.burst, positive(value).map(Some)),
     ..LOAD
 };
 
@@ -102,11 +102,11 @@ pub(super) const THINK: Switch = Switch {
     default: "0",
     detail: "Needs `-i`.",
     forms: &[form("j", count("ms"), &["-j20"]).help("Length of the pause between two bursts, in milliseconds.")],
-    read: |line, value| assign(&mut line.target.think_ms, positive(value).map(Some)),
+    apply: |line, value| assign(&mut line.target.think_ms, positive(value).map(Some)),
     ..LOAD
 };
 
-/// A number above zero. Nothing is said about others but the line that all refusals share.
+/// Parses a number above zero. An invalid one is reported only by the common error line.
 fn positive(value: &str) -> Result<u32, EarlyEnd> {
-    numbers::positive(value).ok_or(EarlyEnd::Wrong)
+    numbers::positive(value).ok_or(EarlyEnd::Invalid)
 }

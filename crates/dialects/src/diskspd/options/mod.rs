@@ -1,5 +1,5 @@
-//! The table of DiskSpd's switches. A row is all that a switch needs here: parser, help and
-//! `docs/diskspd.md` follow from it.
+//! The table of DiskSpd's switches. The parser, the help and `docs/diskspd.md` follow from its
+//! rows.
 
 mod access;
 mod load;
@@ -13,69 +13,69 @@ mod write;
 use super::line::{Line, ParseResult};
 use super::newer::Version;
 
-/// A letter behind the dash, with all that may follow it.
+/// A switch: a letter and its forms.
 #[derive(Clone, Copy)]
 pub struct Switch {
     /// The letter.
     pub letter: char,
-    /// Where it is listed.
+    /// Its group in the help.
     pub group: Group,
     /// What it applies to.
     pub scope: Scope,
-    /// What holds without it.
+    /// Its default.
     pub default: &'static str,
-    /// More than the forms say: units, what wins when it is repeated, particulars of a system.
+    /// Further help: units, repetitions, differences between systems.
     pub detail: &'static str,
     /// Its forms.
     pub forms: &'static [Form],
     pub(super) pass: Pass,
-    /// Takes what follows the letter.
-    pub(super) read: fn(&mut Line<'_>, &str) -> ParseResult,
+    /// Parses and applies the value.
+    pub(super) apply: fn(&mut Line<'_>, &str) -> ParseResult,
 }
 
 /// A form of a switch: fixed letters, then a value.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// The letters behind the dash that are always there.
+    /// The fixed letters.
     pub head: &'static str,
-    /// What follows them.
+    /// The kind of value after them.
     pub value: Value,
-    /// What it means, in one line.
+    /// Its help, one line.
     pub help: &'static str,
-    /// Arguments that work; every kind of value is among them.
+    /// Valid arguments, covering each kind of value.
     pub examples: &'static [&'static str],
-    /// The first DiskSpd that has it.
+    /// The first version that has it.
     pub since: Version,
-    /// What becomes of it on Linux.
+    /// Its status on Linux.
     pub linux: Status,
-    /// What becomes of it on Windows.
+    /// Its status on Windows.
     pub windows: Status,
 }
 
-/// What follows the letters of a form. The name stands for it in help texts.
+/// The value after the letters of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Nothing.
     None,
     /// A decimal number.
     Integer {
-        /// What stands for it.
+        /// Its placeholder.
         name: &'static str,
-        /// The smallest.
-        least: u32,
-        /// The largest.
-        most: u32,
+        /// The minimum.
+        min: u32,
+        /// The maximum.
+        max: u32,
     },
     /// A size above zero, or from zero.
     Size {
-        /// 0 means something.
+        /// 0 is valid.
         zero: bool,
     },
     /// A size, a colon and another size.
     BaseAndLength,
     /// A size, a comma and the name of a file.
     SizeAndFile,
-    /// A number above zero with an `i` behind it.
+    /// A number above zero followed by `i`.
     Iops,
     /// One of these words.
     Word(&'static [&'static str]),
@@ -98,7 +98,7 @@ pub enum Value {
 /// What a switch applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The process: it is no part of a profile.
+    /// The process, not the profile.
     Process,
     /// The whole profile.
     Profile,
@@ -108,29 +108,29 @@ pub enum Scope {
     Target,
 }
 
-/// What becomes of a form on a system.
+/// The status of a form on a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It does what it says.
+    /// It is supported.
     Supported,
-    /// It is accepted and shown in profiles; the reason why nothing follows from it.
+    /// It is accepted and shown in profiles, and has no effect for this reason.
     WithoutEffect(&'static str),
-    /// A run with it is refused; the reason.
+    /// A run with it is refused for this reason.
     Refused(&'static str),
 }
 
 /// Groups of switches, in the order of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Which places are read and written.
+    /// Positions.
     Access,
-    /// What is written, and into what.
+    /// Contents and creation of targets.
     Write,
-    /// How much at once and how fast.
+    /// Depth, threads and rates.
     Load,
-    /// How long.
+    /// Durations.
     Time,
-    /// How the system is asked.
+    /// Caches, flushes, interfaces.
     System,
     /// Which processors.
     Processors,
@@ -140,13 +140,13 @@ pub enum Group {
     Others,
 }
 
-/// When a switch acts. An earlier pass is over before the next begins, wherever on the line its
-/// switches stand.
+/// When a switch is applied. A pass is complete before the next begins, regardless of the order on
+/// the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// In the first pass, also beside `-X`.
+    /// In the first pass; allowed with `-X`.
     Composable,
-    /// In the first pass: `-b`, which later switches refer to, and `-X` itself.
+    /// In the first pass: `-b`, on which later switches depend, and `-X` itself.
     First,
     /// In the second pass.
     Second,
@@ -181,7 +181,7 @@ impl Group {
 }
 
 impl Scope {
-    /// In words.
+    /// The scope in words.
     pub fn words(self) -> &'static str {
         match self {
             Scope::Process => "process",
@@ -193,7 +193,7 @@ impl Scope {
 }
 
 impl Value {
-    /// What stands for the value in help texts.
+    /// The placeholder of the value in help texts.
     pub fn placeholder(self) -> String {
         match self {
             Value::None => String::new(),
@@ -236,8 +236,8 @@ impl Form {
         self
     }
 
-    /// An argument is of this form, by its letters and its first digit.
-    pub(super) fn may_be(&self, switch: &str) -> bool {
+    /// Whether an argument has this form, judging by its letters and first digit.
+    pub(super) fn matches(&self, switch: &str) -> bool {
         let rest = switch.strip_prefix(self.head);
         rest.is_some_and(|rest| match self.value {
             Value::None => rest.is_empty(),
@@ -250,21 +250,21 @@ impl Form {
         })
     }
 
-    /// How it is written, with a placeholder for its value.
+    /// Its syntax, with a placeholder for the value.
     pub fn written(&self) -> String {
         format!("-{}{}", self.head, self.value.placeholder())
     }
 }
 
 impl Switch {
-    /// A value has to follow the letter, so that a lone letter was probably meant to be followed by
-    /// the next argument.
+    /// Whether a value must follow the letter, so that the next argument after a lone letter is
+    /// probably its value.
     pub(super) fn needs_value(&self) -> bool {
         let of_2_2 = || self.forms.iter().filter(|form| form.since == Version::V2_2);
         of_2_2().count() > 0 && of_2_2().all(|form| form.head.len() == 1 && form.value != Value::None)
     }
 
-    /// Nothing may follow the letter; whatever does is not looked at.
+    /// Whether the switch has no value and ignores what follows the letter.
     pub(super) fn ignores_value(&self) -> bool {
         matches!(self.forms, [form] if form.value == Value::None && form.head.len() == 1)
     }
@@ -315,18 +315,18 @@ pub const SWITCHES: &[Switch] = &[
 ];
 
 impl Switch {
-    /// The DiskSpd of this version has it.
+    /// Whether this version has it.
     pub(super) fn is_in(&self, version: Version) -> bool {
         self.forms.iter().any(|form| form.since <= version)
     }
 }
 
-/// The switch of a letter. Capitals are letters of their own.
+/// The switch with a letter, case-sensitive.
 pub fn find(letter: char) -> Option<&'static Switch> {
     SWITCHES.iter().find(|switch| switch.letter == letter)
 }
 
-/// A row with everything empty, for those below to fill in.
+/// An empty row, for struct update syntax.
 const ROW: Switch = Switch {
     letter: '\0',
     group: Group::Others,
@@ -335,10 +335,10 @@ const ROW: Switch = Switch {
     detail: "",
     forms: &[],
     pass: Pass::Second,
-    read: |_, _| Ok(()),
+    apply: |_, _| Ok(()),
 };
 
-/// A form that every DiskSpd has, supported everywhere.
+/// A form of all versions, supported on all systems.
 const fn form(head: &'static str, value: Value, examples: &'static [&'static str]) -> Form {
     Form {
         head,
@@ -355,8 +355,8 @@ const fn form(head: &'static str, value: Value, examples: &'static [&'static str
 const fn count(name: &'static str) -> Value {
     Value::Integer {
         name,
-        least: 1,
-        most: i32::MAX as u32,
+        min: 1,
+        max: i32::MAX as u32,
     }
 }
 
@@ -364,8 +364,8 @@ const fn count(name: &'static str) -> Value {
 const fn number(name: &'static str) -> Value {
     Value::Integer {
         name,
-        least: 0,
-        most: i32::MAX as u32,
+        min: 0,
+        max: i32::MAX as u32,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Profiles in files, events of the system, tracing, experiments.
+//! Switches for profiles, events, tracing and experiments.
 
 use super::{Group, Pass, Scope, Status, Switch, Value, form, number};
 use crate::diskspd::line::{EarlyEnd, EventRole, Line, ParseResult};
@@ -14,8 +14,8 @@ pub(super) const PROFILE: Switch = Switch {
              its time spans. Targets on the line replace the slots `*1`, `*2`, … of the file.",
     forms: &[form("X", Value::ProfilePath, &["-Xprofile.xml"]).help("Runs the XML profile in this file.")],
     pass: Pass::First,
-    read: |line, value| {
-        line.composed.profile_path = Some(value.to_string());
+    apply: |line, value| {
+        line.overrides.profile_path = Some(value.to_string());
         Ok(())
     },
 };
@@ -33,18 +33,19 @@ pub(super) const EVENTS: Switch = Switch {
         form("yp", Value::EventName, &["-ypstop"]).help("Ends the run when another process sets this event."),
         form("ye", Value::EventName, &["-yego"]).help("Sets this event, which must exist, and ends with exit code 1."),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         let (role, what, name) = match value.as_bytes().first() {
             Some(b's') => (EventRole::Start, "start notification", &value[1..]),
             Some(b'f') => (EventRole::Finish, "finish notification", &value[1..]),
             Some(b'r') => (EventRole::Wait, "wait-for-start", &value[1..]),
             Some(b'p') => (EventRole::Stop, "force-stop", &value[1..]),
             Some(b'e') => return signal(line, &value[1..]),
-            _ => return Err(EarlyEnd::Wrong),
+            _ => return Err(EarlyEnd::Invalid),
         };
         if let Err(why) = line.env.open_event(role, name) {
             line.hints.push(why);
-            line.said.push(format!("Error creating/opening {what} event: '{name}'"));
+            line.stderr
+                .push(format!("Error creating/opening {what} event: '{name}'"));
             return Err(EarlyEnd::Exit(1));
         }
         line.events.set(role, name);
@@ -56,11 +57,11 @@ pub(super) const EVENTS: Switch = Switch {
 fn signal(line: &mut Line<'_>, name: &str) -> ParseResult {
     if let Err(why) = line.env.signal_event(name) {
         line.hints.extend(Some(why).filter(|why| !why.is_empty()));
-        line.said.push(format!("Error opening event '{name}'"));
+        line.stderr.push(format!("Error opening event '{name}'"));
         return Err(EarlyEnd::Exit(1));
     }
-    // The spelling is DiskSpd's, and scripts may look for it.
-    line.messages.push(format!("Succesfully set event: '{name}'"));
+    // DiskSpd's spelling, which scripts may match.
+    line.stdout.push(format!("Succesfully set event: '{name}'"));
     line.only_signal = true;
     Ok(())
 }
@@ -90,16 +91,16 @@ pub(super) const TRACING: Switch = Switch {
         .on_linux(NO_TRACING)
         .on_windows(NO_TRACING),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         let mut etw = line.etw.unwrap_or_default();
-        *tracing(&mut etw, value).ok_or(EarlyEnd::Wrong)? = true;
+        *tracing(&mut etw, value).ok_or(EarlyEnd::Invalid)? = true;
         line.etw = Some(etw);
         Ok(())
     },
     pass: Pass::Second,
 };
 
-/// What a value of `-e` turns on. Behind a small letter nothing is looked at.
+/// The flag that a value of `-e` turns on. After a lower-case letter the rest is ignored.
 fn tracing<'a>(etw: &'a mut Etw, value: &str) -> Option<&'a mut bool> {
     Some(match value {
         "PROCESS" => &mut etw.process,
@@ -136,8 +137,8 @@ pub(super) const EXPERIMENTS: Switch = Switch {
             "threads that are held back always sleep until their time has come",
         ))],
     pass: Pass::Composable,
-    read: |line, value| {
-        line.composed.experiment_flags = Some(numbers::integer(value) as u32);
+    apply: |line, value| {
+        line.overrides.experiment_flags = Some(numbers::integer(value) as u32);
         Ok(())
     },
 };

@@ -1,4 +1,4 @@
-//! Which processors threads run on.
+//! Switches for the affinity of threads.
 
 use super::{Group, ROW, Scope, Switch, Value, form};
 use crate::assign;
@@ -38,7 +38,7 @@ pub(super) const AFFINITY: Switch = Switch {
         )
         .since(Version::V2_3),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         let newer = line.is_newer();
         if newer && !value.is_empty() && line.span.newer.order.read(value) {
             return Ok(());
@@ -56,6 +56,6 @@ pub(super) const NO_AFFINITY: Switch = Switch {
     default: "as `-a`",
     detail: "Not with a list of `-a`.",
     forms: &[form("n", Value::None, &["-n"]).help("Threads are bound to no processor.")],
-    read: |line, _| assign(&mut line.span.no_affinity, Ok(true)),
+    apply: |line, _| assign(&mut line.span.no_affinity, Ok(true)),
     ..PROCESSORS
 };

@@ -1,4 +1,4 @@
-//! What is reported, and how.
+//! Switches for reports.
 
 use super::{Group, Pass, ROW, Scope, Switch, Value, count, form};
 use crate::assign;
@@ -19,7 +19,7 @@ pub(super) const HELP: Switch = Switch {
     default: "none",
     detail: "Quote it for the shell: `'-?'`.",
     forms: &[form("?", Value::None, &["-?"]).help("This help.")],
-    read: |_, _| Err(EarlyEnd::Help),
+    apply: |_, _| Err(EarlyEnd::Help),
     ..REPORT
 };
 
@@ -39,19 +39,19 @@ pub(super) const FORMAT: Switch = Switch {
             .since(Version::V2_3),
     ],
     pass: Pass::Composable,
-    read: |line, value| {
+    apply: |line, value| {
         let profile = value.strip_prefix('p');
         let system = value.strip_prefix('s').filter(|_| line.is_newer());
-        let of_part = profile.or(system);
-        match of_part.unwrap_or(value) {
-            "text" => line.composed.format = Some(ResultFormat::Text),
-            "xml" => line.composed.format = Some(ResultFormat::Xml),
-            "" if of_part.is_some() => {}
+        let format = profile.or(system);
+        match format.unwrap_or(value) {
+            "text" => line.overrides.format = Some(ResultFormat::Text),
+            "xml" => line.overrides.format = Some(ResultFormat::Xml),
+            "" if format.is_some() => {}
             "" => return Err(line.refuse("ERROR: unspecified results format -R: use [p]<text|xml>")),
             other => return Err(line.refuse(format!("ERROR: invalid results format (-R): '{other}'"))),
         }
-        line.composed.print_only |= profile.is_some();
-        line.composed.system_only |= system.is_some();
+        line.overrides.print_only |= profile.is_some();
+        line.overrides.system_only |= system.is_some();
         Ok(())
     },
     ..REPORT
@@ -63,7 +63,7 @@ pub(super) const LATENCY: Switch = Switch {
     default: "off",
     detail: "",
     forms: &[form("L", Value::None, &["-L"]).help("Latencies: means, deviations, percentiles.")],
-    read: |line, _| assign(&mut line.span.latency, Ok(true)),
+    apply: |line, _| assign(&mut line.span.latency, Ok(true)),
     ..REPORT
 };
 
@@ -76,7 +76,7 @@ pub(super) const BUCKETS: Switch = Switch {
         form("D", Value::None, &["-D"]).help("Deviation of the operations per second, over intervals."),
         form("D", count("ms"), &["-D250"]).help("The same, with the interval in milliseconds."),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         line.span.iops_deviation = true;
         line.span.bucket_ms = numbers::positive(value).unwrap_or(line.span.bucket_ms);
         Ok(())
@@ -93,11 +93,11 @@ pub(super) const VERBOSE: Switch = Switch {
         form("vs", Value::None, &["-vs"]).help("Statistics of how threads waited."),
     ],
     pass: Pass::Composable,
-    read: |line, value| {
+    apply: |line, value| {
         match value {
-            "" => line.composed.verbose = true,
+            "" => line.overrides.verbose = true,
             // Recorded runs show that this does not turn the other on.
-            "s" => line.composed.verbose_stats = true,
+            "s" => line.overrides.verbose_stats = true,
             _ => return Err(line.refuse(format!("ERROR: invalid verbose mode (-v): '{value}'"))),
         }
         Ok(())
@@ -113,7 +113,7 @@ pub(super) const PROGRESS: Switch = Switch {
         form("P", Value::None, &["-P"]).help("A dot for every 65536 operations of a thread."),
         form("P", count("n"), &["-P5000"]).help("A dot for every n operations of a thread."),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         line.progress = numbers::positive(value).unwrap_or(65536);
         Ok(())
     },

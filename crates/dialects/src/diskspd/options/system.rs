@@ -1,4 +1,4 @@
-//! How the system is asked: caches, flushes, interfaces, priorities.
+//! Switches for caches, flushes, interfaces and priorities.
 
 use super::{Group, ROW, Scope, Status, Switch, Value, form};
 use crate::assign;
@@ -33,10 +33,10 @@ pub(super) const CACHE: Switch = Switch {
             .since(Version::V2_3)
             .on_linux(Status::Refused("BypassIO is a part of Windows")),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         if value.is_empty() {
-            line.once(
-                !line.given.cache && !line.given.mapped,
+            line.require(
+                !line.seen.cache && !line.seen.mapped,
                 || "ERROR: -S conflicts with earlier specification of cache mode",
             )?;
             line.choose_cache(Cache::Unbuffered);
@@ -47,40 +47,40 @@ pub(super) const CACHE: Switch = Switch {
 };
 
 fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
-    let (cache, through, mapped) = (line.given.cache, line.given.write_through, line.given.mapped);
+    let (cache, write_through, mapped) = (line.seen.cache, line.seen.write_through, line.seen.mapped);
     let unbuffered = line.target.cache == Cache::Unbuffered;
     match letter {
         'b' => {
-            line.once(
+            line.require(
                 !cache,
                 || "ERROR: -Sb conflicts with earlier specification of cache mode",
             )?;
             line.choose_cache(Cache::Cached);
         }
         'h' => {
-            line.once(
-                !(cache || through || mapped),
+            line.require(
+                !(cache || write_through || mapped),
                 || "ERROR: -Sh conflicts with earlier specification of cache/writethrough/memory mapped",
             )?;
             line.choose_cache(Cache::Unbuffered);
             line.choose_write_through();
         }
         'm' => {
-            line.once(
+            line.require(
                 !(mapped || unbuffered),
                 || "ERROR: -Sm conflicts with earlier specification of memory mapped IO/unbuffered IO",
             )?;
-            (line.target.memory_mapped, line.given.mapped) = (true, true);
+            (line.target.memory_mapped, line.seen.mapped) = (true, true);
         }
         'r' => {
-            line.once(
+            line.require(
                 !cache,
                 || "ERROR: -Sr conflicts with earlier specification of cache mode",
             )?;
             line.choose_cache(Cache::NoLocal);
         }
         'u' => {
-            line.once(
+            line.require(
                 !(cache || mapped),
                 || "ERROR: -Su conflicts with earlier specification of cache mode/memory mapped IO",
             )?;
@@ -88,8 +88,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
         }
         'w' => {
             // The missing colon is DiskSpd's.
-            line.once(
-                !through,
+            line.require(
+                !write_through,
                 || "ERROR -Sw conflicts with earlier specification of write through",
             )?;
             line.choose_write_through();
@@ -102,18 +102,18 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
 }
 
 impl Line<'_> {
-    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
+    fn require(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
         if free { Ok(()) } else { Err(self.refuse(complaint())) }
     }
 
     fn choose_cache(&mut self, cache: Cache) {
         self.target.cache = cache;
-        self.given.cache = true;
+        self.seen.cache = true;
     }
 
     fn choose_write_through(&mut self) {
         self.target.write_through = true;
-        self.given.write_through = true;
+        self.seen.write_through = true;
     }
 }
 
@@ -122,10 +122,10 @@ pub(super) const OLD_UNCACHED: Switch = Switch {
     default: "cached",
     detail: "",
     forms: &[form("h", Value::None, &["-h"]).help("The old way to write `-Sh`.")],
-    read: |line, _| {
-        // Memory mapping is not looked at, unlike `-Sh`; validation refuses the two together.
-        line.once(
-            !(line.given.cache || line.given.write_through),
+    apply: |line, _| {
+        // Unlike `-Sh` this does not check memory mapping; validation refuses the combination.
+        line.require(
+            !(line.seen.cache || line.seen.write_through),
             || "ERROR: -h conflicts with earlier specification of cache/writethrough",
         )?;
         line.choose_cache(Cache::Unbuffered);
@@ -145,12 +145,12 @@ pub(super) const FLUSH: Switch = Switch {
             .help("Writes cache lines back after each write and drains them (n), or does not wait (i).")
             .on_linux(Status::Refused("it needs a map of persistent memory")),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         line.target.flush = Some(match value {
             "v" | "V" => FlushType::ViewOfFile,
             "n" | "N" => FlushType::NonVolatileMemory,
             "i" | "I" => FlushType::NonVolatileMemoryNoDrain,
-            _ => return Err(EarlyEnd::Wrong),
+            _ => return Err(EarlyEnd::Invalid),
         });
         Ok(())
     },
@@ -163,7 +163,7 @@ pub(super) const COMPLETION_ROUTINES: Switch = Switch {
     default: "completion port",
     detail: "Linux uses the same queue in both cases; only the report differs. Not with `-g` and `-Sm`.",
     forms: &[form("x", Value::None, &["-x"]).help("Operations are completed by routines instead of a completion port.")],
-    read: |line, _| assign(&mut line.span.completion_routines, Ok(true)),
+    apply: |line, _| assign(&mut line.span.completion_routines, Ok(true)),
     ..SYSTEM
 };
 
@@ -181,10 +181,10 @@ pub(super) const RING: Switch = Switch {
             .help("The same, with this many operations handed over at once.")
             .since(Version::V2_3),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         assign(
             &mut line.span.newer.ring,
-            Ring::read(value).ok_or(EarlyEnd::Wrong).map(Some),
+            Ring::read(value).ok_or(EarlyEnd::Invalid).map(Some),
         )
     },
     ..SYSTEM
@@ -196,7 +196,7 @@ pub(super) const LARGE_PAGES: Switch = Switch {
     detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); none left is an error. Windows wants the account to hold \
              the privilege to lock pages in memory.",
     forms: &[form("l", Value::None, &["-l"]).help("Buffers lie in large pages.")],
-    read: |line, _| assign(&mut line.target.large_pages, Ok(true)),
+    apply: |line, _| assign(&mut line.target.large_pages, Ok(true)),
     ..SYSTEM
 };
 
@@ -208,16 +208,16 @@ pub(super) const PRIORITY: Switch = Switch {
         "I",
         Value::Integer {
             name: "n",
-            least: 1,
-            most: 3,
+            min: 1,
+            max: 3,
         },
         &["-I1", "-I3"],
     )
     .help("Priority of the operations: 1 very low, 2 low, 3 normal.")],
-    read: |line, value| {
+    apply: |line, value| {
         line.target.priority = match numbers::integer(value) {
             priority @ 1..=3 => priority as u8,
-            _ => return Err(EarlyEnd::Wrong),
+            _ => return Err(EarlyEnd::Invalid),
         };
         Ok(())
     },

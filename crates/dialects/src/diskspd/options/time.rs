@@ -1,4 +1,4 @@
-//! How long it takes.
+//! Switches for durations.
 
 use super::{Group, Pass, ROW, Scope, Switch, form, number};
 use crate::diskspd::line::{EarlyEnd, Line};
@@ -16,8 +16,8 @@ pub(super) const DURATION: Switch = Switch {
     default: "10",
     detail: "0 is accepted in profiles; a run with it is refused.",
     forms: &[form("d", number("s"), &["-d60"]).help("Measured seconds.")],
-    read: |line, value| {
-        line.composed.duration = Some(seconds(line, value, "measured duration time (-d)")?);
+    apply: |line, value| {
+        line.overrides.duration = Some(seconds(line, value, "measured duration time (-d)")?);
         Ok(())
     },
     ..TIME
@@ -28,8 +28,8 @@ pub(super) const WARM_UP: Switch = Switch {
     default: "5",
     detail: "With 0, opening the targets is part of the measured time.",
     forms: &[form("W", number("s"), &["-W30", "-W0"]).help("Seconds of the same load before the measured time.")],
-    read: |line, value| {
-        line.composed.warm_up = Some(seconds(line, value, "warmup time (-W)")?);
+    apply: |line, value| {
+        line.overrides.warm_up = Some(seconds(line, value, "warmup time (-W)")?);
         Ok(())
     },
     ..TIME
@@ -40,8 +40,8 @@ pub(super) const COOL_DOWN: Switch = Switch {
     default: "0",
     detail: "Keeps the load up while other hosts still measure.",
     forms: &[form("C", number("s"), &["-C5"]).help("Seconds of the same load after the measured time.")],
-    read: |line, value| {
-        line.composed.cool_down = Some(seconds(line, value, "cooldown time (-C)")?);
+    apply: |line, value| {
+        line.overrides.cool_down = Some(seconds(line, value, "cooldown time (-C)")?);
         Ok(())
     },
     ..TIME

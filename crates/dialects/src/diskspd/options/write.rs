@@ -1,4 +1,4 @@
-//! What is written, and into what.
+//! Switches for contents and the creation of targets.
 
 use super::{Group, ROW, Switch, Value, form};
 use crate::diskspd::line::EarlyEnd;
@@ -18,13 +18,13 @@ pub(super) const WRITE: Switch = Switch {
         "w",
         Value::Integer {
             name: "pct",
-            least: 0,
-            most: 100,
+            min: 0,
+            max: 100,
         },
         &["-w0", "-w30", "-w100"],
     )
     .help("Percentage of writes, drawn at random.")],
-    read: |line, value| {
+    apply: |line, value| {
         if value.is_empty() {
             return Err(line.refuse("ERROR: no write ratio passed to -w"));
         }
@@ -50,7 +50,7 @@ pub(super) const CONTENTS: Switch = Switch {
         form("Z", Value::SizeAndFile, &["-Z20M,random.bin"])
             .help("Writes parts of a buffer of this size, filled from a file."),
     ],
-    read: |line, value| {
+    apply: |line, value| {
         match value {
             "" => line.target.zero_buffers = true,
             "r" => line.span.random_write_data = true,
@@ -75,9 +75,9 @@ pub(super) const CREATE: Switch = Switch {
     detail: "An existing file is truncated and made anew, before each time span, also for a run that only reads. Devices \
              are left as they are. 0 makes nothing.",
     forms: &[form("c", Value::Size { zero: true }, &["-c1G", "-c1000b"]).help("Makes file targets of this size.")],
-    read: |line, value| {
+    apply: |line, value| {
         if value.is_empty() {
-            return Err(EarlyEnd::Wrong);
+            return Err(EarlyEnd::Invalid);
         }
         match line.size(value) {
             Ok(size) => line.target.file_size = Some(size),

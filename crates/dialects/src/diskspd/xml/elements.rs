@@ -1,8 +1,8 @@
-//! The elements of a profile, in the order in which they are written: the schema, the reader and
-//! the writer are made from these tables.
+//! The elements of a profile, in output order: the schema, the reader and the writer use these
+//! tables.
 //!
-//! The reader takes the elements of a parent in the order of its table, wherever they stand in the
-//! document, as DiskSpd does: of those that set the same field the later one wins.
+//! As in DiskSpd, the reader applies the elements of a parent in the order of its table, not of the
+//! document: of elements that set the same field, the later row wins.
 
 use roxmltree::Node;
 
@@ -17,25 +17,24 @@ use crate::diskspd::profile::{
     ThroughputUnit, TimeSpan,
 };
 
-/// An element and the part of a profile that it stands for.
+/// An element, and how a part of a profile is read from and written to it.
 pub(super) struct Element<T> {
     pub(super) rule: Rule,
     pub(super) form: Form<T>,
-    /// What stands before its value in a text report, where the element has a line of its own
-    /// there.
-    pub(super) words: &'static str,
+    /// The label of its line in text reports; empty if it has none.
+    pub(super) label: &'static str,
 }
 
-/// What an element holds.
+/// The content of an element.
 pub(super) enum Form<T> {
-    /// A value. The schema has found the text good before it is read; nothing is written where
-    /// there is no text.
+    /// A value. The schema has validated the text before it is read; without a text nothing is
+    /// written.
     Value {
         read: fn(&mut T, &str),
         write: fn(&T) -> Option<String>,
     },
-    /// Elements of its own, or a value with attributes.
-    Within {
+    /// Child elements, or a value with attributes.
+    Nested {
         read: fn(&mut T, Node) -> Result<(), XmlError>,
         write: fn(&mut Writer, &T),
     },
@@ -50,23 +49,23 @@ const fn value<T>(
     Element {
         rule: Rule::value(name, value),
         form: Form::Value { read, write },
-        words: "",
+        label: "",
     }
 }
 
-const fn within<T>(
+const fn nested<T>(
     rule: Rule,
     read: fn(&mut T, Node) -> Result<(), XmlError>,
     write: fn(&mut Writer, &T),
 ) -> Element<T> {
     Element {
         rule,
-        form: Form::Within { read, write },
-        words: "",
+        form: Form::Nested { read, write },
+        label: "",
     }
 }
 
-/// Only the word counts: the schema lets 1 pass too, and DiskSpd takes it for false.
+/// Only the word counts: the schema accepts 1 too, which DiskSpd takes for false.
 fn is_true(text: &str) -> bool {
     text == "true"
 }
@@ -77,7 +76,7 @@ fn set<T: std::str::FromStr>(field: &mut T, text: &str) {
     }
 }
 
-/// A boolean that is always written, or only where it is `true`.
+/// A boolean that is always written, or only if it is `true`.
 macro_rules! flag {
     ($name:literal, $of:ident.$field:ident) => {
         value(
@@ -133,11 +132,11 @@ macro_rules! word {
     };
 }
 
-/// A value of DiskSpd 2.3, with its line in text reports.
+/// A value of DiskSpd 2.3, with its label in text reports.
 macro_rules! newer {
-    ($name:literal, $words:literal, $parse:expr, $set:expr, $write:expr) => {
+    ($name:literal, $label:literal, $parse:expr, $set:expr, $write:expr) => {
         Element {
-            words: $words,
+            label: $label,
             ..value(
                 $name,
                 Value::Checked(|text| $parse(text).is_some()),
@@ -155,7 +154,7 @@ macro_rules! newer {
 const ANY_U32: Value = Value::Number(0, u32::MAX as u64);
 const ANY_U64: Value = Value::Number(0, u64::MAX);
 
-/// A list, or an element that may be absent, with elements in any order.
+/// A rule for child elements in any order.
 const fn all(name: &'static str, occurs: Occurs, elements: fn() -> Vec<&'static Rule>) -> Rule {
     Rule::new(name, occurs, Content::All(elements))
 }
@@ -197,10 +196,10 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
         "UseMaxSize" => Precreate::UseMaxSize,
         "CreateOnlyFilesWithConstantSizes" => Precreate::ConstantSizes,
         "CreateOnlyFilesWithConstantOrZeroSizes" => Precreate::ConstantOrZeroSizes),
-    within(
+    nested(
         all("ETW", Occurs::AtMostOnce, || rules(ETW)),
         |profile: &mut Profile, node| {
-            // Any child at all switches tracing on, whatever it says.
+            // Any child element enables tracing.
             if node.first_element_child().is_some() {
                 read::read_all(ETW, profile.etw.insert(Etw::default()), node)?;
             }
@@ -212,7 +211,7 @@ pub(super) const PROFILE: &[Element<Profile>] = &[
             }
         },
     ),
-    within(
+    nested(
         all("TimeSpans", Occurs::Once, || const { &[TIME_SPAN] }.iter().collect()),
         |profile: &mut Profile, node| {
             for span in elements(node, "TimeSpan") {
@@ -249,9 +248,8 @@ const ETW: &[Element<Etw>] = &[
 
 const TIME_SPAN: Rule = all("TimeSpan", Occurs::AtLeastOnce, || rules(SPAN));
 
-/// The elements of a time span. Those with words came with DiskSpd 2.3, whose public notes name its
-/// switches, not its elements and lines: these are ours, and each holds its value as the switch
-/// writes it.
+/// The elements of a time span. Those with a label are of DiskSpd 2.3. Its public notes name the
+/// switches, not elements and lines; so these are ours, with values in the syntax of the switch.
 const SPAN: &[Element<TimeSpan>] = &[
     flag!("CompletionRoutines", TimeSpan.completion_routines),
     newer!(
@@ -259,7 +257,7 @@ const SPAN: &[Element<TimeSpan>] = &[
         "using I/O Ring",
         Ring::read_element,
         |span: &mut TimeSpan, ring| span.newer.ring = ring,
-        |span| span.newer.ring.map(Ring::written)
+        |span| span.newer.ring.map(Ring::to_text)
     ),
     newer!(
         "CompletionDequeueDepth",
@@ -273,14 +271,14 @@ const SPAN: &[Element<TimeSpan>] = &[
         "buffer separation",
         |text: &str| Separation::read(text, 0).ok(),
         |span: &mut TimeSpan, separation| span.newer.separation = Some(separation),
-        |span| span.newer.separation.map(Separation::written)
+        |span| span.newer.separation.map(Separation::to_text)
     ),
     newer!(
         "AffinityOrder",
         "affinity order",
         CoreOrder::read_element,
         |span: &mut TimeSpan, order| span.newer.order = order,
-        |span| Some(span.newer.order.written()).filter(|text| !text.is_empty())
+        |span| Some(span.newer.order.to_text()).filter(|text| !text.is_empty())
     ),
     newer!(
         "BypassIO",
@@ -292,7 +290,7 @@ const SPAN: &[Element<TimeSpan>] = &[
     flag!("MeasureLatency", TimeSpan.latency),
     flag!("CalculateIopsStdDev", TimeSpan.iops_deviation),
     flag!("DisableAffinity", TimeSpan.no_affinity),
-    // Of old profiles; all affinity knows groups now.
+    // An element of old profiles, now ignored.
     value("GroupAffinity", Value::Boolean, |_, _| (), |_| None),
     number!("Duration", ANY_U32, TimeSpan.duration),
     number!("Warmup", ANY_U32, TimeSpan.warm_up),
@@ -302,7 +300,7 @@ const SPAN: &[Element<TimeSpan>] = &[
     number!("RequestCount", ANY_U32, TimeSpan.requests),
     number!("IoBucketDuration", ANY_U32, TimeSpan.bucket_ms),
     number!("RandSeed", ANY_U32, TimeSpan.seed),
-    within(
+    nested(
         Rule::new(
             "Affinity",
             Occurs::AtMostOnce,
@@ -325,7 +323,7 @@ const SPAN: &[Element<TimeSpan>] = &[
             }
         },
     ),
-    within(
+    nested(
         all("Targets", Occurs::Once, || const { &[IN_TARGETS] }.iter().collect()),
         |span: &mut TimeSpan, node| {
             for target in elements(node, "Target") {
@@ -343,12 +341,12 @@ const SPAN: &[Element<TimeSpan>] = &[
     ),
 ];
 
-/// The lines that elements of a time span have in text reports.
+/// The lines of elements of a time span in text reports.
 pub(in crate::diskspd) fn lines_of_span(span: &TimeSpan) -> impl Iterator<Item = String> {
-    let with_words = SPAN.iter().filter(|element| !element.words.is_empty());
-    with_words.filter_map(|element| match element.form {
-        Form::Value { write, .. } => Some(format!("{}: {}", element.words, write(span)?)),
-        Form::Within { .. } => None,
+    let with_label = SPAN.iter().filter(|element| !element.label.is_empty());
+    with_label.filter_map(|element| match element.form {
+        Form::Value { write, .. } => Some(format!("{}: {}", element.label, write(span)?)),
+        Form::Nested { .. } => None,
     })
 }
 
@@ -378,7 +376,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
     number!("BlockSize", ANY_U32, Target.block),
     number!("BaseFileOffset", ANY_U64, Target.base),
     flag!("SequentialScan", Target.sequential_scan),
-    // The hint of that name, not the pattern.
+    // The hint with that name, not the pattern.
     flag!("RandomAccess", Target.random_access),
     flag!("TemporaryFile", Target.temporary_file),
     flag!("UseLargePages", Target.large_pages),
@@ -424,7 +422,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
         "ViewOfFile" => FlushType::ViewOfFile,
         "NonVolatileMemory" => FlushType::NonVolatileMemory,
         "NonVolatileMemoryNoDrain" => FlushType::NonVolatileMemoryNoDrain),
-    within(
+    nested(
         all("WriteBufferContent", Occurs::AtMostOnce, || {
             WRITE_BUFFER_CONTENT.iter().collect()
         }),
@@ -462,7 +460,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
         |target: &mut Target, text| set(&mut target.random_percent, text),
         |target| Some(target.random_percent.to_string()).filter(|_| (1..100).contains(&target.random_percent)),
     ),
-    within(
+    nested(
         Rule::new(
             "Distribution",
             Occurs::AtMostOnce,
@@ -475,7 +473,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
     number!("MaxFileSize", ANY_U64, Target.end),
     number!("RequestCount", ANY_U32, Target.requests),
     number!("WriteRatio", Value::Number(0, 100), Target.write_percent),
-    within(
+    nested(
         Rule {
             attributes: &[Attribute::new("unit", false, Value::Word(&["IOPS", "BPMS"]))],
             ..Rule::value("Throughput", ANY_U32)
@@ -495,10 +493,10 @@ pub(super) const TARGET: &[Element<Target>] = &[
         },
     ),
     number!("ThreadsPerFile", ANY_U32, Target.threads),
-    // DiskSpd takes any number and leaves open what others than these do.
+    // DiskSpd accepts any number and does not define others than these.
     number!("IOPriority", Value::Number(1, 3), Target.priority),
     number!("Weight", ANY_U32, Target.weight),
-    within(
+    nested(
         all("ThreadTargets", Occurs::AtMostOnce, || {
             const { &[IN_THREAD_TARGETS] }.iter().collect()
         }),
@@ -527,7 +525,7 @@ const RANDOM_DATA_SOURCE: &[Rule] = &[
     Rule::value("FilePath", Value::Text),
 ];
 
-// Exactly one of the two: each is required, and a choice asks only the chosen one.
+// Exactly one of the two: each is required, but only the chosen one of a choice.
 const DISTRIBUTION: &[Rule] = &[
     all("Percent", Occurs::Once, || {
         const { &[RANGE_IN_PERCENT] }.iter().collect()
@@ -556,7 +554,7 @@ const THREAD_TARGET: &[Rule] = &[
     Rule::value("Weight", ANY_U32),
 ];
 
-/// A source counts only where the pattern is random; without it random means nothing.
+/// A source counts only if the pattern is random, and random needs a source.
 fn read_write_buffer(target: &mut Target, node: Node) -> Result<(), XmlError> {
     match child(node, "Pattern").map(text_of).as_deref() {
         Some("zero") => target.zero_buffers = true,
@@ -571,7 +569,7 @@ fn read_write_buffer(target: &mut Target, node: Node) -> Result<(), XmlError> {
     Ok(())
 }
 
-/// Zeros hide a source, although writes are taken from it: `-Z -Z1M` has no XML of its own.
+/// Zeros hide a source, although writes use it: XML cannot express `-Z -Z1M`.
 fn write_write_buffer(writer: &mut Writer, target: &Target) {
     writer.element("WriteBufferContent", |writer| match &target.source {
         _ if target.zero_buffers => writer.value("Pattern", "zero"),

@@ -1,10 +1,10 @@
 //! DiskSpd profiles as XML documents: read as DiskSpd 2.2 reads them, written as its `-Rpxml`
 //! writes them.
 //!
-//! A document is first held against the schema and only then read, as in DiskSpd: what the schema
-//! refuses anywhere is said before anything else. Different from DiskSpd: numbers above 2³¹−1 are
-//! read exactly, paths have any length, text is escaped, and `RandomWriteData` is written, so that
-//! a profile comes back as it was. The elements of what came with DiskSpd 2.3 are ours.
+//! As in DiskSpd, a document is validated before it is read: errors of the schema are reported
+//! first. Different from DiskSpd: numbers above 2³¹−1 are read exactly, paths have any length, text
+//! is escaped, and `RandomWriteData` is written, so that a profile comes back as it was. The
+//! elements for DiskSpd 2.3 are ours.
 
 mod elements;
 mod read;
@@ -20,25 +20,24 @@ pub use write::lines;
 /// Why a document is not a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XmlError {
-    /// What sort of mistake it is; decides how DiskSpd words it.
+    /// The kind of error, which decides DiskSpd's error code.
     pub kind: XmlErrorKind,
-    /// Line of the mistake, counted from 1.
+    /// The line of the error, from 1.
     pub line: usize,
-    /// Its place in the line in characters, counted from 1.
+    /// The column of the error in characters, from 1.
     pub column: usize,
-    /// What is wrong, without its place.
+    /// The reason, without the position.
     pub reason: String,
 }
 
-/// Sorts of mistakes in a document.
+/// Kinds of errors in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum XmlErrorKind {
     /// The text is not XML.
     Syntax,
     /// Elements, attributes or values that no profile has.
     Schema,
-    /// `StrideSize` beside `Random` or `RandomRatio`: the schema cannot say that they exclude each
-    /// other.
+    /// `StrideSize` with `Random` or `RandomRatio`, whose exclusion the schema cannot express.
     Conflict,
     /// A processor or group that no system has.
     Affinity,
@@ -47,7 +46,7 @@ pub enum XmlErrorKind {
 impl XmlError {
     /// The error as DiskSpd writes it to its standard error.
     pub fn lines(&self) -> Vec<String> {
-        // Only the family of Microsoft's error numbers is kept: parse errors start at the one,
+        // Only the range of Microsoft's error numbers is kept: parse errors start at one,
         // validation errors at the other.
         let code = match self.kind {
             XmlErrorKind::Syntax => 0xC00C_E500u32,
@@ -79,7 +78,7 @@ impl From<roxmltree::Error> for XmlError {
     fn from(error: roxmltree::Error) -> XmlError {
         let position = error.pos();
         let text = error.to_string();
-        // The library ends its sentence with the place, which has fields of its own here.
+        // The library appends the position, which has its own fields here.
         let place = format!(" at {position}");
         XmlError {
             kind: XmlErrorKind::Syntax,

@@ -1,5 +1,4 @@
-//! A document that the schema accepts, as a profile. Defaults are those of the profile; what an
-//! absent element leaves as it is.
+//! Reads a valid document into a profile. Absent elements leave the defaults.
 
 use roxmltree::{Document, Node};
 
@@ -18,7 +17,7 @@ pub fn read(text: &str) -> Result<Profile, XmlError> {
     Ok(profile)
 }
 
-/// Reads the elements of the table that stand in `parent`.
+/// Reads the children of `parent` by the table.
 pub(super) fn read_all<T>(table: &[Element<T>], of: &mut T, parent: Node) -> Result<(), XmlError> {
     for element in table {
         let Some(node) = child(parent, element.rule.name) else {
@@ -26,7 +25,7 @@ pub(super) fn read_all<T>(table: &[Element<T>], of: &mut T, parent: Node) -> Res
         };
         match element.form {
             Form::Value { read, .. } => read(of, &text_of(node)),
-            Form::Within { read, .. } => read(of, node)?,
+            Form::Nested { read, .. } => read(of, node)?,
         }
     }
     Ok(())
@@ -46,7 +45,7 @@ pub(super) fn target(node: Node) -> Result<Target, XmlError> {
     Ok(target)
 }
 
-/// The processors of an affinity list. The old form knows no groups.
+/// Reads the processors of an affinity list. The old form has no groups.
 pub(super) fn affinity(node: Node) -> Result<Vec<Processor>, XmlError> {
     let old = elements(node, "AffinityAssignment").map(|node| (node, 0, text_of(node).parse().unwrap_or_default()));
     let new = elements(node, "AffinityGroupAssignment").map(|node| {
@@ -81,12 +80,12 @@ pub(super) fn elements<'a, 'input>(
     list.children().filter(move |element| is_named(*element, name))
 }
 
-/// A number that the schema has found in range: it is absent only where the element is.
+/// The number of a child element, which the schema has validated; `None` if the element is absent.
 pub(super) fn number<T: std::str::FromStr>(node: Node, name: &str) -> Option<T> {
     child(node, name).and_then(|value| text_of(value).parse().ok())
 }
 
-/// A number that the schema has found in range, or 0 without the attribute.
+/// The number of an attribute, which the schema has validated; 0 if it is absent.
 pub(super) fn attribute_number(node: Node, name: &str) -> u32 {
     node.attribute(name)
         .and_then(|value| value.trim().parse().ok())

@@ -1,18 +1,16 @@
-//! What a profile document may contain, and the one function that checks a document against the
-//! tables of elements.
+//! The types of the schema, and the validation of documents against it.
 //!
-//! Children stand in any order, each at most once unless the table says otherwise. What the values
-//! mean is not known here.
+//! Children have any order, and occur at most once unless the rule allows more.
 
 use roxmltree::Node;
 
 use super::elements::ROOT;
 use super::{XmlError, XmlErrorKind};
 
-/// Attributes of this namespace say where a schema is; every document may have them.
+/// Attributes of this namespace locate a schema; every document may have them.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
-/// An element: its name, how often it stands in its parent, and what is in it.
+/// The rule of an element: its name, its number of occurrences and its content.
 pub(super) struct Rule {
     pub(super) name: &'static str,
     pub(super) occurs: Occurs,
@@ -49,7 +47,7 @@ pub(super) enum Value {
     Boolean,
     Number(u64, u64),
     Word(&'static [&'static str]),
-    /// Whatever this finds good.
+    /// A text that this function accepts.
     Checked(fn(&str) -> bool),
 }
 
@@ -63,7 +61,7 @@ impl Rule {
         }
     }
 
-    /// An element with a value, as most are.
+    /// The rule of an optional element with a value.
     pub(super) const fn value(name: &'static str, value: Value) -> Rule {
         Rule::new(name, Occurs::AtMostOnce, Content::Value(value))
     }
@@ -75,7 +73,7 @@ impl Attribute {
     }
 }
 
-/// Says the first thing about the document below `root` that the schema refuses.
+/// Reports the first violation of the schema.
 pub(super) fn check(root: Node) -> Result<(), XmlError> {
     if !is_named(root, ROOT.name) {
         return refuse(
@@ -86,16 +84,15 @@ pub(super) fn check(root: Node) -> Result<(), XmlError> {
     check_element(root, &ROOT)
 }
 
-/// The value of an element without blanks around it, or of a text all of it.
+/// The text of an element, trimmed.
 ///
-/// DiskSpd's XML library trims text, so that a path may stand on a line of its own. Comments in
-/// between do not count.
+/// DiskSpd's XML library trims text, so that a path may have its own line. Comments are skipped.
 pub(super) fn text_of(node: Node) -> String {
     let parts = node.children().filter(Node::is_text).filter_map(|part| part.text());
     trim(&parts.collect::<String>()).to_string()
 }
 
-/// The element is of no namespace and has this name.
+/// Whether the element has this name and no namespace.
 pub(super) fn is_named(node: Node, name: &str) -> bool {
     node.is_element() && node.tag_name().namespace().is_none() && node.tag_name().name() == name
 }
@@ -123,17 +120,17 @@ fn check_attributes(node: Node, rule: &Rule) -> Result<(), XmlError> {
         if attribute.namespace() == Some(SCHEMA_INSTANCE) {
             continue;
         }
-        let known = rule
+        let allowed = rule
             .attributes
             .iter()
-            .find(|known| known.name == attribute.name() && attribute.namespace().is_none());
-        let Some(known) = known else {
+            .find(|allowed| allowed.name == attribute.name() && attribute.namespace().is_none());
+        let Some(allowed) = allowed else {
             return refuse(node, format!("<{}> has no attribute '{}'", rule.name, attribute.name()));
         };
-        if let Some(complaint) = known.value.complaint(trim(attribute.value())) {
+        if let Some(complaint) = allowed.value.complaint(trim(attribute.value())) {
             return refuse(
                 node,
-                format!("attribute '{}' of <{}> {complaint}", known.name, rule.name),
+                format!("attribute '{}' of <{}> {complaint}", allowed.name, rule.name),
             );
         }
     }
@@ -148,8 +145,7 @@ fn check_attributes(node: Node, rule: &Rule) -> Result<(), XmlError> {
     Ok(())
 }
 
-/// The children one by one, then what is missing among them. With `one_kind` all have the name of
-/// the first.
+/// Checks each child, then missing ones. With `one_kind` all must have the same name.
 fn check_children(parent: Node, rules: &[&Rule], one_kind: bool) -> Result<(), XmlError> {
     let parent_name = parent.tag_name().name();
     let mut counts = vec![0u64; rules.len()];
@@ -189,7 +185,7 @@ fn check_children(parent: Node, rules: &[&Rule], one_kind: bool) -> Result<(), X
 }
 
 impl Value {
-    /// What is wrong with a text as such a value.
+    /// Why a text is not a valid value.
     fn complaint(self, text: &str) -> Option<String> {
         match self {
             Value::Text => None,
@@ -210,7 +206,7 @@ impl Value {
     }
 }
 
-/// Without the blanks that XML knows: others may belong to a path.
+/// Trims the blanks of XML only: others may belong to a path.
 fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\r', '\n'])
 }

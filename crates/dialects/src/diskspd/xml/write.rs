@@ -1,8 +1,7 @@
-//! A profile as DiskSpd prints it with `-Rpxml` and inside its results: same elements, same order,
-//! same indent.
+//! Writes a profile like DiskSpd's `-Rpxml` and XML results: same elements, order and indentation.
 //!
-//! Two things differ: text is escaped, and `RandomWriteData` stands there when it is set, since
-//! without it a profile that is read again would be another one.
+//! Two things differ: text is escaped, and `RandomWriteData` is written if set, so that the profile
+//! survives a round trip.
 
 use super::elements::{Element, Form, PROFILE};
 use crate::diskspd::profile::Profile;
@@ -50,16 +49,15 @@ pub(super) fn write_all<T>(writer: &mut Writer, table: &[Element<T>], of: &T) {
                     writer.value(element.rule.name, text);
                 }
             }
-            Form::Within { write, .. } => write(writer, of),
+            Form::Nested { write, .. } => write(writer, of),
         }
     }
 }
 
-/// Text as it may stand between tags.
+/// Escapes text.
 ///
-/// Line ends inside a path become references, so that an element stays on its line. Characters that
-/// XML cannot express at all become the replacement character: the document stays one that can be
-/// read.
+/// Line ends become references, so that an element stays on its line. Characters that XML cannot
+/// express become the replacement character, so that the document stays readable.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -59,7 +59,7 @@ pub(in crate::fio) fn content(options: &JobOptions, disk: &dyn Disk, complaints:
     }
 }
 
-/// Buffers of the working set that repeated ones are taken from.
+/// The number of buffers in the working set from which duplicates are taken.
 fn working_set(options: &JobOptions) -> u64 {
     let size = match options.pattern.size {
         Some(crate::fio::values::Amount::Bytes(size)) => size,
@@ -69,7 +69,7 @@ fn working_set(options: &JobOptions) -> u64 {
     (size * percent / 100 / super::pattern::shortest(options)).max(1)
 }
 
-/// What a file is laid out with: the same, without what is stamped on each write.
+/// The content with which a file is laid out: the same without stamps.
 pub(in crate::fio) fn laid_out(content: Content) -> Content {
     match content {
         Content::Stamped => Content::Once,
@@ -77,7 +77,7 @@ pub(in crate::fio) fn laid_out(content: Content) -> Content {
     }
 }
 
-/// The bytes of a pattern, and where in it the offset of the block stands.
+/// The bytes of a pattern, and the positions in it that hold the offset of the block.
 pub(super) fn bytes(
     pieces: &[Piece],
     disk: &dyn Disk,

@@ -1,4 +1,4 @@
-//! When jobs begin, and what they share.
+//! Start delays, warm-up and shared flows.
 
 use model::plan::{Flow, Span};
 use model::{Bytes, Nanos};
@@ -24,7 +24,7 @@ pub(in crate::fio) fn warm_up(draft: &mut Draft<'_>) {
     };
 }
 
-/// How jobs divide operations.
+/// Lowers the share of a job in a flow.
 pub(in crate::fio) fn flow(draft: &mut Draft<'_>) {
     let job = &draft.options.job;
     let weight = u32::try_from(job.flow).ok().filter(|weight| *weight > 0);

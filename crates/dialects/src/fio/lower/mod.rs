@@ -1,5 +1,5 @@
-//! What options mean: each function here carries the values of one or a few options into the parts
-//! of a clone. The rows of the table say which function is an option's.
+//! Lowers options: each function here carries the values of one or a few options into the parts of
+//! a clone. The rows of the option table name these functions.
 
 pub(in crate::fio) mod data;
 pub(in crate::fio) mod job;

@@ -51,12 +51,12 @@ fn rate(options: &JobOptions, direction: Direction) -> Option<Rate> {
 
 /// Pauses between operations; some engines have their own.
 pub(in crate::fio) fn pauses(draft: &mut Draft<'_>) {
-    let blocks = draft.was_given("thinktime_blocks");
-    draft.parts.stream.think = special::think(draft.options).unwrap_or_else(|| think(draft.options, blocks));
+    let blocks_given = draft.was_given("thinktime_blocks");
+    draft.parts.stream.think = special::think(draft.options).unwrap_or_else(|| think(draft.options, blocks_given));
 }
 
-/// `blocks` says that their number of operations was given.
-fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
+/// `blocks_given`: the user set `thinktime_blocks`.
+fn think(options: &JobOptions, blocks_given: bool) -> Option<Think> {
     let pace = &options.pace;
     let cycles_each = pace.thinkcycles.max(0) as u64;
     if pace.thinktime == 0 && pace.thinktime_spin == 0 && cycles_each == 0 {
@@ -66,7 +66,7 @@ fn think(options: &JobOptions, blocks: bool) -> Option<Think> {
     Some(Think {
         pause_ns: us(pace.thinktime.max(pace.thinktime_spin)),
         spin_ns: us(pace.thinktime_spin),
-        operations: match after_ns.is_some() && !blocks {
+        operations: match after_ns.is_some() && !blocks_given {
             true => 0,
             false => pace.thinktime_blocks.clamp(1, i64::from(u32::MAX)) as u32,
         },
@@ -100,7 +100,7 @@ fn latency_target(options: &JobOptions) -> Option<Control> {
 
 fn steady_state(options: &JobOptions) -> Option<Control> {
     let pace = &options.pace;
-    let (of, slope) = match pace.steadystate {
+    let (tracked, slope) = match pace.steadystate {
         Criterion::Iops => (Tracked::Iops, false),
         Criterion::IopsSlope => (Tracked::Iops, true),
         Criterion::Bw => (Tracked::Throughput, false),
@@ -109,7 +109,7 @@ fn steady_state(options: &JobOptions) -> Option<Control> {
         Criterion::LatSlope => (Tracked::Latency, true),
     };
     let rule = SteadyState {
-        of,
+        of: tracked,
         slope,
         limit: pace.steadystate_limit,
         percent: pace.steadystate_percent,
@@ -129,9 +129,9 @@ fn minimum_rates(options: &JobOptions) -> impl Iterator<Item = Control> {
         .into_iter()
         .filter(move |direction| mix.includes(*direction))
         .flat_map(move |direction| {
-            let rule = |of: Tracked, least: u64| {
+            let rule = |tracked: Tracked, least: u64| {
                 let rule = MinimumRate {
-                    of,
+                    of: tracked,
                     direction: Some(direction),
                     least: least as f64,
                     cycle_ns,

@@ -1,4 +1,4 @@
-//! Directions, positions, lengths.
+//! Directions, positions and lengths.
 
 use model::access::{
     Access, Advance, Aged, AtEnd, Between, BlockList, Continuation, EarlyReset, Every, Mixed, Normal, Once, OnceMethod,
@@ -58,7 +58,7 @@ pub(in crate::fio) fn pattern(options: &JobOptions) -> Pattern {
 /// Lengths of each direction.
 pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
     let pattern = &options.pattern;
-    let of = |direction: Direction| {
+    let sizes_of = |direction: Direction| {
         let split = &pattern.bssplit[direction];
         let range = pattern.bsrange[direction];
         if !split.is_empty() {
@@ -66,9 +66,10 @@ pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
                 size: Bytes(entry.bytes),
                 percent: entry.percent as f64,
             };
-            // fio draws from the rarest on, which decides what a number means.
+            // fio draws from the rarest size on, which decides the size that a random number
+            // selects.
             let mut entries: Vec<SizeShare> = split.iter().map(entry).collect();
-            entries.sort_by(|one, other| one.percent.total_cmp(&other.percent));
+            entries.sort_by(|a, b| a.percent.total_cmp(&b.percent));
             return BlockSizes::Split { entries };
         }
         if range.low < range.high {
@@ -85,13 +86,13 @@ pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
         BlockSizes::Fixed { size: Bytes(size) }
     };
     PerDirection {
-        read: of(Direction::Read),
-        write: of(Direction::Write),
-        trim: of(Direction::Trim),
+        read: sizes_of(Direction::Read),
+        write: sizes_of(Direction::Write),
+        trim: sizes_of(Direction::Trim),
     }
 }
 
-/// Complains about zones that are not supported.
+/// Rejects unsupported zones.
 pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     let zones = &draft.options.zones;
     let (mode, size) = (zones.zonemode, zones.zonesize);
@@ -107,8 +108,8 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     }
 }
 
-/// Complains about options that do not work with zones of a zoned device. They are those of the
-/// job, and the target has none.
+/// Rejects options that do not work with `zonemode=zbd`. The zones are those of the job; the target
+/// has none.
 fn check_write_pointers(draft: &mut Draft<'_>) {
     let JobOptions {
         zones, pattern, verify, ..
@@ -142,7 +143,7 @@ fn check_write_pointers(draft: &mut Draft<'_>) {
     draft.complain(format!("fio: {why}"));
 }
 
-/// Complains about options that do not go with `sprandom`.
+/// Rejects options that contradict `sprandom`.
 pub(in crate::fio) fn check_aging(draft: &mut Draft<'_>) {
     let JobOptions { zones, pattern, .. } = &*draft.options;
     if !zones.sprandom {
@@ -151,7 +152,7 @@ pub(in crate::fio) fn check_aging(draft: &mut Draft<'_>) {
     let fixed = sizes(draft.options)
         .iter()
         .all(|(_, sizes)| matches!(sizes, BlockSizes::Fixed { .. }));
-    let wants = match () {
+    let requirement = match () {
         () if pattern.rw != Rw::RandWrite => "rw=randwrite",
         () if !matches!(pattern.distribution, Distribution::Even) => "random_distribution=random",
         () if draft.was_given("random_generator") && pattern.random_generator != Generator::Lfsr => {
@@ -162,7 +163,7 @@ pub(in crate::fio) fn check_aging(draft: &mut Draft<'_>) {
         () if !(zones.spr_op > 0.0 && zones.spr_op < 1.0) => "spr_op between 0 and 1",
         () => return,
     };
-    draft.complain(format!("fio: sprandom needs {wants}"));
+    draft.complain(format!("fio: sprandom needs {requirement}"));
 }
 
 pub(in crate::fio) fn check_ranges(draft: &mut Draft<'_>) {
@@ -290,7 +291,7 @@ fn even(options: &JobOptions, reduction: Reduction) -> Placement {
             method: OnceMethod::Bijection,
         });
     }
-    // Positions that are not those of blocks cannot be marked as used.
+    // A map cannot mark positions that are not block-aligned.
     let own_alignment = pattern.ba.iter().any(|(direction, bytes)| {
         let size = sizes(options)[direction].min().0;
         *bytes != 0 && *bytes != size

@@ -6,10 +6,10 @@ use model::{Bytes, Direction};
 use super::pattern;
 use crate::fio::draft::{Draft, complain};
 
-/// Directions that have priorities of their own in fio.
+/// The directions for which fio has priorities.
 const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 
-/// The class of a number of the kernel.
+/// The class with this kernel number.
 pub(super) fn class(number: i64) -> PriorityClass {
     match number {
         1 => PriorityClass::RealTime,
@@ -18,26 +18,30 @@ pub(super) fn class(number: i64) -> PriorityClass {
     }
 }
 
-/// What `cmdprio_percentage` or `cmdprio_bssplit` says, with class, level and hint from the options
-/// beside them.
+/// The rules of `cmdprio_percentage` or `cmdprio_bssplit`; class, level and hint come from their
+/// own options.
 pub(in crate::fio) fn rules(draft: &mut Draft<'_>) {
-    let own = &draft.options.engine;
+    let engine_options = &draft.options.engine;
     let mix = pattern::mix(draft.options);
     let any_share = DIRECTIONS
         .into_iter()
-        .any(|direction| own.cmdprio_percentage[direction] > 0);
-    if any_share && own.cmdprio_bssplit.is_some() {
+        .any(|direction| engine_options.cmdprio_percentage[direction] > 0);
+    if any_share && engine_options.cmdprio_bssplit.is_some() {
         complain(
             draft.complaints,
             "fio: cmdprio_percentage and cmdprio_bssplit options are mutually exclusive",
         );
     }
-    let usual = |direction: Direction| {
-        let class = match own.cmdprio_class[direction] {
+    let default_priority = |direction: Direction| {
+        let class = match engine_options.cmdprio_class[direction] {
             0 => 1,
             given => given,
         };
-        (class, own.cmdprio[direction], own.cmdprio_hint[direction])
+        (
+            class,
+            engine_options.cmdprio[direction],
+            engine_options.cmdprio_hint[direction],
+        )
     };
     let rule = |direction, length, percent: u64, (number, level, hint): (u64, u64, u64)| PriorityRule {
         direction,
@@ -49,13 +53,16 @@ pub(in crate::fio) fn rules(draft: &mut Draft<'_>) {
     };
     let mut rules = Vec::new();
     for direction in DIRECTIONS.into_iter().filter(|direction| mix.includes(*direction)) {
-        let percent = own.cmdprio_percentage[direction];
+        let percent = engine_options.cmdprio_percentage[direction];
         if percent > 0 {
-            rules.push(rule(direction, None, percent, usual(direction)));
+            rules.push(rule(direction, None, percent, default_priority(direction)));
         }
-        let splits = own.cmdprio_bssplit.iter().flat_map(|splits| &splits[direction]);
+        let splits = engine_options
+            .cmdprio_bssplit
+            .iter()
+            .flat_map(|splits| &splits[direction]);
         for split in splits.filter(|split| split.percent > 0) {
-            let priority = split.priority.unwrap_or(usual(direction));
+            let priority = split.priority.unwrap_or(default_priority(direction));
             rules.push(rule(direction, Some(Bytes(split.bytes)), split.percent, priority));
         }
     }

@@ -1,4 +1,4 @@
-//! How the system is asked: engine, depth, batches, caches, flushes.
+//! Engine, depth, batches, buffers, caches and flushes.
 
 use model::plan::{EngineKind, FileLock, FileRangeFlags, SyncRule, WriteThrough};
 use model::{Bytes, Direction};
@@ -10,7 +10,7 @@ use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fadvise, LockFile};
 use crate::fio::options::queue::{Memory, SubmitMode, Sync, WriteHint};
 
-/// Several operations can be in flight.
+/// Whether several operations can be in flight.
 pub(in crate::fio) fn is_asynchronous(options: &JobOptions) -> bool {
     let queue = &options.queue;
     match queue.ioengine.as_str() {
@@ -19,22 +19,23 @@ pub(in crate::fio) fn is_asynchronous(options: &JobOptions) -> bool {
     }
 }
 
-/// Operations that follow one another in a file can be one call. fio says that such a queue is one
-/// deep, and keeps it deeper.
-fn joins(options: &JobOptions) -> bool {
+/// Whether the engine merges adjacent operations into one call. fio reports depth 1 for it, and
+/// queues more.
+fn merges_adjacent(options: &JobOptions) -> bool {
     options.queue.ioengine == "vsync"
 }
 
-/// Operations to keep in flight.
+/// The queue depth.
 pub(in crate::fio) fn depth(options: &JobOptions) -> u32 {
-    let several = is_asynchronous(options) || joins(options);
+    let several = is_asynchronous(options) || merges_adjacent(options);
     match several || options.queue.io_submit_mode == SubmitMode::Offload {
         true => options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32,
         false => 1,
     }
 }
 
-/// The engine; what is not known cannot be loaded, and nothing comes of the job.
+/// The kind of the engine; the fallback is for an engine that cannot be loaded, whose job never
+/// runs.
 pub(in crate::fio) fn kind(options: &JobOptions) -> EngineKind {
     EngineKind::from_fio_name(&options.queue.ioengine).unwrap_or(EngineKind::Psync)
 }
@@ -63,48 +64,48 @@ pub(in crate::fio) fn stat_call(draft: &mut Draft<'_>) {
     draft.parts.worker.engine.look = draft.options.engine.stat_type;
 }
 
-/// A number of operations, none of them beyond the depth.
-fn within(options: &JobOptions, number: i64) -> u32 {
+/// A number of operations, capped to the queue depth.
+fn cap_to_depth(options: &JobOptions, number: i64) -> u32 {
     number.clamp(0, i64::from(depth(options))) as u32
 }
 
 pub(in crate::fio) fn submit(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     draft.parts.worker.batching.submit = match options.queue.iodepth_batch {
-        // There is no more than one to hand over.
+        // The queue holds one operation.
         _ if depth(options) == 1 => None,
         0 => Some(depth(options)),
-        batch => Some(within(options, batch).max(1)),
+        batch => Some(cap_to_depth(options, batch).max(1)),
     };
 }
 
-/// One is what is waited for in any case.
+/// 1 is the default.
 pub(in crate::fio) fn complete_min(draft: &mut Draft<'_>) {
-    let least = within(draft.options, draft.options.queue.iodepth_batch_complete_min);
+    let least = cap_to_depth(draft.options, draft.options.queue.iodepth_batch_complete_min);
     draft.parts.worker.batching.complete_min = Some(least).filter(|least| *least != 1);
 }
 
-/// Unless more completions are asked for, as many are taken as there are: that costs less than
-/// fio's one at a time.
+/// Without a limit, all completions are reaped at once, which costs less than fio's one at a time.
 pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
     let options = &*draft.options;
-    let least = within(options, options.queue.iodepth_batch_complete_min);
+    let least = cap_to_depth(options, options.queue.iodepth_batch_complete_min);
     draft.parts.worker.batching.complete_max = match options.queue.iodepth_batch_complete_max {
         0 => None,
-        most => Some(within(options, most).max(least).max(1)),
+        most => Some(cap_to_depth(options, most).max(least).max(1)),
     };
 }
 
 pub(in crate::fio) fn refill_below(draft: &mut Draft<'_>) {
     let options = &*draft.options;
-    let low = Some(within(options, options.queue.iodepth_low));
-    draft.parts.worker.batching.refill_below = low.filter(|low| *low > 0 && *low < depth(options));
+    let refill_below = Some(cap_to_depth(options, options.queue.iodepth_low));
+    draft.parts.worker.batching.refill_below =
+        refill_below.filter(|refill_below| *refill_below > 0 && *refill_below < depth(options));
 }
 
-/// fio's `hugepage-size` where none is given.
+/// fio's default of `hugepage-size`.
 const DEFAULT_HUGE_PAGE: i64 = 2 << 20;
 
-/// Where buffers come from.
+/// Lowers the memory of buffers.
 pub(in crate::fio) fn buffers(draft: &mut Draft<'_>) {
     let queue = &draft.options.queue;
     let (mem, size, has_file) = (queue.mem, queue.hugepage_size, queue.mem_path.is_some());
@@ -171,8 +172,8 @@ pub(in crate::fio) fn file_range(draft: &mut Draft<'_>) {
     draft.parts.stream.sync.file_range = (range.every > 0).then_some((range.every as u32, flags));
 }
 
-/// Jobs that do not write have nothing to flush, and neither has what works on names: fio asks such
-/// an engine all the same, which does nothing.
+/// Jobs that do not write have nothing to flush, nor have metadata engines, whose flush does
+/// nothing in fio.
 pub(in crate::fio) fn drop_flushes(draft: &mut Draft<'_>) {
     let writes = pattern::mix(draft.options).includes(Direction::Write);
     if !writes || kind(draft.options).is_metadata_engine() {
@@ -180,7 +181,7 @@ pub(in crate::fio) fn drop_flushes(draft: &mut Draft<'_>) {
     }
 }
 
-/// Who waits while a job uses a file.
+/// Lowers `lockfile`: which jobs wait while another uses a file.
 pub(in crate::fio) fn lock(draft: &mut Draft<'_>) {
     draft.parts.stream.lock = match draft.options.files.lockfile {
         LockFile::None => FileLock::None,

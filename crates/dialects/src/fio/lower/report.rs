@@ -1,5 +1,4 @@
-//! Samples and logs, and what is only shown: settings of the report of a job, by the names that
-//! reports know.
+//! Samples, logs and display settings of a job, under the names that reports use.
 
 use model::Nanos;
 use model::plan::Windows;
@@ -15,8 +14,8 @@ pub(in crate::fio) fn windows(draft: &mut Draft<'_>) {
     let mut windows: Vec<Windows> = Vec::new();
     let mut add = |length_ms: i64, histograms: bool| {
         let length_ns = Nanos::millis(length_ms.max(0) as u64);
-        match windows.iter_mut().find(|known| known.length_ns == length_ns) {
-            Some(known) => known.histograms |= histograms,
+        match windows.iter_mut().find(|window| window.length_ns == length_ns) {
+            Some(window) => window.histograms |= histograms,
             None => windows.push(Windows { length_ns, histograms }),
         }
     };
@@ -37,12 +36,12 @@ pub(in crate::fio) fn iops_sample(options: &JobOptions) -> Nanos {
     sample(options, options.logs.iopsavgtime, options.logs.write_iops_log.is_some())
 }
 
-/// Time of a sample: that of the log, where one is written and it is shorter.
+/// The length of a sample: that of the log if there is one and it is shorter.
 fn sample(options: &JobOptions, given_ms: i64, logged: bool) -> Nanos {
-    let own = given_ms.max(1) as u64;
+    let configured = given_ms.max(1) as u64;
     Nanos::millis(match options.logs.log_avg_msec {
-        log if log > 0 && logged => own.min(log as u64),
-        _ => own,
+        log if log > 0 && logged => configured.min(log as u64),
+        _ => configured,
     })
 }
 
@@ -87,7 +86,7 @@ pub(in crate::fio) fn percentile_list(options: &JobOptions) -> Option<String> {
     Some(list.join(":"))
 }
 
-/// The names that are chosen, with commas between them.
+/// The chosen names, joined by commas.
 fn chosen(names: [(&str, bool); 3]) -> Option<String> {
     let names: Vec<&str> = names
         .iter()
@@ -125,8 +124,8 @@ pub(in crate::fio) fn unified(options: &JobOptions) -> Option<String> {
     Some(word.into())
 }
 
-/// The depth that was asked for, where there is another.
+/// The configured depth, where the effective one differs.
 pub(in crate::fio) fn depth(options: &JobOptions) -> Option<String> {
-    let asked = options.queue.iodepth;
-    (i64::from(queue::depth(options)) != asked).then(|| asked.to_string())
+    let configured = options.queue.iodepth;
+    (i64::from(queue::depth(options)) != configured).then(|| configured.to_string())
 }

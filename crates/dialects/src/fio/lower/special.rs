@@ -1,4 +1,4 @@
-//! Engines that do something else than I/O: they work on names, use processors, or run a program.
+//! Engines without I/O: they work on names, use processors, or run a program.
 
 use model::Nanos;
 use model::access::{Access, Advance, AtEnd, Sequential};
@@ -9,20 +9,20 @@ use crate::fio::draft::{Draft, us};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
 
-/// Longer than anybody waits: the time of work that ends only when it is stopped.
+/// A duration that stands for "until stopped".
 pub(in crate::fio) const ENDLESS: Nanos = Nanos::secs(1 << 30);
 
-/// Numbers that a processor sorts at a time.
-const NUMBERS: u64 = 256 * 1024;
-/// How often a program is looked at, and for how long each time.
+/// Numbers sorted in one operation.
+const NUMBERS_PER_SORT: u64 = 256 * 1024;
+/// The interval at which a program is polled.
 const POLL_INTERVAL: Nanos = Nanos::millis(50);
 
-/// The share of a processor that is wanted, in percent; 0 if none was given.
+/// The target share of a processor, in percent; 0 if not set.
 pub(in crate::fio) fn load(options: &JobOptions) -> u64 {
     options.engine.cpuload.clamp(0, 100) as u64
 }
 
-fn spell(options: &JobOptions) -> Nanos {
+fn work_time(options: &JobOptions) -> Nanos {
     us(options.engine.cpuchunks.max(1) as u64)
 }
 
@@ -31,10 +31,10 @@ pub(in crate::fio) fn work(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     draft.parts.worker.engine.work = (options.queue.ioengine == "cpuio").then(|| match options.engine.cpumode {
         CpuMode::Noop => CpuWork::Spin {
-            time_ns: spell(options),
+            time_ns: work_time(options),
         },
         CpuMode::Qsort => CpuWork::Sort {
-            numbers: NUMBERS,
+            numbers: NUMBERS_PER_SORT,
             percent: load(options).max(1) as u8,
         },
     });
@@ -43,14 +43,14 @@ pub(in crate::fio) fn work(draft: &mut Draft<'_>) {
 /// The program that is run.
 pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
     let options = &*draft.options;
-    let own = &options.engine;
+    let engine_options = &options.engine;
     if options.queue.ioengine != "exec" {
         return;
     }
     let name = options.job.name.clone().unwrap_or_default();
-    let file = |end: &str| own.std_redirect.then(|| format!("{name}.{end}"));
+    let file = |end: &str| engine_options.std_redirect.then(|| format!("{name}.{end}"));
     draft.parts.worker.engine.program = Some(Program {
-        path: own.program.clone().unwrap_or_default(),
+        path: engine_options.program.clone().unwrap_or_default(),
         arguments: arguments(options)
             .unwrap_or_default()
             .split_whitespace()
@@ -59,9 +59,9 @@ pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
         output: file("stdout"),
         errors: file("stderr"),
         look_ns: POLL_INTERVAL,
-        // Without a time it is asked to end when it is first looked at, as in fio.
+        // Without a runtime it is terminated at the first poll, as in fio.
         ends_after_ns: us(options.job.runtime),
-        grace_ns: Nanos::secs(own.grace_time.max(0) as u64),
+        grace_ns: Nanos::secs(engine_options.grace_time.max(0) as u64),
     });
 }
 
@@ -73,13 +73,13 @@ pub(in crate::fio) fn arguments(options: &JobOptions) -> Option<String> {
     Some(given.replace("%r", &seconds).replace("%n", name))
 }
 
-/// The pauses of engines that have their own, whatever the job says: `None` for the others.
+/// The fixed pauses of engines that ignore `thinktime`; `None` for the others.
 pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
     let pause = match (options.queue.ioengine.as_str(), options.engine.cpumode, load(options)) {
         ("exec", _, _) => POLL_INTERVAL,
-        // It rests by itself.
+        // It pauses by itself.
         ("cpuio", CpuMode::Qsort, _) | ("cpuio", _, 0) => Nanos(0),
-        ("cpuio", CpuMode::Noop, load) => Nanos(spell(options).0 * (100 - load) / load),
+        ("cpuio", CpuMode::Noop, load) => Nanos(work_time(options).0 * (100 - load) / load),
         _ => return None,
     };
     let think = Think {
@@ -94,14 +94,13 @@ pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
     Some(Some(think).filter(|think| think.pause_ns.0 > 0))
 }
 
-/// A job that ends when the I/O of others has.
+/// Lowers `exit_on_io_done`: the job ends when all I/O jobs have ended.
 pub(in crate::fio) fn ends_with_io(draft: &mut Draft<'_>) {
     let ends = draft.options.queue.ioengine == "cpuio" && draft.options.engine.exit_on_io_done;
     draft.parts.job.ends_with_io = ends;
 }
 
-/// The first operation on a name is the one that counts, so they come in the order of their
-/// positions.
+/// Only the first operation on a name has an effect, so names are visited in order.
 pub(super) fn pattern(options: &JobOptions) -> Pattern {
     Pattern {
         access: vec![Access::Sequential(Sequential {

@@ -10,7 +10,7 @@ use crate::fio::options::system::CpuPolicy;
 
 /// EIO.
 const INPUT_OUTPUT: i32 = 5;
-/// EILSEQ: what was read back is not what was written.
+/// EILSEQ: the data read differs from the data written.
 const MISMATCH: i32 = 84;
 
 pub(in crate::fio) fn cpus(draft: &mut Draft<'_>) {
@@ -123,8 +123,9 @@ pub(in crate::fio) fn tolerance(draft: &mut Draft<'_>) {
 }
 
 pub(in crate::fio) fn latency_max(draft: &mut Draft<'_>) {
-    let most = &draft.options.pace.max_latency;
-    draft.parts.stream.on_error.latency_ns_max = most.map(|most| Some(us(*most)).filter(|most| *most > Nanos(0)));
+    let limits = &draft.options.pace.max_latency;
+    draft.parts.stream.on_error.latency_ns_max =
+        limits.map(|limits| Some(us(*limits)).filter(|limits| *limits > Nanos(0)));
 }
 
 pub(in crate::fio) fn block_lifetimes(draft: &mut Draft<'_>) {
@@ -132,9 +133,9 @@ pub(in crate::fio) fn block_lifetimes(draft: &mut Draft<'_>) {
     draft.parts.stream.on_error.block_lifetimes = draft.options.report.block_error_percentiles && trims;
 }
 
-/// The number of an error that is given by name or number.
+/// Parses an error name or number.
 fn number(name: &str, complaints: &mut Vec<crate::Diagnostic>) -> Option<i32> {
-    /// Those that storage can answer with.
+    /// The errors that storage returns.
     const NAMES: [(&str, i32); 34] = [
         ("EPERM", 1),
         ("ENOENT", 2),

@@ -1,4 +1,4 @@
-//! Checks of what is read back.
+//! Verification of data that is read back.
 
 use model::Direction;
 use model::plan::{Effect, TrimWritten, Verify, VerifyMethod};
@@ -9,7 +9,7 @@ use crate::fio::options::JobOptions;
 use crate::fio::options::typed::CpuRange;
 use crate::fio::options::verify::{Checksum, VerifyPolicy};
 
-/// The check, with all that needs more than its own option.
+/// Lowers verification, as far as it depends on several options.
 pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
     let verify = &draft.options.verify;
     let method = match verify.verify {
@@ -57,36 +57,35 @@ pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
     }
 }
 
-/// Without `verify_header_seed`, fio checks the seed only where the blocks can be known to be those
-/// of this workload: not of a job that reads or replays what another one wrote, nor where a block
-/// may be written twice.
+/// Without `verify_header_seed`, fio checks the seed only where blocks belong to this workload: not
+/// if the job reads or replays data of another one, nor if a block may be written twice.
 pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
     let pattern = &draft.options.pattern;
     let is_read_only = !pattern::mix(draft.options).includes(Direction::Write);
-    let is_unknown = is_read_only || draft.options.verify.verify_only || may_repeat(draft) || pattern.rw_step != 0;
-    let is_skipped = is_unknown && !draft.was_given("verify_header_seed");
+    let is_uncertain = is_read_only || draft.options.verify.verify_only || may_repeat(draft) || pattern.rw_step != 0;
+    let is_skipped = is_uncertain && !draft.was_given("verify_header_seed");
     if let Some(verify) = &mut draft.parts.stream.verify {
         verify.any_seed |= is_skipped;
     }
 }
 
-/// Without `verify_write_sequence`, fio does not check the number of the write of a replayed
-/// workload, nor where two writes of the same block may be in flight.
+/// Without `verify_write_sequence`, fio does not check the write number of a replayed workload, nor
+/// if two writes of a block may be in flight.
 pub(in crate::fio) fn write_sequence(draft: &mut Draft<'_>) {
     let overlaps = may_repeat(draft) && queue::depth(draft.options) > 1;
-    let is_unknown = draft.options.verify.verify_only || overlaps;
-    let is_skipped = is_unknown && !draft.was_given("verify_write_sequence");
+    let is_uncertain = draft.options.verify.verify_only || overlaps;
+    let is_skipped = is_uncertain && !draft.was_given("verify_write_sequence");
     if let Some(verify) = &mut draft.parts.stream.verify {
         verify.any_order |= is_skipped;
     }
 }
 
-/// A block may be written twice in a pass.
+/// Whether a block may be written twice in a pass.
 fn may_repeat(draft: &Draft<'_>) -> bool {
     draft.options.pattern.norandommap || draft.options.zones.sprandom
 }
 
-/// fio's name of the state of a clone: its number in the run counts from 0 there.
+/// The file name of a clone's verify state, as fio forms it: clones count from 0 in the run.
 fn state_file(clone: Clone<'_>) -> String {
     let name = clone.job.name().replace('/', ".");
     format!("local-{name}-{}-verify.state", clone.number - 1)
@@ -99,7 +98,7 @@ fn processors(ranges: &[CpuRange]) -> Vec<u32> {
     processors
 }
 
-/// Nothing is discarded without a backlog, whatever the share.
+/// Lowers `trim_percentage`, which has no effect without a backlog.
 fn trims(options: &JobOptions) -> Option<TrimWritten> {
     let data = &options.data;
     let percent = data.trim_percentage.clamp(0, 100) as u8;

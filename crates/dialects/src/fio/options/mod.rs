@@ -1,13 +1,12 @@
-//! What jobs ask for: the value of every option, typed. The table of options says how each is
-//! written.
+//! The typed value of every job option. The option table has their syntax.
 
 #![allow(
     missing_docs,
     reason = "a field is the option of its name, and its row in the table says what it means"
 )]
 
-/// Options whose values are words: the type of each, and its words with what they mean. A variant
-/// has the doc of its first word; words that fio lists elsewhere stand behind `+`.
+/// Defines the types of options whose values are words, with the help of each word. A variant has
+/// the doc of its first word; words that fio lists in another place follow `+`.
 macro_rules! choices {
     ($($(#[$doc:meta])* $name:ident at $group:ident.$field:ident {
         $($(#[$attribute:meta])* $variant:ident: $word:literal $help:literal $(, $alias:literal $alias_help:literal)*;)*
@@ -47,7 +46,7 @@ pub mod zones;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// A word that an option may have for its value.
+/// A valid word of an option.
 #[derive(Clone, Copy)]
 pub struct Word {
     /// The word.
@@ -63,8 +62,8 @@ impl Word {
     }
 }
 
-/// A group of options that jobs have in common until one of them changes it: most of a hundred
-/// thousand sections differ in few options.
+/// A group of options that jobs share until one changes it (copy on write): even among a hundred
+/// thousand sections most differ in few options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 
@@ -82,7 +81,7 @@ impl<T: Clone> DerefMut for Shared<T> {
     }
 }
 
-/// Every option of a job, typed, each with its default until it is given.
+/// Every option of a job, typed, with its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobOptions {
     /// Name, duration, dependencies.
@@ -91,7 +90,7 @@ pub struct JobOptions {
     pub files: Shared<files::Files>,
     /// Direction, order, sizes.
     pub pattern: Shared<pattern::Pattern>,
-    /// Engine, depth, how the system is asked.
+    /// Engine, depth, batches, flushes.
     pub queue: Shared<queue::Queue>,
     /// Rates, pauses, limits of latency.
     pub pace: Shared<pace::Pace>,
@@ -114,7 +113,7 @@ pub struct JobOptions {
 }
 
 impl JobOptions {
-    /// Nothing at all; the rows have the defaults.
+    /// Empty values; the rows have the defaults.
     pub(super) fn empty() -> JobOptions {
         JobOptions {
             job: Shared::default(),
@@ -133,8 +132,8 @@ impl JobOptions {
         }
     }
 
-    /// Defaults that no row can say: the seed holds only where randrepeat does not say otherwise,
-    /// and Windows has another engine.
+    /// Defaults that no row can express: the seed depends on randrepeat, and Windows has another
+    /// engine.
     pub(super) fn adjust_defaults(&mut self) {
         self.pattern.randseed = None;
         if cfg!(windows) {
@@ -142,7 +141,7 @@ impl JobOptions {
         }
     }
 
-    /// What `k` is in sizes.
+    /// The factor of `k` in sizes.
     pub fn kb_base(&self) -> u64 {
         match self.report.kb_base {
             report::KbBase::Binary => 1024,

@@ -26,6 +26,6 @@ pub enum Skip {
     Writes,
     /// `trim`.
     Trims,
-    /// `sync`, which does not stand for `datasync`.
+    /// `sync`, which does not include `datasync`.
     Syncs,
 }

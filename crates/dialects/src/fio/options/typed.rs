@@ -1,6 +1,6 @@
-//! Values with more to them than a number or a word.
+//! Values that are more than a number or a word.
 
-/// Two numbers with everything between them, in the order in which they were written.
+/// A range of numbers, in the order written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
     /// The first.
@@ -9,15 +9,15 @@ pub struct Range {
     pub high: u64,
 }
 
-/// A time in microseconds, or two times between which one is drawn.
+/// A time in microseconds, or a range from which one is drawn.
 pub type Delay = Range;
 
-/// A block size and how often it is used.
+/// A block size and its share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// Bytes.
     pub bytes: u64,
-    /// Percent; blank shares are filled in.
+    /// Its share in percent; blank shares are filled in.
     pub percent: u64,
 }
 
@@ -26,16 +26,16 @@ pub struct Split {
 pub struct PrioritySplit {
     /// Bytes.
     pub bytes: u64,
-    /// Share of them that gets it, in percent.
+    /// Share of these operations, in percent.
     pub percent: u64,
-    /// Class, level and hint; absent: those of the other options.
+    /// Class, level and hint; absent: from the `cmdprio*` options.
     pub priority: Option<(u64, u64, u64)>,
 }
 
 /// The name of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogName {
-    /// That of the job.
+    /// The name of the job.
     OfJob,
     /// This one.
     Named(String),
@@ -61,20 +61,20 @@ pub enum Piece {
     Offset,
 }
 
-/// `sync_file_range`: which flags, and after how many writes.
+/// `sync_file_range`: its flags and the number of writes between calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SyncFileRange {
-    /// Wait for what is under way before.
+    /// Wait for writes in progress before.
     pub wait_before: bool,
-    /// Begin to write.
+    /// Start writing dirty pages.
     pub write: bool,
-    /// Wait for it.
+    /// Wait for these writes.
     pub wait_after: bool,
     /// Writes between two calls; 0 for never.
     pub every: i64,
 }
 
-/// How random offsets spread over a file.
+/// The distribution of random offsets over a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {
     /// Evenly.
@@ -105,11 +105,11 @@ pub enum Distribution {
     Zoned(model::PerDirection<Vec<Zone>>),
     /// The same with parts in bytes.
     ZonedAbsolute(model::PerDirection<Vec<Zone>>),
-    /// These blocks, again and again.
+    /// These blocks, cyclically.
     Sequence(Vec<u64>),
 }
 
-/// A part of a file and how much of the load goes there.
+/// A part of a file and its share of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// Percent of the accesses.

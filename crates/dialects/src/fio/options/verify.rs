@@ -1,4 +1,4 @@
-//! Whether what was written comes back.
+//! Verification of written data.
 
 use super::typed::{CpuRange, Piece};
 

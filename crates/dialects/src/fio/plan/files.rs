@@ -1,4 +1,4 @@
-//! Which files and devices a clone uses, how large they are, and how they are made ready.
+//! The files and devices of a clone: names, sizes and preparation.
 
 use std::collections::HashMap;
 
@@ -30,30 +30,29 @@ pub(super) struct Files {
 #[derive(Default)]
 pub(super) struct Targets {
     pub(super) list: Vec<Target>,
-    /// Their places in the list by path: every clone looks its files up.
+    /// Index by path: every clone looks up its files.
     by_path: HashMap<String, usize>,
 }
 
 impl Targets {
-    /// The target of a path. Jobs that share a file have it made as the one wants it that needs
-    /// most.
+    /// Adds the target of a path. A shared file is prepared for the job with the highest demands.
     pub(super) fn add(&mut self, new: Target) -> TargetId {
         let Some(&index) = self.by_path.get(&new.path) else {
             self.by_path.insert(new.path.clone(), self.list.len());
             self.list.push(new);
             return TargetId(self.list.len() as u32 - 1);
         };
-        let known = &mut self.list[index];
-        if laid_out(&new.prepare) > laid_out(&known.prepare) {
-            known.prepare = new.prepare;
+        let existing = &mut self.list[index];
+        if laid_out(&new.prepare) > laid_out(&existing.prepare) {
+            existing.prepare = new.prepare;
         }
-        if known.at_end == AtEndOfJob::Keep {
-            known.at_end = new.at_end;
+        if existing.at_end == AtEndOfJob::Keep {
+            existing.at_end = new.at_end;
         }
         TargetId(index as u32)
     }
 
-    /// The size to which the jobs so far lay out the file of a path.
+    /// The size to which previous jobs lay out a file.
     fn laid_out(&self, path: &str) -> Option<u64> {
         self.by_path
             .get(path)
@@ -68,13 +67,13 @@ fn laid_out(prepare: &Prepare) -> Option<u64> {
     }
 }
 
-/// Bytes of one file of a clone: what is laid out, and the area in it.
+/// The bytes of a file of a clone: its size and the area in it.
 struct Extents {
-    /// Where the area begins.
+    /// The start of the area.
     base: Extent,
-    /// Size of the file; absent where it is used as it is.
+    /// The size of the file; absent if it is used as it is.
     file: Option<u64>,
-    /// Length of the area; absent: to the end.
+    /// The length of the area; absent: to the end.
     length: Option<Extent>,
 }
 
@@ -82,12 +81,12 @@ impl Lowering<'_> {
     pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
         let mut names = names(clone, self.env);
-        let given = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
+        let position_of = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
             match self.env.disk.below(folder) {
                 Ok(found) if options.files.filename.is_empty() => names = found,
-                // In the order in which they were given.
-                Ok(found) if given("opendir") < given("filename") => names = [found, names].concat(),
+                // In the order of the options.
+                Ok(found) if position_of("opendir") < position_of("filename") => names = [found, names].concat(),
                 Ok(found) => names.extend(found),
                 Err(why) => complain(
                     &mut self.complaints,
@@ -110,7 +109,7 @@ impl Lowering<'_> {
                 format!("fio: filesize: the range from {low} to {high} ends before it begins"),
             );
         }
-        let base = self.at_setup(options, base(clone, &names, self.env.disk), &names);
+        let base = self.base_at_setup(options, base(clone, &names, self.env.disk), &names);
         let mut ids = Vec::new();
         let mut length = None;
         self.area = Some(0);
@@ -132,21 +131,25 @@ impl Lowering<'_> {
                 },
             }));
         }
-        // Files of unlike sizes are used to their ends.
-        let uneven = names.len() > 1 && !alike(options, names.len());
+        // If sizes differ, the area extends to the end of each file.
+        let uneven = names.len() > 1 && !have_equal_sizes(options, names.len());
         Files {
             target: target(options, ids),
             region: Region {
-                // Their first operation is the one that counts.
-                base: if are_names(options) { Extent::default() } else { base },
+                // Only the first operation on a name has an effect.
+                base: if is_name_engine(options) {
+                    Extent::default()
+                } else {
+                    base
+                },
                 length: length.filter(|_| !uneven),
             },
         }
     }
 
-    /// Where a clone begins in files that its size may lengthen: a percentage is of the file as it
-    /// is before that. Files of unlike sizes keep the percentage.
-    fn at_setup(&self, options: &JobOptions, base: Extent, names: &[String]) -> Extent {
+    /// The start of a clone in files that it may extend: a percentage refers to the size before
+    /// that. If sizes differ, the percentage remains.
+    fn base_at_setup(&self, options: &JobOptions, base: Extent, names: &[String]) -> Extent {
         if base.percent == 0.0 || !has_size(options) {
             return base;
         }
@@ -163,10 +166,10 @@ impl Lowering<'_> {
         }
     }
 
-    /// A file has to be of the kind that was said.
+    /// Rejects a file that `filetype` excludes.
     fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<PathFacts>) {
         let is_device = |found: PathFacts| matches!(found.kind, PathKind::Device | PathKind::CharacterDevice);
-        if are_names(options) && found.is_some_and(is_device) {
+        if is_name_engine(options) && found.is_some_and(is_device) {
             complain(&mut self.complaints, "fio: only files are supported");
         }
         let kind = found.map_or(PathKind::File, |found| found.kind);
@@ -177,14 +180,17 @@ impl Lowering<'_> {
             );
             complain(&mut self.complaints, why);
         }
-        let (fits, wanted) = match options.files.filetype {
+        let (fits, kind_name) = match options.files.filetype {
             FileType::None => return,
             FileType::File => (kind == PathKind::File, "regular file"),
             FileType::Block => (kind == PathKind::Device, "block device"),
             FileType::Character => (kind == PathKind::CharacterDevice, "character device"),
         };
         if !fits {
-            complain(&mut self.complaints, format!("fio: filetype: {name} is not a {wanted}"));
+            complain(
+                &mut self.complaints,
+                format!("fio: filetype: {name} is not a {kind_name}"),
+            );
         }
     }
 
@@ -211,17 +217,17 @@ impl Lowering<'_> {
             });
             return Prepare::Existing;
         }
-        let without_room = line_without_room(clone, extents.base);
-        let Some(size) = extents.file.filter(|_| without_room.is_none()) else {
+        let no_room = no_room_line(clone, extents.base);
+        let Some(size) = extents.file.filter(|_| no_room.is_none()) else {
             let offset = extents.base.resolve(found.map_or(0, |found| found.size));
             let needs = |what: &str| format!("{}: you need to specify {what}", clone.job.name());
-            let (line, function) = match (without_room, found) {
+            let (line, function) = match (no_room, found) {
                 (Some(line), _) => (line, ""),
                 (None, Some(found)) if found.size > 0 && offset >= found.size => (needs("valid offset="), ""),
                 (None, Some(found)) if found.size > 0 => return Prepare::Existing,
                 (None, _) => (needs("size="), "total_file_size"),
             };
-            // fio keeps the first error of a job, which is older than this one.
+            // fio keeps the first error of a job, which precedes this one.
             let (errno, function) = match clone.job.include_missing {
                 true => (2, "job file open"),
                 false => (22, function),
@@ -258,8 +264,7 @@ impl Lowering<'_> {
 }
 
 impl Lowering<'_> {
-    /// What fio fails at before it changes anything in a file: the line, the error number and the
-    /// function.
+    /// The error with which fio fails before it changes a file: line, error number and function.
     fn refusal(
         &self,
         options: &JobOptions,
@@ -279,7 +284,7 @@ impl Lowering<'_> {
                 None => (line, 2, format!("open({name})")),
             });
         }
-        // The kernel discards blocks of devices. Of files it would punch holes, which is the engine
+        // The kernel discards blocks of devices only. Holes in files are the task of the engine
         // `falloc`.
         let discards = trims && options.queue.ioengine != "falloc";
         let is_known = found.is_some() || self.env.disk.is_complete();
@@ -291,7 +296,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Nothing is done to files.
+/// Whether the engine does not touch files.
 pub(super) fn is_diskless(options: &JobOptions) -> bool {
     matches!(
         options.queue.ioengine.as_str(),
@@ -299,16 +304,16 @@ pub(super) fn is_diskless(options: &JobOptions) -> bool {
     )
 }
 
-/// Files have names, of which the engine makes something.
-fn are_names(options: &JobOptions) -> bool {
+/// Whether the engine operates on names.
+fn is_name_engine(options: &JobOptions) -> bool {
     queue::kind(options).is_metadata_engine()
 }
 
-/// Names that an engine is given at a time.
+/// The maximum number of names that an engine handles at a time.
 const MAX_NAMES: usize = 1024;
 
-/// Room for a job that does no I/O, or a part of what is not there.
-pub(super) const ROOM: u64 = 1 << 40;
+/// The nominal size of a target without a size of its own.
+pub(super) const NOMINAL_SIZE: u64 = 1 << 40;
 
 fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
     let size = || Bytes(extents.file.unwrap_or_else(|| pattern::shortest(options)));
@@ -325,7 +330,7 @@ fn kind(options: &JobOptions, extents: &Extents) -> TargetKind {
     }
     match is_diskless(options) {
         true => TargetKind::Nothing {
-            size: Bytes(extents.file.unwrap_or(ROOM)),
+            size: Bytes(extents.file.unwrap_or(NOMINAL_SIZE)),
         },
         false => TargetKind::Path,
     }
@@ -348,8 +353,8 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
     let parameter = files.file_service_count;
     StreamTarget::Files {
         open_at_once: match files.openfiles {
-            // What is not opened can be used in any number, though not all at once.
-            _ if are_names(options) => ids.len().min(MAX_NAMES) as u32,
+            // Names need no open files, so their number is not limited, only those in use at once.
+            _ if is_name_engine(options) => ids.len().min(MAX_NAMES) as u32,
             0 => ids.len() as u32,
             most => most.clamp(1, ids.len() as i64) as u32,
         },
@@ -377,7 +382,7 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
     }
 }
 
-/// Where a clone begins in each of its files.
+/// The start of a clone in each of its files.
 fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     let pattern = &clone.job.options.pattern;
     if clone.job.options.files.file_append {
@@ -406,8 +411,9 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     base
 }
 
-/// How many times a clone adds `offset_increment`. fio makes the clones after the first in
-/// descending order, which shows where each lengthens the file that the next takes its share of.
+/// How many times a clone adds `offset_increment`. fio creates the clones after the first in
+/// descending order. The order matters if a clone extends a file and the next takes a percentage of
+/// it.
 fn increments(clone: Clone<'_>, on_files: bool) -> u64 {
     let options = &clone.job.options;
     let clones = options.job.numjobs.max(1) as u64;
@@ -417,13 +423,13 @@ fn increments(clone: Clone<'_>, on_files: bool) -> u64 {
     }
 }
 
-/// Files are laid out to a size that the job gives.
+/// Whether the job sets the size of its files.
 fn has_size(options: &JobOptions) -> bool {
     matches!(options.pattern.size, Some(Amount::Bytes(1..))) || options.files.filesize.high > 0
 }
 
-/// What fio 3.33 prints where the offset leaves no room for a block within `filesize`.
-fn line_without_room(clone: Clone<'_>, base: Extent) -> Option<String> {
+/// The error line of fio 3.33 if the offset leaves no room for a block within `filesize`.
+fn no_room_line(clone: Clone<'_>, base: Extent) -> Option<String> {
     let options = &clone.job.options;
     let Range { low, high } = options.files.filesize;
     let offset = base.bytes.0;
@@ -435,19 +441,18 @@ fn line_without_room(clone: Clone<'_>, base: Extent) -> Option<String> {
     }
 }
 
-/// Files of a clone that get a block more than the others: what is left of the size when each has
-/// its part.
-fn larger(options: &JobOptions, count: usize) -> u64 {
+/// The number of files that get one block more, from the remainder of the division.
+fn files_with_extra_block(options: &JobOptions, count: usize) -> u64 {
     match options.pattern.size {
         Some(Amount::Bytes(size)) => size % count as u64 / pattern::shortest(options),
         _ => 0,
     }
 }
 
-/// All files of a clone have the same size.
-fn alike(options: &JobOptions, count: usize) -> bool {
+/// Whether all files of a clone have the same size.
+fn have_equal_sizes(options: &JobOptions, count: usize) -> bool {
     let range = options.files.filesize;
-    range.low == range.high && (range.high > 0 || larger(options, count) == 0)
+    range.low == range.high && (range.high > 0 || files_with_extra_block(options, count) == 0)
 }
 
 fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<PathFacts>) -> Extents {
@@ -457,7 +462,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     if range.high > 0 {
         let size = match range.low >= range.high {
             true => range.high,
-            false => drawn(clone.draws, number, range, block),
+            false => draw_size(clone.draws, number, range, block),
         };
         let room = size.saturating_sub(base.bytes.0);
         let area = match pattern.size {
@@ -467,7 +472,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
             }
             _ => room,
         };
-        // A part of the size needs no larger file.
+        // A percentage of the size does not extend the file.
         let file = if area < room { base.bytes.0 + area } else { size };
         return Extents {
             base,
@@ -477,7 +482,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     }
     match pattern.size {
         Some(Amount::Bytes(size)) if size > 0 => {
-            let more = if (number as u64) < larger(options, count) {
+            let more = if (number as u64) < files_with_extra_block(options, count) {
                 block
             } else {
                 0
@@ -501,9 +506,9 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
         _ => Extents {
             base,
             file: match found.map_or(0, |found| found.size) {
-                _ if are_names(options) && is_diskless(options) => Some(block),
-                // These do no I/O, and need no size.
-                0 if is_diskless(options) && options.queue.ioengine != "null" => Some(ROOM),
+                _ if is_name_engine(options) && is_diskless(options) => Some(block),
+                // These do no I/O and need no size.
+                0 if is_diskless(options) && options.queue.ioengine != "null" => Some(NOMINAL_SIZE),
                 0 => None,
                 size => is_diskless(options).then_some(size),
             },
@@ -512,9 +517,9 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     }
 }
 
-/// A size within a range, in whole blocks: what fio draws for this file of this clone. Ranges that
-/// begin within the first block can give 0, which is a file without a size in fio too.
-fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
+/// The size that fio draws for this file of this clone, in whole blocks. A range that begins within
+/// the first block can yield 0, which is a file without a size in fio too.
+fn draw_size(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
     let mut draws = form.start();
     let mut size = range.low;
     for _ in 0..=number {
@@ -523,9 +528,9 @@ fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
     size - size % block
 }
 
-/// Generated names where nothing else is said.
+/// The default format of generated names.
 const DEFAULT_NAMES: &str = "$jobname.$jobnum.$filenum";
-/// The same on other hosts, which may share a file system.
+/// The default on other hosts, which may share a file system.
 const NAMES_OF_CLIENTS: &str = "$clientuid.$jobname.$jobnum.$filenum";
 
 /// The paths of a clone, in order.
@@ -553,25 +558,25 @@ fn names(clone: Clone<'_>, env: super::LowerEnv<'_>) -> Vec<String> {
         format => format,
     };
     let client = env.client.unwrap_or("localhost");
-    let name = |file: u32| joined(directory, &expanded(format, section, (clone.index, file), client));
+    let name = |file: u32| join_path(directory, &expand_format(format, section, (clone.index, file), client));
     (0..count).map(name).collect()
 }
 
-/// The path of a name in a directory.
-pub(in crate::fio) fn joined(directory: Option<&str>, name: &str) -> String {
+/// Joins a directory and a name.
+pub(in crate::fio) fn join_path(directory: Option<&str>, name: &str) -> String {
     match directory {
         Some(directory) => format!("{directory}/{name}"),
         None => name.to_owned(),
     }
 }
 
-/// A pattern of names with its keywords, which may be written in any case.
-fn expanded(format: &str, section: &str, (clone, file): (u32, u32), client: &str) -> String {
+/// Replaces the keywords of a name format, in any case.
+fn expand_format(format: &str, section: &str, (clone, file): (u32, u32), client: &str) -> String {
     let keywords = [
         ("$jobname", section.to_owned()),
         ("$jobnum", clone.to_string()),
         ("$filenum", file.to_string()),
-        // A path of a socket is no part of a name.
+        // A socket path cannot be part of a file name.
         ("$clientuid", client.replace(['/', '\\'], "_")),
     ];
     let mut name = String::new();
@@ -581,7 +586,7 @@ fn expanded(format: &str, section: &str, (clone, file): (u32, u32), client: &str
             rest.get(..keyword.len())
                 .is_some_and(|start| start.eq_ignore_ascii_case(keyword))
         });
-        let taken = match keyword {
+        let length = match keyword {
             Some((keyword, value)) => {
                 name.push_str(value);
                 keyword.len()
@@ -591,7 +596,7 @@ fn expanded(format: &str, section: &str, (clone, file): (u32, u32), client: &str
                 first.len_utf8()
             }
         };
-        rest = &rest[taken..];
+        rest = &rest[length..];
     }
     name
 }

@@ -1,4 +1,4 @@
-//! When jobs begin, how long they go on, and what ends with them.
+//! Stop rules, dependencies and groups of jobs.
 
 use model::Bytes;
 use model::access::Access;
@@ -12,8 +12,8 @@ use crate::fio::options::job::ExitWhat;
 use crate::fio::options::pattern::Rw;
 use crate::fio::values::Amount;
 
-/// Trims and writes of the same blocks count twice.
-fn count_of(rw: Rw) -> u64 {
+/// How often each block counts: twice if it is trimmed and written.
+fn operations_per_block(rw: Rw) -> u64 {
     match rw {
         Rw::TrimWrite | Rw::RandTrimWrite => 2,
         _ => 1,
@@ -21,10 +21,10 @@ fn count_of(rw: Rw) -> u64 {
 }
 
 impl Lowering<'_> {
-    /// What ends the measured time of a job, whose clones are known already.
+    /// The stop rule of a job, whose clones are lowered already.
     pub(super) fn stop(&self, job: &Job) -> Stop {
         let (options, pattern) = (&job.options.job, &job.options.pattern);
-        let times = count_of(pattern.rw);
+        let times = operations_per_block(pattern.rw);
         let mut stop = Stop {
             after_ns: Some(us(options.runtime)).filter(|time| time.0 > 0),
             operations: Some(options.number_ios).filter(|operations| *operations > 0),
@@ -37,7 +37,7 @@ impl Lowering<'_> {
             .or(pattern.size)
             .filter(|amount| !matches!(amount, Amount::Bytes(0)));
         match amount {
-            // It ends with the pass, which is longer than its size.
+            // The job ends with the pass, which exceeds its size.
             _ if job.options.zones.sprandom => {}
             Some(Amount::Bytes(bytes)) => stop.bytes = Some(Bytes(bytes.saturating_mul(times))),
             Some(Amount::Percent(percent)) if pattern.io_size.is_some() => {
@@ -45,44 +45,44 @@ impl Lowering<'_> {
             }
             Some(Amount::Percent(_) | Amount::Zones(_)) | None => stop.region_percent = Some(100 * times as u32),
         }
-        // A job that goes over its area once ends when no block is left, even if that is less than
-        // its amount.
-        let mut more = match pattern.io_size {
+        // A job that visits each block once ends when no block is left, even before its amount.
+        let mut needs_more_passes = match pattern.io_size {
             Some(Amount::Bytes(bytes)) => self.area.is_some_and(|area| bytes > area),
             Some(Amount::Percent(percent)) => percent > 100,
             Some(Amount::Zones(_)) | None => false,
         };
-        // Each of several loops passes over the area once; more follow until the amount is reached.
-        if let (true, Some(rounds), Some(area @ 1..), Some(bytes)) = (more, stop.rounds, self.area, stop.bytes) {
+        // Each loop passes over the area once; further passes follow until the amount is reached.
+        if let (true, Some(rounds), Some(area @ 1..), Some(bytes)) =
+            (needs_more_passes, stop.rounds, self.area, stop.bytes)
+        {
             let needed = bytes.0.div_ceil(area.saturating_mul(times));
             stop.rounds = Some(rounds.max(needed.min(u32::MAX.into()) as u32));
             stop.bytes = Some(Bytes(area.saturating_mul(times)));
-            more = false;
+            needs_more_passes = false;
         }
         let may_end = |access: &Access| matches!(access, Access::Sequential(_)) || access.ends();
-        let ends = pattern::pattern(&job.options).access.iter().all(may_end);
-        stop.passes = (ends && !more).then_some(1);
+        let ends_after_pass = pattern::pattern(&job.options).access.iter().all(may_end);
+        stop.passes = (ends_after_pass && !needs_more_passes).then_some(1);
         stop
     }
 
-    /// The jobs that a job waits for, as far as they are in the same step; those before have ended
-    /// in any case.
+    /// The jobs of the same step that a job waits for; those of earlier steps have ended.
     pub(super) fn waits_for(&self, index: usize, job: &Job) -> Vec<Dependency> {
         let Some(name) = &job.options.job.wait_for else {
             return Vec::new();
         };
         let step = self.places[index].0;
         let earlier = self.jobs.jobs[..index].iter().zip(&self.places);
-        let found = earlier.filter(|(other, place)| other.name() == name && place.0 == step);
-        found.map(|(_, place)| Dependency(place.1 as u32)).collect()
+        let waited_for = earlier.filter(|(other, place)| other.name() == name && place.0 == step);
+        waited_for.map(|(_, place)| Dependency(place.1 as u32)).collect()
     }
 
-    /// Jobs that end with others.
-    pub(super) fn end_together(&mut self) {
+    /// Sets which jobs end with others.
+    pub(super) fn set_end_rules(&mut self) {
         for (index, job) in self.jobs.jobs.iter().enumerate() {
             let options = &job.options.job;
             let place = self.places[index];
-            // Only jobs that end others go through all of them: that takes long for many jobs.
+            // Only jobs that end others iterate over all jobs: that is slow for many jobs.
             let ends_others = options.exitall || options.exitall_on_error;
             let others: Vec<u32> = (0..if ends_others { self.jobs.jobs.len() } else { 0 })
                 .filter(|other| *other != index && self.places[*other].0 == place.0)

@@ -1,9 +1,8 @@
-//! What jobs mean: sections become jobs of a plan, clones become workers with one stream each, a
+//! Lowers jobs to a plan: sections become jobs, clones become workers with one stream each, and a
 //! stonewall begins a step.
 //!
-//! Each option is carried over by its row of the table; what depends on files, traces and other
-//! jobs is done here. What is done otherwise than fio does, or as fio does although a reader of the
-//! figures would not expect it, is reported in notes.
+//! Each option is lowered by its row of the table; what depends on files, traces and other jobs is
+//! done here. Deviations from fio, and surprising behaviour that fio shares, are reported in notes.
 
 pub(in crate::fio) mod files;
 mod job;
@@ -25,52 +24,51 @@ use super::options::verify::Checksum;
 use super::table;
 use crate::{Diagnostic, bounds};
 
-/// fio's seed where none is given.
+/// fio's default seed.
 const DEFAULT_SEED: u64 = 0x89;
 
-/// Where jobs are to run.
+/// The environment in which jobs will run.
 #[derive(Clone, Copy)]
 pub struct LowerEnv<'a> {
-    /// The words of the command line, the program first.
+    /// The arguments of the command line, the program first.
     pub arguments: &'a [String],
     /// Files and devices.
     pub disk: &'a dyn Disk,
     /// An unpredictable seed, for `randrepeat=0`.
     pub fresh_seed: u64,
-    /// The number of this process.
+    /// The id of this process.
     pub process: u32,
     /// Seconds that local time is ahead of UTC.
     pub utc_offset_s: i32,
-    /// The host that carries them out, as the user names it, if it is another one.
+    /// The host that runs the jobs, as the user names it, if it is another one.
     pub client: Option<&'a str>,
 }
 
-/// What jobs mean here.
+/// The lowered jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
     /// The plan.
     pub plan: Plan,
-    /// Lines for stdout once the jobs begin.
-    pub said: Vec<String>,
-    /// Lines for stderr: what of a trace is left out.
-    pub complained: Vec<String>,
-    /// What a reader of the figures should know, in sentences.
+    /// Lines for stdout when the jobs start.
+    pub stdout: Vec<String>,
+    /// Lines for stderr: omitted parts of traces.
+    pub stderr: Vec<String>,
+    /// Notes for readers of the results.
     pub notes: Vec<String>,
-    /// Jobs that ask for a depth above 1 of an engine that has one operation in flight, with that
-    /// depth.
+    /// Jobs with a configured depth above 1 and a synchronous engine, with that depth.
     pub capped_depths: Vec<(String, u32)>,
-    /// Clones whose files cannot be made ready, counted from 1 over all jobs, with why.
+    /// Clones whose files cannot be prepared.
     pub unusable: Vec<Unusable>,
 }
 
-/// A clone whose files cannot be made ready.
+/// A clone whose files cannot be prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unusable {
     /// Step and number of its job in the plan.
     pub job: (usize, usize),
     /// Its number in the job.
     pub clone: usize,
-    /// The line that says so.
+    /// The error line.
     pub line: String,
     /// The error number.
     pub errno: i32,
@@ -78,10 +76,10 @@ pub struct Unusable {
     pub function: String,
 }
 
-/// Gives jobs their meaning.
+/// Lowers jobs to a plan.
 ///
 /// # Errors
-/// A [`Diagnostic`] for each thing that was read and is not supported.
+/// A [`Diagnostic`] for each unsupported option.
 pub fn lower(jobs: &Jobs, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     if let Some(complaint) = exceeded_bound(jobs) {
         return Err(vec![complaint]);
@@ -96,14 +94,14 @@ pub fn lower(jobs: &Jobs, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>>
     Ok(lowering.finish())
 }
 
-/// The first option that asks for more than a test may have.
+/// The first option that exceeds the bounds of a test.
 fn exceeded_bound(jobs: &Jobs) -> Option<Diagnostic> {
     let (mut workers, mut streams) = (0u64, 0u64);
     jobs.jobs.iter().find_map(|job| {
         let (clones, files) = (job.options.job.numjobs.max(1), job.options.files.nrfiles.max(1));
-        let of_job = clones.unsigned_abs();
-        workers = workers.saturating_add(of_job);
-        streams = streams.saturating_add(of_job.saturating_mul(files.unsigned_abs()));
+        let clone_job = clones.unsigned_abs();
+        workers = workers.saturating_add(clone_job);
+        streams = streams.saturating_add(clone_job.saturating_mul(files.unsigned_abs()));
         let complaint = bounds::WORKERS
             .check("numjobs", clones, workers)
             .or_else(|| bounds::STREAMS.check("nrfiles", files, streams))?;
@@ -114,30 +112,30 @@ fn exceeded_bound(jobs: &Jobs) -> Option<Diagnostic> {
     })
 }
 
-/// The plan on its way.
+/// The state of lowering.
 struct Lowering<'a> {
     jobs: &'a Jobs,
     env: LowerEnv<'a>,
     targets: files::Targets,
     steps: Vec<Step>,
-    /// Where each job has come to lie: step, and number in it.
+    /// The place of each job: step, and number in it.
     places: Vec<(usize, usize)>,
     /// The group of each job.
     groups: Vec<usize>,
     /// Clones so far.
     clones: u32,
-    /// Bytes that the last clone works on, where they are known.
+    /// The bytes of the last clone's area, where known.
     area: Option<u64>,
-    said: Vec<String>,
-    complained: Vec<String>,
+    stdout: Vec<String>,
+    stderr: Vec<String>,
     notes: Vec<String>,
     capped_depths: Vec<(String, u32)>,
     unusable: Vec<Unusable>,
     complaints: Vec<Diagnostic>,
-    /// Traces that were looked through, by their names and how they are replayed.
+    /// Surveyed traces, by name and replay options.
     traces: Vec<(
         (String, super::options::Shared<super::options::replay::Replay>),
-        replay::Played,
+        replay::SurveyedTrace,
     )>,
 }
 
@@ -152,8 +150,8 @@ impl<'a> Lowering<'a> {
             groups: Vec::new(),
             clones: 0,
             area: None,
-            said: Vec::new(),
-            complained: Vec::new(),
+            stdout: Vec::new(),
+            stderr: Vec::new(),
             notes: Vec::new(),
             capped_depths: Vec::new(),
             unusable: Vec::new(),
@@ -189,13 +187,13 @@ impl<'a> Lowering<'a> {
                     same_sizes: job.options.verify.verify != Checksum::Off,
                 },
             };
-            let (of_job, worker) = self.worker(clone, &mut options, place);
-            plan = of_job;
+            let (clone_job, worker) = self.worker(clone, &mut options, place);
+            plan = clone_job;
             workers.push(worker);
         }
         replay::refuse(job, &mut self.complaints);
         self.notes_of(job);
-        self.note_options_without_meaning(job);
+        self.note_overridden_options(job);
         let plan = PlanJob {
             name: job.name().to_owned(),
             stop: match (
@@ -216,22 +214,22 @@ impl<'a> Lowering<'a> {
     fn worker(&mut self, clone: Clone<'_>, options: &mut JobOptions, place: (usize, usize)) -> (PlanJob, Worker) {
         let (depth, asynchronous) = (queue::depth(options), queue::is_asynchronous(options));
         if !asynchronous && options.queue.iodepth > 1 {
-            self.said.push(
+            self.stdout.push(
                 "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1"
                     .into(),
             );
             if depth == 1 {
-                let asked = options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32;
-                self.capped_depths.push((clone.job.name().to_owned(), asked));
+                let configured = options.queue.iodepth.clamp(1, i64::from(u32::MAX)) as u32;
+                self.capped_depths.push((clone.job.name().to_owned(), configured));
             }
         }
-        let played = self.played(clone);
-        let files = match &played {
-            Some(played) => self.files_of_trace(clone, played),
+        let trace = self.surveyed_trace(clone);
+        let files = match &trace {
+            Some(trace) => self.files_of_trace(clone, trace),
             None => self.files_of(clone, place),
         };
         self.unusable.extend(special::unusable(clone, place));
-        self.said.extend(special::introduced(clone));
+        self.stdout.extend(special::startup_lines(clone));
         let Parts { job, worker, stream } = self.draft(clone, options);
         let stream = Stream {
             target: files.target,
@@ -246,8 +244,8 @@ impl<'a> Lowering<'a> {
                 true => LatencyPoints::AfterCall,
                 false => LatencyPoints::BeforeCall,
             },
-            streams: vec![match &played {
-                Some(played) => self.replaying(clone, stream, played),
+            streams: vec![match &trace {
+                Some(trace) => self.with_replay(clone, stream, trace),
                 None => stream,
             }],
             ..worker
@@ -255,7 +253,7 @@ impl<'a> Lowering<'a> {
         (job, worker)
     }
 
-    /// What the rows of the table make of the options.
+    /// Lowers all options by the rows of the table.
     fn draft(&mut self, clone: Clone<'_>, options: &mut JobOptions) -> Parts {
         let mut draft = Draft {
             options,
@@ -271,23 +269,23 @@ impl<'a> Lowering<'a> {
         draft.parts
     }
 
-    /// The same stream with its operations from a trace.
-    fn replaying(&self, clone: Clone<'_>, stream: Stream, played: &replay::Played) -> Stream {
+    /// The stream with the operations of a trace.
+    fn with_replay(&self, clone: Clone<'_>, stream: Stream, trace: &replay::SurveyedTrace) -> Stream {
         let options = &clone.job.options;
-        let given = |name: &str| was_given(clone.job, &self.jobs.globals, name);
+        let is_set = |name: &str| was_given(clone.job, &self.jobs.globals, name);
         Stream {
-            mix: played.mix(),
-            pattern: played.pattern(),
+            mix: trace.mix(),
+            pattern: trace.pattern(),
             cache: CacheMode {
-                direct: played.is_direct(options, given("direct") || given("buffered")),
+                direct: trace.is_direct(options, is_set("direct") || is_set("buffered")),
                 ..stream.cache
             },
-            sync: played.sync(options),
+            sync: trace.sync(options),
             pacing: Pacing::Unpaced,
-            depth: played.depth(options, given("iodepth")),
+            depth: trace.depth(options, is_set("iodepth")),
             verify: None,
             priorities: Vec::new(),
-            replay: Some(played.replay.clone()),
+            replay: Some(trace.replay.clone()),
             ..stream
         }
     }
@@ -301,7 +299,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn finish(mut self) -> Lowered {
-        self.end_together();
+        self.set_end_rules();
         let origin = self.origin();
         let plan = Plan {
             name: "fio".into(),
@@ -325,8 +323,8 @@ impl<'a> Lowering<'a> {
         };
         Lowered {
             plan,
-            said: self.said,
-            complained: self.complained,
+            stdout: self.stdout,
+            stderr: self.stderr,
             notes: self.notes,
             capped_depths: self.capped_depths,
             unusable: self.unusable,

@@ -1,5 +1,5 @@
-//! Traces that are replayed: looked through first, so that files, directions and lengths are
-//! known to the plan.
+//! Replayed traces. They are surveyed first, so that the plan has their files, directions and
+//! lengths.
 
 use std::io::{Cursor, Read};
 
@@ -15,7 +15,7 @@ use model::trace::{Survey, TraceError, blktrace};
 use model::{Direction, PerDirection};
 
 use super::Lowering;
-use super::files::{Files, ROOM, is_diskless};
+use super::files::{Files, NOMINAL_SIZE, is_diskless};
 use crate::fio::disk::{PathKind, TraceFile};
 use crate::fio::draft::{Clone, complain, us};
 use crate::fio::jobs::Job;
@@ -24,22 +24,22 @@ use crate::fio::options::JobOptions;
 use crate::fio::options::replay::Skip;
 use crate::fio::values;
 
-/// A trace for a clone.
+/// The surveyed trace of a clone.
 #[derive(Clone)]
-pub(super) struct Played {
+pub(super) struct SurveyedTrace {
     pub(super) replay: Replay,
     survey: Survey,
 }
 
-/// Options that say something about operations, and nothing about those of a trace.
-const WITHOUT_MEANING: [&str; 17] = [
+/// Options of operations that a trace overrides.
+const OVERRIDDEN_BY_TRACE: [&str; 17] = [
     "filename", "size", "io_size", "number_ios", "loops", "time_based", "rw", "bs", "bsrange", "bssplit", "offset",
     "rate", "rate_iops", "fsync", "fdatasync", "sync_file_range", "nrfiles",
 ];
 
 impl Lowering<'_> {
     /// The trace that a clone replays, if its job has one that can be replayed.
-    pub(super) fn played(&mut self, clone: Clone<'_>) -> Option<Played> {
+    pub(super) fn surveyed_trace(&mut self, clone: Clone<'_>) -> Option<SurveyedTrace> {
         let options = &clone.job.options;
         let written = options.replay.read_iolog.as_ref()?;
         let names = match &options.replay.merge_blktrace_file {
@@ -47,18 +47,18 @@ impl Lowering<'_> {
             None => values::names(written),
         };
         let name = names.get(clone.index as usize % names.len().max(1))?;
-        if let Some((_, played)) = self
+        if let Some((_, trace)) = self
             .traces
             .iter()
-            .find(|((of, known), _)| of == name && *known == options.replay)
+            .find(|((of, replay), _)| of == name && *replay == options.replay)
         {
-            return Some(played.clone());
+            return Some(trace.clone());
         }
-        match self.look_through(clone.job, name) {
-            Ok(played) => {
+        match self.survey_trace(clone.job, name) {
+            Ok(trace) => {
                 let key = (name.clone(), options.replay.clone());
-                self.traces.push((key, played.clone()));
-                Some(played)
+                self.traces.push((key, trace.clone()));
+                Some(trace)
             }
             Err(why) => {
                 complain(&mut self.complaints, why);
@@ -67,7 +67,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn look_through(&mut self, job: &Job, name: &str) -> Result<Played, String> {
+    fn survey_trace(&mut self, job: &Job, name: &str) -> Result<SurveyedTrace, String> {
         let refusal = |why: String| format!("fio: read_iolog: {name}: {why}");
         let found = self.env.disk.find(name).filter(|_| name != "-");
         if found.is_some_and(|found| found.kind != PathKind::File) {
@@ -89,7 +89,7 @@ impl Lowering<'_> {
         };
         let mut replay = replay_of(&job.options, path, form)?;
         let whole = Cursor::new(start).chain(bytes);
-        let mut survey = Survey::read(whole, &replay).map_err(|error| refusal(words(&error)))?;
+        let mut survey = Survey::read(whole, &replay).map_err(|error| refusal(error_text(&error)))?;
         if self.jobs.flags.readonly {
             self.skip_writes(job, &mut replay, &mut survey);
         }
@@ -97,18 +97,18 @@ impl Lowering<'_> {
             return Err(refusal("there is nothing in it to replay".into()));
         }
         let remarks = std::mem::take(&mut survey.remarks);
-        self.complained.extend(remarks);
+        self.stderr.extend(remarks);
         replay.files = survey.files.clone();
         replay.flushes = survey.flushes > 0;
-        Ok(Played { replay, survey })
+        Ok(SurveyedTrace { replay, survey })
     }
 
-    /// With `--readonly` nothing of a trace that changes data is replayed, and that is said.
+    /// With `--readonly`, writes and trims of a trace are skipped and reported.
     fn skip_writes(&mut self, job: &Job, replay: &mut Replay, survey: &mut Survey) {
         (replay.skip.writes, replay.skip.trims) = (true, true);
         survey.moves.trim = None;
         if let Some(writes) = survey.moves.write.take() {
-            self.complained.push(format!(
+            self.stderr.push(format!(
                 "fio: <{}> skips replay of {} writes due to read-only",
                 job.name(),
                 writes.operations
@@ -117,13 +117,13 @@ impl Lowering<'_> {
     }
 
     /// The files of a trace.
-    pub(super) fn files_of_trace(&mut self, clone: Clone<'_>, played: &Played) -> Files {
+    pub(super) fn files_of_trace(&mut self, clone: Clone<'_>, trace: &SurveyedTrace) -> Files {
         let options = &clone.job.options;
         self.area = None;
         let mut ids = Vec::new();
-        for name in &played.replay.files {
+        for name in &trace.replay.files {
             let path = match blktrace::device_numbers(name) {
-                Some((major, minor)) if is_binary(&played.replay) && !played.replay.redirected => {
+                Some((major, minor)) if is_binary(&trace.replay) && !trace.replay.redirected => {
                     let device = self.env.disk.device(major, minor);
                     if device.is_none() {
                         let what =
@@ -134,12 +134,14 @@ impl Lowering<'_> {
                 }
                 _ => name.clone(),
             };
-            let prepare = self.prepare_for_trace(options, played, &path);
+            let prepare = self.prepare_for_trace(options, trace, &path);
             let diskless = is_diskless(options);
             ids.push(self.targets.add(Target {
                 path,
                 kind: match diskless {
-                    true => TargetKind::Nothing { size: Bytes(ROOM) },
+                    true => TargetKind::Nothing {
+                        size: Bytes(NOMINAL_SIZE),
+                    },
                     false => TargetKind::Path,
                 },
                 prepare: if diskless { Prepare::Existing } else { prepare },
@@ -163,10 +165,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// A file that is written to is made if it is missing; nothing is laid out.
-    fn prepare_for_trace(&self, options: &JobOptions, played: &Played, path: &str) -> Prepare {
+    /// The preparation of a trace's file: a missing file is created if it is written to; nothing is
+    /// laid out.
+    fn prepare_for_trace(&self, options: &JobOptions, trace: &SurveyedTrace, path: &str) -> Prepare {
         let missing = self.env.disk.find(path).is_none();
-        if !missing || !played.changes_data() {
+        if !missing || !trace.changes_data() {
             return Prepare::Existing;
         }
         Prepare::LayOut {
@@ -181,21 +184,21 @@ impl Lowering<'_> {
         }
     }
 
-    /// What of a job means nothing for the operations of a trace, as in fio.
-    pub(super) fn note_options_without_meaning(&mut self, job: &Job) {
+    /// Notes the options of a job that have no effect on a trace, as in fio.
+    pub(super) fn note_overridden_options(&mut self, job: &Job) {
         let given = |name: &&str| job.given.iter().any(|(given, _)| given == name);
-        let without: Vec<&str> = WITHOUT_MEANING.into_iter().filter(given).collect();
-        if job.options.replay.read_iolog.is_some() && !without.is_empty() {
+        let overridden: Vec<&str> = OVERRIDDEN_BY_TRACE.into_iter().filter(given).collect();
+        if job.options.replay.read_iolog.is_some() && !overridden.is_empty() {
             self.notes.push(format!(
                 "{}: the trace decides the I/O, so these options have no effect: {}",
                 job.name(),
-                without.join(", ")
+                overridden.join(", ")
             ));
         }
     }
 }
 
-impl Played {
+impl SurveyedTrace {
     fn changes_data(&self) -> bool {
         self.survey.moves.write.is_some() || self.survey.moves.trim.is_some()
     }
@@ -209,9 +212,9 @@ impl Played {
         }
     }
 
-    /// The lengths that occur; positions are not made from it.
+    /// The lengths that occur. Positions come from the trace.
     pub(super) fn pattern(&self) -> Pattern {
-        let of = |direction: Direction| {
+        let sizes_of = |direction: Direction| {
             let moves = self.survey.moves[direction];
             let (low, high) = moves.map_or((4096, 4096), |moves| (moves.shortest, moves.longest));
             match low == high {
@@ -229,9 +232,9 @@ impl Played {
             access: vec![Access::Sequential(Sequential::default())],
             access_of: PerDirection::default(),
             sizes: PerDirection {
-                read: of(Direction::Read),
-                write: of(Direction::Write),
-                trim: of(Direction::Trim),
+                read: sizes_of(Direction::Read),
+                write: sizes_of(Direction::Write),
+                trim: sizes_of(Direction::Trim),
             },
             alignment: PerDirection::default(),
             whole_blocks: false,
@@ -239,7 +242,7 @@ impl Played {
         }
     }
 
-    /// The depth of the requests that were traced, where that is what counts.
+    /// The depth: that of the trace unless the job sets it.
     pub(super) fn depth(&self, options: &JobOptions, is_set: bool) -> u32 {
         match is_binary(&self.replay) && !is_set && queue::is_asynchronous(options) {
             true => self.survey.depth,
@@ -247,8 +250,7 @@ impl Played {
         }
     }
 
-    /// Requests that were traced went to a device, bypassing the cache: unless the job sets
-    /// `direct`, they do so again.
+    /// blktrace records requests below the cache: unless the job sets `direct`, they bypass it.
     pub(super) fn is_direct(&self, options: &JobOptions, is_set: bool) -> bool {
         match is_binary(&self.replay) && !is_set {
             true => pattern::shortest(options).is_multiple_of(4096),
@@ -256,7 +258,7 @@ impl Played {
         }
     }
 
-    /// Flushes beside those of the trace.
+    /// Flushes in addition to those of the trace.
     pub(super) fn sync(&self, options: &JobOptions) -> SyncRule {
         if !self.changes_data() {
             return SyncRule::default();
@@ -279,7 +281,7 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
     }
 }
 
-/// Says what does not go together with a trace.
+/// Rejects options that contradict a trace.
 pub(super) fn refuse(job: &Job, complaints: &mut Vec<crate::Diagnostic>) {
     let options = &job.options;
     if options.replay.read_iolog.is_none() {
@@ -305,7 +307,7 @@ fn is_binary(replay: &Replay) -> bool {
 }
 
 fn replay_of(options: &JobOptions, trace: String, form: TraceForm) -> Result<Replay, String> {
-    let wanted = &options.replay;
+    let options = &options.replay;
     let small = |name: &str, value: i64| {
         u32::try_from(value).map_err(|_| {
             format!(
@@ -314,17 +316,17 @@ fn replay_of(options: &JobOptions, trace: String, form: TraceForm) -> Result<Rep
             )
         })
     };
-    let skips = |kind: Skip| wanted.replay_skip.contains(&kind);
+    let skips = |kind: Skip| options.replay_skip.contains(&kind);
     Ok(Replay {
         trace,
         form,
-        files: wanted.replay_redirect.iter().cloned().collect(),
-        redirected: wanted.replay_redirect.is_some(),
+        files: options.replay_redirect.iter().cloned().collect(),
+        redirected: options.replay_redirect.is_some(),
         flushes: false,
-        without_times: wanted.replay_no_stall,
-        speed_percent: small("replay_time_scale", wanted.replay_time_scale)?,
-        scale: small("replay_scale", wanted.replay_scale)?.max(1),
-        align: small("replay_align", wanted.replay_align)?,
+        without_times: options.replay_no_stall,
+        speed_percent: small("replay_time_scale", options.replay_time_scale)?,
+        scale: small("replay_scale", options.replay_scale)?.max(1),
+        align: small("replay_align", options.replay_align)?,
         skip: TraceSkip {
             reads: skips(Skip::Reads),
             writes: skips(Skip::Writes),
@@ -334,7 +336,7 @@ fn replay_of(options: &JobOptions, trace: String, form: TraceForm) -> Result<Rep
     })
 }
 
-fn words(error: &TraceError) -> String {
+fn error_text(error: &TraceError) -> String {
     match error {
         TraceError::NotOpen { .. } | TraceError::Unknown { .. } => {
             format!("{error}; a trace adds a file, opens it, and then uses it")

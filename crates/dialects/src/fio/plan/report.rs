@@ -1,4 +1,4 @@
-//! What reports repeat and how they show it, and what is noted about a job.
+//! The origin of a plan, for reports, and the notes on jobs.
 
 use model::plan::{Dialect, Grid, GridScope, JobEcho, Origin, Presentation};
 use model::{Direction, Nanos};
@@ -12,7 +12,7 @@ use crate::fio::options::pattern::Rw;
 use crate::fio::options::verify::Checksum;
 use crate::fio::table;
 
-/// The interval series that samples and steady states are taken from.
+/// The interval series for samples and steady states.
 pub(super) fn grids(jobs: &Jobs) -> Vec<Grid> {
     let mut lengths: Vec<Nanos> = Vec::new();
     for job in &jobs.jobs {
@@ -63,7 +63,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where a job gives figures that mean something else than they seem to.
+    /// Notes options of a job that make its figures misleading.
     pub(super) fn notes_of(&mut self, job: &Job) {
         let options = &job.options;
         let (pace, pattern) = (&options.pace, &options.pattern);
@@ -80,10 +80,11 @@ impl Lowering<'_> {
         let mixed = matches!(pattern.rw, Rw::ReadWrite | Rw::RandReadWrite);
         let paced = |direction: Direction| pace.rate[direction] > 0 || pace.rate_iops[direction] > 0;
         let share = |rate: u64, percent: i64| u128::from(rate) * percent as u128;
-        let ratio = |rates: model::PerDirection<u64>| share(rates.read, 100 - pattern.rwmixread.clamp(0, 100));
-        let other = |rates: model::PerDirection<u64>| share(rates.write, pattern.rwmixread.clamp(0, 100));
-        let kept = ratio(pace.rate) == other(pace.rate) && ratio(pace.rate_iops) == other(pace.rate_iops);
-        if mixed && (paced(Direction::Read) || paced(Direction::Write)) && !kept {
+        let weighted_read = |rates: model::PerDirection<u64>| share(rates.read, 100 - pattern.rwmixread.clamp(0, 100));
+        let weighted_write = |rates: model::PerDirection<u64>| share(rates.write, pattern.rwmixread.clamp(0, 100));
+        let keeps_mix = weighted_read(pace.rate) == weighted_write(pace.rate)
+            && weighted_read(pace.rate_iops) == weighted_write(pace.rate_iops);
+        if mixed && (paced(Direction::Read) || paced(Direction::Write)) && !keeps_mix {
             note(format!(
                 "the rates are those of each direction, so the mix follows from them and not from rwmixread={}",
                 pattern.rwmixread

@@ -1,4 +1,4 @@
-//! Engines that do something else than I/O: when their jobs end, what they need, and what they say.
+//! Engines without I/O: their stop rules, requirements and messages.
 
 use model::plan::Stop;
 
@@ -10,8 +10,8 @@ use crate::fio::options::engine::CpuMode;
 
 /// EINVAL.
 const INVALID: i32 = 22;
-/// Work that moves no data ends when its time is over, or after that many spells. With neither it
-/// continues until it is stopped.
+/// Work without I/O ends after its runtime or its number of operations. Without both it continues
+/// until it is stopped.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     let job = &options.job;
     let operations = Some(job.number_ios).filter(|operations| *operations > 0);
@@ -41,28 +41,28 @@ pub(super) fn unusable(clone: Clone<'_>, place: (usize, usize)) -> Option<Unusab
     })
 }
 
-/// What is said of a clone before it begins.
-pub(super) fn introduced(clone: Clone<'_>) -> Vec<String> {
+/// The lines that fio prints before a clone starts.
+pub(super) fn startup_lines(clone: Clone<'_>) -> Vec<String> {
     let options = &clone.job.options;
-    let (name, own) = (clone.job.name(), &options.engine);
+    let (name, engine_options) = (clone.job.name(), &options.engine);
     match options.queue.ioengine.as_str() {
         "cpuio" if load(options) > 0 => {
-            let mode = match own.cpumode {
+            let mode = match engine_options.cpumode {
                 CpuMode::Noop => "noop",
                 CpuMode::Qsort => "qsort",
             };
             vec![format!(
                 "{name} ({mode}): ioengine=cpuio, cpuload={}, cpucycle={}",
                 load(options),
-                own.cpuchunks
+                engine_options.cpuchunks
             )]
         }
-        "exec" => match &own.program {
+        "exec" => match &engine_options.program {
             None => Vec::new(),
             Some(program) => {
-                let arguments = own.arguments.as_deref().unwrap_or("(null)");
+                let arguments = engine_options.arguments.as_deref().unwrap_or("(null)");
                 let mut lines = vec![format!("{name} : program={program}, arguments={arguments}")];
-                if own.std_redirect {
+                if engine_options.std_redirect {
                     lines.push(format!(
                         "{name} : Saving output of {program} {} : stdout={name}.stdout stderr={name}.stderr",
                         self::arguments(options).as_deref().unwrap_or("(null)")

@@ -1,11 +1,11 @@
-//! How the system is asked: engine, depth, batches, and what only some engines have.
+//! Engine, depth, batches, and options of single engines.
 
 use model::Direction;
 use model::plan::{CpuWork, EngineKind, LookCall, PriorityClass, PriorityRule, Program, TargetKind};
 
 use super::{Section, on};
 
-/// The engine that does what the section's does.
+/// The engine kind that matches the section's.
 fn kind(section: &Section<'_>) -> EngineKind {
     let (engine, stream) = (&section.worker().engine, section.stream());
     let is_file = |kind: &TargetKind| !matches!(kind, TargetKind::Nothing { .. } | TargetKind::Simulated { .. });
@@ -16,7 +16,7 @@ fn kind(section: &Section<'_>) -> EngineKind {
         .all(|id| is_file(&section.plan.target(*id).kind));
     match (engine.kind, stream.depth) {
         (kind, _) if kind.transfers_no_data() => kind,
-        // Where there is no file, fio would make one.
+        // Without a file, fio would create one.
         _ if !files => EngineKind::Null,
         _ if stream.cache.mapping.is_some() => EngineKind::Mmap,
         (EngineKind::Auto, _) if engine.poll || engine.submission_thread => EngineKind::IoUring,
@@ -27,7 +27,7 @@ fn kind(section: &Section<'_>) -> EngineKind {
     }
 }
 
-/// The engine that fio has where none is named.
+/// fio's default engine.
 const DEFAULT_ENGINE: &str = if cfg!(windows) { "windowsaio" } else { "psync" };
 
 /// fio's name of the section's engine.
@@ -64,7 +64,7 @@ pub(in crate::fio) fn iodepth(section: &Section<'_>) -> Option<String> {
     (depth != 1).then(|| depth.to_string())
 }
 
-/// One at a time is what fio does unasked.
+/// 1 is fio's default.
 fn not_one(number: Option<u32>) -> Option<String> {
     number.filter(|number| *number != 1).map(|number| number.to_string())
 }
@@ -120,34 +120,34 @@ pub(in crate::fio) fn exit_on_io_done(section: &Section<'_>) -> Option<String> {
     on(section.job().ends_with_io)
 }
 
-/// The program that is run, in words.
-fn run(section: &Section<'_>, word: fn(&Program) -> Option<String>) -> Option<String> {
+/// The value of an option of the program.
+fn program_value(section: &Section<'_>, word: fn(&Program) -> Option<String>) -> Option<String> {
     section.worker().engine.program.as_ref().and_then(word)
 }
 
 pub(in crate::fio) fn program(section: &Section<'_>) -> Option<String> {
-    run(section, |program| {
+    program_value(section, |program| {
         Some(program.path.clone()).filter(|path| !path.is_empty())
     })
 }
 
 pub(in crate::fio) fn arguments(section: &Section<'_>) -> Option<String> {
-    run(section, |program| {
+    program_value(section, |program| {
         Some(program.arguments.join(" ")).filter(|arguments| !arguments.is_empty())
     })
 }
 
 pub(in crate::fio) fn grace_time(section: &Section<'_>) -> Option<String> {
-    run(section, |program| {
+    program_value(section, |program| {
         Some((program.grace_ns.0 / 1_000_000_000).to_string())
     })
 }
 
 pub(in crate::fio) fn std_redirect(section: &Section<'_>) -> Option<String> {
-    run(section, |program| program.output.is_none().then(|| "0".into()))
+    program_value(section, |program| program.output.is_none().then(|| "0".into()))
 }
 
-/// The number of the kernel for a class of priorities.
+/// The kernel's number of a priority class.
 pub(super) fn class(class: PriorityClass) -> u8 {
     match class {
         PriorityClass::RealTime => 1,
@@ -156,7 +156,7 @@ pub(super) fn class(class: PriorityClass) -> u8 {
     }
 }
 
-/// Directions that have priorities of their own in fio.
+/// The directions for which fio has priorities.
 const DIRECTIONS: [Direction; 2] = [Direction::Read, Direction::Write];
 
 fn rules<'a>(section: &Section<'a>, direction: Direction) -> impl Iterator<Item = &'a PriorityRule> {
@@ -167,7 +167,7 @@ fn rules<'a>(section: &Section<'a>, direction: Direction) -> impl Iterator<Item 
         .filter(move |rule| rule.direction == direction)
 }
 
-/// Rules for operations of some lengths; fio cannot have them beside those for all operations.
+/// Rules for operations of some lengths; fio cannot combine them with rules for all operations.
 pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
     section.stream().priorities.iter().find(|rule| rule.length.is_some())?;
     let entry = |rule: &PriorityRule| {
@@ -181,17 +181,17 @@ pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
         )
     };
     let list = |direction| match rules(section, direction).map(entry).collect::<Vec<_>>() {
-        // A size that no operation has.
+        // A size that no operation has, for a direction without rules.
         entries if entries.is_empty() => "1/0".to_owned(),
         entries => entries.join(":"),
     };
     Some(DIRECTIONS.map(list).join(","))
 }
 
-/// A part of the rules for all operations of a direction.
-fn for_all(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<String> {
-    let rules_of_all = &section.stream().priorities;
-    if rules_of_all.is_empty() || rules_of_all.iter().any(|rule| rule.length.is_some()) {
+/// A field of the rules for all operations of each direction.
+fn common_rule_value(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<String> {
+    let rules_of_stream = &section.stream().priorities;
+    if rules_of_stream.is_empty() || rules_of_stream.iter().any(|rule| rule.length.is_some()) {
         return None;
     }
     let first = |direction| rules(section, direction).next().map_or(0, part).to_string();
@@ -199,17 +199,17 @@ fn for_all(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<Stri
 }
 
 pub(in crate::fio) fn cmdprio_percentage(section: &Section<'_>) -> Option<String> {
-    for_all(section, |rule| u64::from(rule.percent))
+    common_rule_value(section, |rule| u64::from(rule.percent))
 }
 
 pub(in crate::fio) fn cmdprio_class(section: &Section<'_>) -> Option<String> {
-    for_all(section, |rule| u64::from(class(rule.class)))
+    common_rule_value(section, |rule| u64::from(class(rule.class)))
 }
 
 pub(in crate::fio) fn cmdprio(section: &Section<'_>) -> Option<String> {
-    for_all(section, |rule| u64::from(rule.level))
+    common_rule_value(section, |rule| u64::from(rule.level))
 }
 
 pub(in crate::fio) fn cmdprio_hint(section: &Section<'_>) -> Option<String> {
-    for_all(section, |rule| u64::from(rule.hint))
+    common_rule_value(section, |rule| u64::from(rule.hint))
 }

@@ -1,4 +1,4 @@
-//! Which files, which part of them, and how they are made.
+//! Files, regions, preparation and replay.
 
 use model::Direction;
 use model::plan::{
@@ -9,7 +9,7 @@ use model::plan::{
 use super::{Section, off, on};
 use crate::notation::size;
 
-/// Colons stand between names.
+/// Escapes colons, which separate names.
 fn escaped(path: &str) -> String {
     path.replace(':', r"\:")
 }
@@ -19,7 +19,7 @@ fn paths(section: &Section<'_>) -> Vec<String> {
     ids.map(|id| escaped(&section.plan.target(*id).path)).collect()
 }
 
-/// One that ends with a slash is a folder, for files of fio's own.
+/// The directory, for a target whose path ends with a slash: fio generates the file names in it.
 fn folder(section: &Section<'_>) -> Option<String> {
     match &paths(section)[..] {
         [folder] if folder.ends_with('/') => Some(folder.clone()),
@@ -73,8 +73,8 @@ fn extent(extent: Extent) -> String {
     }
 }
 
-/// The size that a target is given.
-fn made(target: &Target) -> Option<u64> {
+/// The size to which a target is created.
+fn created_size(target: &Target) -> Option<u64> {
     target.prepare.size().map(|size| size.0).or(match &target.kind {
         TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
         TargetKind::Path | TargetKind::Tree { .. } | TargetKind::Template { .. } | TargetKind::Simulated { .. } => None,
@@ -86,10 +86,11 @@ fn targets<'a>(section: &Section<'a>) -> impl Iterator<Item = &'a Target> {
     section.stream().target.ids().iter().map(|id| plan.target(*id))
 }
 
-/// What a clone uses of all its files, where that is known.
+/// The bytes that a clone uses of all its files, where known.
 pub(super) fn bytes(section: &Section<'_>) -> Option<u64> {
     let Region { base, length } = section.stream().region;
-    let rest = |target| made(target).map(|made: u64| made.saturating_sub(base.resolve(made)));
+    let rest =
+        |target| created_size(target).map(|created_size: u64| created_size.saturating_sub(base.resolve(created_size)));
     match length {
         Some(length) if length.percent == 0.0 => Some(length.bytes.0 * targets(section).count() as u64),
         Some(_) => None,
@@ -100,7 +101,7 @@ pub(super) fn bytes(section: &Section<'_>) -> Option<u64> {
 pub(in crate::fio) fn total(section: &Section<'_>) -> Option<String> {
     match section.stream().region.length {
         Some(length) if length.percent != 0.0 => Some(extent(length)),
-        // Work that is no I/O has no size, though there is room for it.
+        // Work without I/O has a nominal size only.
         _ if section.worker().engine.kind.transfers_no_data() => None,
         _ => bytes(section).map(size),
     }
@@ -111,7 +112,7 @@ pub(in crate::fio) fn offset(section: &Section<'_>) -> Option<String> {
     (base.bytes.0 > 0 || base.percent != 0.0).then(|| extent(base))
 }
 
-/// How much further each clone's region begins, if clones can be spread that way.
+/// The offset increment between the regions of clones, if it is constant.
 pub(crate) fn increment(clones: &[Worker]) -> Option<Extent> {
     let regions: Vec<_> = clones.iter().map(|worker| worker.streams[0].region).collect();
     let first = regions[0];
@@ -152,7 +153,7 @@ pub(in crate::fio) fn fallocate(section: &Section<'_>) -> Option<String> {
     Some(word.into())
 }
 
-/// A read always needs data.
+/// Reads always need data.
 pub(in crate::fio) fn overwrite(section: &Section<'_>) -> Option<String> {
     let filled = match &section.target().prepare {
         Prepare::Existing | Prepare::Filled { size: None } => false,
@@ -199,8 +200,8 @@ pub(in crate::fio) fn lockfile(section: &Section<'_>) -> Option<String> {
     }
 }
 
-/// The trace of the first clone, in words.
-fn replayed(section: &Section<'_>, word: fn(&Replay) -> Option<String>) -> Option<String> {
+/// The value of an option of the first clone's replay.
+fn replay_value(section: &Section<'_>, word: fn(&Replay) -> Option<String>) -> Option<String> {
     section.stream().replay.as_ref().and_then(word)
 }
 
@@ -219,29 +220,29 @@ pub(in crate::fio) fn read_iolog(section: &Section<'_>) -> Option<String> {
 }
 
 pub(in crate::fio) fn replay_no_stall(section: &Section<'_>) -> Option<String> {
-    replayed(section, |replay| on(replay.without_times))
+    replay_value(section, |replay| on(replay.without_times))
 }
 
 pub(in crate::fio) fn replay_redirect(section: &Section<'_>) -> Option<String> {
-    replayed(section, |replay| replay.redirected.then(|| replay.files.join("")))
+    replay_value(section, |replay| replay.redirected.then(|| replay.files.join("")))
 }
 
 pub(in crate::fio) fn replay_time_scale(section: &Section<'_>) -> Option<String> {
-    replayed(section, |replay| {
+    replay_value(section, |replay| {
         (replay.speed_percent != 100).then(|| replay.speed_percent.to_string())
     })
 }
 
 pub(in crate::fio) fn replay_scale(section: &Section<'_>) -> Option<String> {
-    replayed(section, |replay| (replay.scale != 1).then(|| replay.scale.to_string()))
+    replay_value(section, |replay| (replay.scale != 1).then(|| replay.scale.to_string()))
 }
 
 pub(in crate::fio) fn replay_align(section: &Section<'_>) -> Option<String> {
-    replayed(section, |replay| (replay.align != 0).then(|| replay.align.to_string()))
+    replay_value(section, |replay| (replay.align != 0).then(|| replay.align.to_string()))
 }
 
 pub(in crate::fio) fn replay_skip(section: &Section<'_>) -> Option<String> {
-    replayed(section, |replay| {
+    replay_value(section, |replay| {
         let kinds = [
             (replay.skip.reads, "read"),
             (replay.skip.writes, "write"),

@@ -1,4 +1,4 @@
-//! When jobs begin and end, and what they wait for.
+//! Start, end, dependencies, control rules and logs of jobs.
 
 use model::mix::Mix;
 use model::plan::{Control, Stop, Tracked, Windows};
@@ -31,7 +31,7 @@ pub(in crate::fio) fn stonewall(section: &Section<'_>) -> Option<String> {
     bare(section.step > 0 && section.index == 0)
 }
 
-/// Its time, if it is not meant to be stopped.
+/// Its runtime, unless it runs until stopped.
 fn time_limit(section: &Section<'_>) -> Option<Nanos> {
     section.job().stop.after_ns.filter(|time| *time != ENDLESS)
 }
@@ -40,16 +40,16 @@ pub(in crate::fio) fn runtime(section: &Section<'_>) -> Option<String> {
     time_limit(section).map(micros)
 }
 
-/// Without a time fio ends with its size; with one, only if it is not `time_based`.
+/// fio ends a job with its size, unless it has a runtime and `time_based`.
 pub(in crate::fio) fn time_based(section: &Section<'_>) -> Option<String> {
     let stop = section.job().stop;
-    let counted = stop.bytes.is_some() || stop.region_percent.is_some() || stop.operations.is_some();
-    let counted = counted || passes(section).is_some();
-    bare(time_limit(section).is_some() && (!counted || stop.repeat_until_time))
+    let has_amount = stop.bytes.is_some() || stop.region_percent.is_some() || stop.operations.is_some();
+    let has_amount = has_amount || passes(section).is_some();
+    bare(time_limit(section).is_some() && (!has_amount || stop.repeat_until_time))
 }
 
-/// What ends a job besides its time; nothing does where it repeats until the time is over.
-fn counts(section: &Section<'_>) -> Option<Stop> {
+/// The stop rule besides the runtime; `None` if the job repeats until the runtime is over.
+fn stop_besides_time(section: &Section<'_>) -> Option<Stop> {
     let stop = section.job().stop;
     (stop.after_ns.is_none() || !stop.repeat_until_time).then_some(Stop {
         passes: passes(section),
@@ -57,30 +57,33 @@ fn counts(section: &Section<'_>) -> Option<Stop> {
     })
 }
 
-/// A pass has an end only where each block has its turn.
+/// The number of passes, for patterns that visit each block.
 fn passes(section: &Section<'_>) -> Option<u32> {
     let streams = section.clones().iter().flat_map(|clone| &clone.streams);
     let mut patterns = streams.flat_map(|stream| &stream.pattern.access);
-    let end = patterns.all(|access| matches!(access, model::access::Access::Sequential(_)) || access.ends());
-    section.job().stop.passes.filter(|_| end)
+    let all_end = patterns.all(|access| matches!(access, model::access::Access::Sequential(_)) || access.ends());
+    section.job().stop.passes.filter(|_| all_end)
 }
 
 pub(in crate::fio) fn number_ios(section: &Section<'_>) -> Option<String> {
-    counts(section)?.operations.map(|operations| operations.to_string())
+    stop_besides_time(section)?
+        .operations
+        .map(|operations| operations.to_string())
 }
 
 pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
-    let (stop, stream) = (counts(section)?, section.stream());
+    let (stop, stream) = (stop_besides_time(section)?, section.stream());
     // Trims and writes of the same blocks count twice.
     let times = if stream.mix == Mix::TrimThenWrite { 2 } else { 1 };
     let bytes = stop.bytes.map(|bytes| bytes.0 / times);
     let percent = stop.region_percent.map(|percent| u64::from(percent) / times);
-    let whole = files::bytes(section).map(|whole| whole * u64::from(stop.passes.unwrap_or(1)));
+    let size_of_passes =
+        files::bytes(section).map(|size_of_passes| size_of_passes * u64::from(stop.passes.unwrap_or(1)));
     match (bytes, percent, stop.operations, stop.passes) {
-        (Some(bytes), ..) if whole != Some(bytes) => Some(notation::size(bytes)),
-        // All of it is what fio does anyway.
+        (Some(bytes), ..) if size_of_passes != Some(bytes) => Some(notation::size(bytes)),
+        // 100 % is the default.
         (None, Some(percent), _, _) if percent != 100 => Some(format!("{percent}%")),
-        // Its size would end it earlier.
+        // Without `io_size` the size would end the job earlier.
         (None, None, Some(operations), None) => {
             let longest = stream.pattern.longest(&stream.mix).0;
             Some(notation::size(operations.saturating_mul(longest)))
@@ -90,7 +93,7 @@ pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
 }
 
 pub(in crate::fio) fn loops(section: &Section<'_>) -> Option<String> {
-    let stop = counts(section)?;
+    let stop = stop_besides_time(section)?;
     let loops = stop.passes.unwrap_or(1).saturating_mul(stop.rounds.unwrap_or(1));
     (loops > 1).then(|| loops.to_string())
 }
@@ -111,7 +114,7 @@ pub(in crate::fio) fn ramp_size(section: &Section<'_>) -> Option<String> {
     section.job().phases.warm_up_bytes.and_then(|bytes| size(bytes.0))
 }
 
-/// What ends with a job: `exitall`, or `exitall_on_error` where only a failure ends others.
+/// When a job ends the others: `exitall` or `exitall_on_error`.
 enum Ends {
     Always,
     OnFailure,
@@ -148,11 +151,15 @@ pub(in crate::fio) fn exitall_on_error(section: &Section<'_>) -> Option<String> 
 
 /// The windows of a log of averages or of histograms.
 fn windows<'a>(section: &Section<'a>, histograms: bool) -> Option<&'a Windows> {
-    section.job().windows.iter().find(|kept| kept.histograms == histograms)
+    section
+        .job()
+        .windows
+        .iter()
+        .find(|windows| windows.histograms == histograms)
 }
 
 fn window_ms(windows: Option<&Windows>) -> Option<String> {
-    windows.map(|kept| (kept.length_ns.0 / 1_000_000).to_string())
+    windows.map(|windows| (windows.length_ns.0 / 1_000_000).to_string())
 }
 
 pub(in crate::fio) fn write_lat_log(section: &Section<'_>) -> Option<String> {
@@ -179,8 +186,8 @@ fn tracked(of: Tracked) -> &'static str {
     }
 }
 
-/// The first steady state that is waited for, in words.
-fn steady(section: &Section<'_>, word: fn(&model::plan::SteadyState) -> Option<String>) -> Option<String> {
+/// The value of an option of the first steady-state rule.
+fn steady_state_value(section: &Section<'_>, word: fn(&model::plan::SteadyState) -> Option<String>) -> Option<String> {
     let rule = section.job().control.iter().find_map(|rule| match rule {
         Control::SteadyState(rule) => Some(rule),
         _ => None,
@@ -189,7 +196,7 @@ fn steady(section: &Section<'_>, word: fn(&model::plan::SteadyState) -> Option<S
 }
 
 pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
-    steady(section, |rule| {
+    steady_state_value(section, |rule| {
         let slope = if rule.slope { "_slope" } else { "" };
         let unit = if rule.percent { "%" } else { "" };
         Some(format!("{}{slope}:{}{unit}", tracked(rule.of), rule.limit))
@@ -197,21 +204,24 @@ pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
 }
 
 pub(in crate::fio) fn steadystate_duration(section: &Section<'_>) -> Option<String> {
-    steady(section, |rule| Some(micros(rule.window_ns)))
+    steady_state_value(section, |rule| Some(micros(rule.window_ns)))
 }
 
 pub(in crate::fio) fn steadystate_ramp_time(section: &Section<'_>) -> Option<String> {
-    steady(section, |rule| time(rule.ramp_ns))
+    steady_state_value(section, |rule| time(rule.ramp_ns))
 }
 
 pub(in crate::fio) fn steadystate_check_interval(section: &Section<'_>) -> Option<String> {
-    steady(section, |rule| {
+    steady_state_value(section, |rule| {
         (rule.interval_ns != Nanos::secs(1)).then(|| micros(rule.interval_ns))
     })
 }
 
-/// The first latency that is kept, in words.
-fn kept(section: &Section<'_>, word: fn(&model::plan::LatencyTarget) -> Option<String>) -> Option<String> {
+/// The value of an option of the first latency target.
+fn latency_target_value(
+    section: &Section<'_>,
+    word: fn(&model::plan::LatencyTarget) -> Option<String>,
+) -> Option<String> {
     let rule = section.job().control.iter().find_map(|rule| match rule {
         Control::LatencyTarget(rule) => Some(rule),
         _ => None,
@@ -220,25 +230,25 @@ fn kept(section: &Section<'_>, word: fn(&model::plan::LatencyTarget) -> Option<S
 }
 
 pub(in crate::fio) fn latency_target(section: &Section<'_>) -> Option<String> {
-    kept(section, |rule| Some(micros(rule.target_ns)))
+    latency_target_value(section, |rule| Some(micros(rule.target_ns)))
 }
 
 pub(in crate::fio) fn latency_window(section: &Section<'_>) -> Option<String> {
-    kept(section, |rule| Some(micros(rule.window_ns)))
+    latency_target_value(section, |rule| Some(micros(rule.window_ns)))
 }
 
 pub(in crate::fio) fn latency_percentile(section: &Section<'_>) -> Option<String> {
-    kept(section, |rule| {
+    latency_target_value(section, |rule| {
         (rule.percentile != 100.0).then(|| rule.percentile.to_string())
     })
 }
 
 pub(in crate::fio) fn latency_run(section: &Section<'_>) -> Option<String> {
-    kept(section, |rule| on(rule.keep_running))
+    latency_target_value(section, |rule| on(rule.keep_running))
 }
 
-/// The smallest rate of each direction.
-fn minimum(section: &Section<'_>, of: Tracked) -> Option<String> {
+/// The minimum rate of each direction.
+fn minimum_rates(section: &Section<'_>, of: Tracked) -> Option<String> {
     let mut least = [const { String::new() }; 3];
     for rule in &section.job().control {
         if let Control::MinimumRate(rule) = rule
@@ -252,11 +262,11 @@ fn minimum(section: &Section<'_>, of: Tracked) -> Option<String> {
 }
 
 pub(in crate::fio) fn rate_min(section: &Section<'_>) -> Option<String> {
-    minimum(section, Tracked::Throughput)
+    minimum_rates(section, Tracked::Throughput)
 }
 
 pub(in crate::fio) fn rate_iops_min(section: &Section<'_>) -> Option<String> {
-    minimum(section, Tracked::Iops)
+    minimum_rates(section, Tracked::Iops)
 }
 
 pub(in crate::fio) fn rate_cycle(section: &Section<'_>) -> Option<String> {
@@ -293,7 +303,7 @@ pub(in crate::fio) fn flow_sleep(section: &Section<'_>) -> Option<String> {
     section.stream().flow.and_then(|flow| positive(flow.pause_ns.0 / 1000))
 }
 
-/// The direction of writes, which some options are about.
+/// Whether the section writes.
 pub(super) fn writes(section: &Section<'_>) -> bool {
     section.stream().mix.includes(Direction::Write)
 }

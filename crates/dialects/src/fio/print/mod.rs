@@ -1,5 +1,5 @@
-//! How a part of a plan is written as fio's options: each function here gives the value of one
-//! option. The rows of the table say which function is an option's.
+//! Prints parts of a plan as fio's options: each function here returns the value of one option. The
+//! rows of the option table name these functions.
 //!
 //! What fio cannot express is written as the nearest equivalent. To find what was lost, parse the
 //! text again and compare.
@@ -21,18 +21,18 @@ use super::draft::Parts;
 use super::table::Row;
 use crate::notation;
 
-/// fio's seed where none is given.
+/// fio's default seed.
 pub(crate) const DEFAULT_SEED: u64 = 0x89;
 
 /// A section: clones of a job with one stream each.
 pub(crate) struct Section<'a> {
-    /// The plan, each job of which is a section.
+    /// The plan; each of its jobs is a section.
     plan: &'a Plan,
     /// Number of its step.
     step: usize,
     /// Its number in the step.
     index: usize,
-    /// Its job, its first clone and the stream of that, for options that are a field of them.
+    /// Its job, its first clone and the clone's stream, for options that are plan fields.
     pub(crate) parts: Parts,
 }
 
@@ -59,10 +59,10 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of an option that its engine has, if the section needs it.
+    /// The value of an option, if the section needs it and its engine has it.
     pub(crate) fn print(&mut self, row: &Row) -> Option<String> {
-        let known = row.engines.is_empty() || row.engines.contains(&engine::name(self));
-        row.print(self).filter(|_| known)
+        let engine_has_it = row.engines.is_empty() || row.engines.contains(&engine::name(self));
+        row.print(self).filter(|_| engine_has_it)
     }
 
     fn jobs(&self) -> &'a [Job] {
@@ -90,7 +90,7 @@ impl<'a> Section<'a> {
         self.plan.target(self.stream().target.ids()[0])
     }
 
-    /// The seed of its random numbers. A random one becomes the one that stands for random.
+    /// The seed of its random numbers; 0 for an unpredictable one.
     fn seed(&self) -> u64 {
         match (self.worker().draws, self.plan.origin.dialect, self.plan.seed) {
             (model::draws::DrawsForm::PerPurpose { seed, .. }, _, _) => seed,
@@ -100,19 +100,19 @@ impl<'a> Section<'a> {
     }
 }
 
-/// An option that is on.
-fn on(is: bool) -> Option<String> {
-    is.then(|| "1".into())
+/// `1` for a true value.
+fn on(is_on: bool) -> Option<String> {
+    is_on.then(|| "1".into())
 }
 
-/// An option that is off, where it would be on.
+/// `0` for a false value, where 1 is the default.
 fn off(is_on: bool) -> Option<String> {
     (!is_on).then(|| "0".into())
 }
 
-/// A flag, which has no value.
-fn bare(is: bool) -> Option<String> {
-    is.then(String::new)
+/// An empty value for a flag that is set.
+fn bare(is_on: bool) -> Option<String> {
+    is_on.then(String::new)
 }
 
 /// A number above 0.
@@ -125,7 +125,7 @@ fn size(bytes: u64) -> Option<String> {
     (bytes > 0).then(|| notation::size(bytes))
 }
 
-/// A time above 0 in whole microseconds, as fio counts it.
+/// A time above 0 in whole microseconds.
 fn time(time: Nanos) -> Option<String> {
     (time.0 >= 1000).then(|| micros(time))
 }
@@ -134,7 +134,7 @@ fn micros(time: Nanos) -> String {
     notation::time(Nanos(time.0 / 1000 * 1000))
 }
 
-/// One value, or one for each direction.
+/// One value if all directions agree, otherwise one for each.
 fn list<T: PartialEq>(values: &PerDirection<T>, word: impl Fn(&T) -> String) -> String {
     match values.read == values.write && values.write == values.trim {
         true => word(&values.read),

@@ -1,4 +1,4 @@
-//! Directions, positions, lengths.
+//! Directions, positions and lengths.
 
 use model::access::{
     Access, Advance, Aged, Between, OnceMethod, Placement, RangeBasis, RangeShare, Ranges, WritePointers, Zones,
@@ -10,7 +10,7 @@ use model::{Bytes, Direction, PerDirection};
 use super::{Section, bare, list, on};
 use crate::notation::size;
 
-/// The mix in whole percents.
+/// The mix, rounded to whole percents.
 pub(super) fn mix(section: &Section<'_>) -> Mix {
     match section.stream().mix {
         mix @ (Mix::Drawn { .. } | Mix::Exact { .. }) => match mix.write_share().round() {
@@ -26,13 +26,13 @@ fn first_direction(section: &Section<'_>) -> Direction {
     section.stream().mix.directions().next().unwrap_or(Direction::Read)
 }
 
-/// The pattern of the first direction; fio has one for all.
+/// The pattern of the first direction; fio has one for all directions.
 fn access<'a>(section: &Section<'a>) -> &'a Access {
     section.stream().access(first_direction(section))
 }
 
-/// Positions follow one another.
-pub(super) fn walks(section: &Section<'_>) -> bool {
+/// Whether positions are sequential.
+pub(super) fn is_sequential(section: &Section<'_>) -> bool {
     match access(section) {
         Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => true,
         Access::Zones(zones) => zones.within.is_none(),
@@ -41,7 +41,7 @@ pub(super) fn walks(section: &Section<'_>) -> bool {
     }
 }
 
-/// Bytes between two operations of a walk.
+/// The gap between two sequential operations, in bytes.
 fn skip(section: &Section<'_>) -> i64 {
     let (stream, direction) = (section.stream(), first_direction(section));
     let stride = || {
@@ -49,7 +49,7 @@ fn skip(section: &Section<'_>) -> i64 {
         length.map_or(0, |length| stream.alignment(direction) as i64 - length as i64)
     };
     match access(section) {
-        Access::Sequential(walk) => match walk.advance {
+        Access::Sequential(is_sequential) => match is_sequential.advance {
             Advance::Stride => stride(),
             Advance::Length { skip } => skip,
         },
@@ -73,7 +73,7 @@ pub(in crate::fio) fn rw(section: &Section<'_>) -> Option<String> {
         (_, skip) if skip < 0 => format!(":-{}", size(skip.unsigned_abs())),
         (_, skip) => format!(":{}", size(skip as u64)),
     };
-    let order = if walks(section) { "" } else { "rand" };
+    let order = if is_sequential(section) { "" } else { "rand" };
     Some(format!("{order}{direction}{tail}"))
 }
 
@@ -98,7 +98,7 @@ pub(in crate::fio) fn percentage_random(section: &Section<'_>) -> Option<String>
     }
 }
 
-/// How random positions are drawn.
+/// The placement of random positions.
 fn placement<'a>(section: &Section<'a>) -> Option<&'a Placement> {
     match access(section) {
         Access::Random { placement } => Some(placement),
@@ -110,8 +110,8 @@ fn placement<'a>(section: &Section<'a>) -> Option<&'a Placement> {
     }
 }
 
-/// Shares in whole numbers that add up to 100.
-fn fits(ranges: &Ranges) -> bool {
+/// Whether all shares are whole numbers that add up to 100.
+fn are_whole_percents(ranges: &Ranges) -> bool {
     let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
     ranges.shares.iter().all(|(_, list)| {
         let sum = |of: fn(&RangeShare) -> f64| list.iter().map(of).sum::<f64>();
@@ -126,7 +126,7 @@ fn fits(ranges: &Ranges) -> bool {
 pub(in crate::fio) fn norandommap(section: &Section<'_>) -> Option<String> {
     bare(match placement(section) {
         Some(Placement::Uniform(_)) => true,
-        Some(Placement::Ranges(ranges)) => !fits(ranges),
+        Some(Placement::Ranges(ranges)) => !are_whole_percents(ranges),
         _ => false,
     })
 }
@@ -142,19 +142,19 @@ pub(in crate::fio) fn random_distribution(section: &Section<'_>) -> Option<Strin
     let center = |center: Option<f64>| center.map(|at| format!(":{at}")).unwrap_or_default();
     match placement(section)? {
         Placement::Uniform(_) | Placement::Once(_) | Placement::Aged(_) => None,
-        Placement::Ranges(ranges) if !fits(ranges) => None,
+        Placement::Ranges(ranges) if !are_whole_percents(ranges) => None,
         Placement::Ranges(ranges) => {
             let (kind, unit): (_, fn(f64) -> String) = match ranges.basis {
                 RangeBasis::Percent => ("zoned", |span| span.to_string()),
                 RangeBasis::Bytes => ("zoned_abs", |span| size(span as u64)),
             };
-            let one = |shares: &Vec<RangeShare>| {
+            let entries_of = |shares: &Vec<RangeShare>| {
                 let each = shares
                     .iter()
                     .map(|share| format!("{}/{}", share.operations_percent, unit(share.span)));
                 each.collect::<Vec<_>>().join(":")
             };
-            Some(format!("{kind}:{}", list(&ranges.shares, one)))
+            Some(format!("{kind}:{}", list(&ranges.shares, entries_of)))
         }
         Placement::Zipf(zipf) => Some(format!("zipf:{}{}", zipf.theta, center(zipf.center))),
         Placement::Pareto(pareto) => Some(format!("pareto:{}{}", pareto.h, center(pareto.center))),
@@ -258,8 +258,7 @@ pub(in crate::fio) fn spr_cs(section: &Section<'_>) -> Option<String> {
         .map(|aged| size(aged.cache.0))
 }
 
-/// The option that says lengths: one kind for all directions; each length is a range and a share,
-/// too.
+/// The option that can express the lengths of all directions.
 enum Lengths {
     Fixed,
     Range,
@@ -299,7 +298,7 @@ pub(in crate::fio) fn bssplit(section: &Section<'_>) -> Option<String> {
     matches!(lengths(section), Lengths::Split).then(|| list(&section.stream().pattern.sizes, split))
 }
 
-/// Shares in whole percents that add up to 100.
+/// Sizes and their shares, rounded to whole percents that add up to 100.
 fn split(sizes: &BlockSizes) -> String {
     let entries = match sizes {
         BlockSizes::Fixed { size } => vec![(*size, 100.0)],
@@ -310,7 +309,10 @@ fn split(sizes: &BlockSizes) -> String {
             let mut entries: Vec<(Bytes, f64)> =
                 entries.iter().map(|entry| (entry.size, whole(entry.percent))).collect();
             let rest = 100.0 - entries.iter().map(|(_, percent)| percent).sum::<f64>();
-            if let Some((_, largest)) = entries.iter_mut().max_by(|(_, one), (_, other)| one.total_cmp(other)) {
+            if let Some((_, largest)) = entries
+                .iter_mut()
+                .max_by(|(_, entries_of), (_, other)| entries_of.total_cmp(other))
+            {
                 *largest += rest;
             }
             entries
@@ -322,19 +324,19 @@ fn split(sizes: &BlockSizes) -> String {
     entries.collect::<Vec<_>>().join(":")
 }
 
-/// A walk has its steps in `rw`.
+/// For sequential positions, `rw` has the alignment.
 pub(in crate::fio) fn blockalign(section: &Section<'_>) -> Option<String> {
     let stream = section.stream();
     let least = stream.pattern.shortest(&stream.mix);
-    let walk = matches!(
+    let is_sequential = matches!(
         access(section),
         Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
     );
-    let own = |bytes: &Bytes| !walk && *bytes != Bytes(0) && *bytes != least;
+    let differs = |bytes: &Bytes| !is_sequential && *bytes != Bytes(0) && *bytes != least;
     let alignment = stream
         .pattern
         .alignment
-        .map(|bytes| if own(bytes) { *bytes } else { Bytes(0) });
+        .map(|bytes| if differs(bytes) { *bytes } else { Bytes(0) });
     let word = |bytes: &Bytes| size(if bytes.0 == 0 { least.0 } else { bytes.0 });
     (alignment != PerDirection::default()).then(|| list(&alignment, word))
 }

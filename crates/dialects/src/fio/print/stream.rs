@@ -16,20 +16,20 @@ pub(in crate::fio) fn sync(section: &Section<'_>) -> Option<String> {
     }
 }
 
-/// Past the cache there is nothing to drop, so fio's own habit may stay.
+/// With direct I/O there is nothing to drop, so fio's default may remain.
 pub(in crate::fio) fn invalidate(section: &Section<'_>) -> Option<String> {
     let cache = section.stream().cache;
     off(cache.drop_before || cache.direct || cache.fill_before)
 }
 
 pub(in crate::fio) fn fadvise_hint(section: &Section<'_>) -> Option<String> {
-    let (hint, walks) = (section.stream().hint, pattern::walks(section));
+    let (hint, is_sequential) = (section.stream().hint, pattern::is_sequential(section));
     let word = match (hint.sequential, hint.random) {
         _ if hint.no_reuse => "noreuse",
-        // Past the cache no hint matters.
+        // With direct I/O no hint matters.
         (false, false) if section.stream().cache.direct => return None,
-        (true, _) if walks => return None,
-        (false, true) if !walks => return None,
+        (true, _) if is_sequential => return None,
+        (false, true) if !is_sequential => return None,
         (true, _) => "sequential",
         (false, true) => "random",
         (false, false) => "0",
@@ -38,13 +38,13 @@ pub(in crate::fio) fn fadvise_hint(section: &Section<'_>) -> Option<String> {
 }
 
 pub(in crate::fio) fn write_hint(section: &Section<'_>) -> Option<String> {
-    // The numbers of the system: 0 and 1 say nothing.
+    // The kernel's numbers: 0 and 1 mean "no hint".
     let words = ["none", "none", "short", "medium", "long", "extreme"];
     let life = section.stream().hint.write_lifetime?;
     Some(words.get(usize::from(life)).unwrap_or(&"none").to_string())
 }
 
-/// What is written, if anything is.
+/// The content of writes, if there are any.
 fn content<'a>(section: &Section<'a>) -> Option<&'a Content> {
     writes(section).then_some(&section.stream().content)
 }
@@ -135,7 +135,7 @@ fn rates(section: &Section<'_>) -> PerDirection<Option<Rate>> {
     stream.pacing.by_direction(&pattern::mix(section))
 }
 
-/// The schedules that count in a unit, in whole operations or bytes per second.
+/// The rates in a unit, in whole operations or bytes per second.
 fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Option<String> {
     let rates = rates(section);
     rates
@@ -150,9 +150,9 @@ fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Op
     let all = Direction::ALL.map(|direction| per_second(direction).unwrap_or_default());
     let list = all.join(",").trim_end_matches(',').to_owned();
     Some(match used[..] {
-        // One number is for whatever there is.
+        // A single number applies to the directions in use.
         [only] => per_second(only).unwrap_or_default(),
-        // A comma behind it keeps it from the writes.
+        // A trailing comma keeps it from applying to writes.
         [_, _, ..] if rates.write.is_none() => list + ",",
         _ => list,
     })
@@ -171,7 +171,7 @@ pub(in crate::fio) fn rate_process(section: &Section<'_>) -> Option<String> {
     (rate.process == Process::Poisson).then(|| "poisson".into())
 }
 
-/// The pauses, in words. Engines that use processors or run programs have their own.
+/// The value of an option of pauses. Engines that use processors or run programs have their own.
 fn pauses(section: &Section<'_>, word: fn(&Think) -> Option<String>) -> Option<String> {
     section.stream().think.as_ref().and_then(word)
 }
@@ -186,7 +186,7 @@ pub(in crate::fio) fn thinktime_spin(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn thinktime_blocks(section: &Section<'_>) -> Option<String> {
     pauses(section, |think| {
-        // A time to pause after takes the place of one operation.
+        // With `thinktime_iotime` the default is 0 blocks.
         let default = if think.after_ns.is_some() { 0 } else { 1 };
         (think.operations != default).then(|| think.operations.to_string())
     })

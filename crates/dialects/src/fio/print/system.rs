@@ -4,7 +4,7 @@ use super::engine::class;
 use super::{Section, on};
 use crate::notation;
 
-/// The processors of all clones, and whether each has its own of them.
+/// The processors of all clones, and whether each clone has its own.
 fn processors(section: &Section<'_>) -> Option<(Vec<u32>, bool)> {
     let lists: Vec<&Vec<u32>> = section.clones().iter().map(|clone| &clone.placement.cpus).collect();
     if lists.iter().all(|list| list.is_empty()) {
@@ -112,7 +112,7 @@ pub(in crate::fio) fn ignore_error(section: &Section<'_>) -> Option<String> {
     Some(list.trim_end_matches(',').to_owned()).filter(|list| !list.is_empty())
 }
 
-/// The usual ones by their names.
+/// Common errors have names.
 fn name(error: i32) -> String {
     match error {
         5 => "EIO".into(),

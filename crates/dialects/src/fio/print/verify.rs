@@ -1,11 +1,11 @@
-//! Checks of what is read back.
+//! Verification of data that is read back.
 
 use model::plan::{TrimWritten, Verify, VerifyMethod};
 
 use super::{Section, off, positive};
 use crate::notation::hexadecimal;
 
-/// The check, in words.
+/// The value of an option of verification.
 fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<String> {
     section.stream().verify.as_ref().and_then(word)
 }
@@ -44,7 +44,7 @@ pub(in crate::fio) fn do_verify(section: &Section<'_>) -> Option<String> {
     })
 }
 
-/// A pattern with `%o` where the offset of the block stands.
+/// A pattern with `%o` in place of block offsets.
 pub(in crate::fio) fn verify_pattern(section: &Section<'_>) -> Option<String> {
     /// Bytes of an offset.
     const OFFSET: usize = 8;
@@ -75,7 +75,7 @@ pub(in crate::fio) fn verify_policy(section: &Section<'_>) -> Option<String> {
     check(section, |verify| verify.flushed_only.then(|| "fsynced".into()))
 }
 
-/// What is discarded of the written blocks, in words.
+/// The value of an option of trims.
 fn trims(section: &Section<'_>, word: fn(&TrimWritten) -> Option<String>) -> Option<String> {
     section.stream().verify.as_ref()?.trims.as_ref().and_then(word)
 }

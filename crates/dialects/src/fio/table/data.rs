@@ -12,16 +12,16 @@ const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    flag(first(2080), field!(data.zero_buffers)).help("Write zeros.").prints(print::stream::zero_buffers)
+    flag(tier1(2080), field!(data.zero_buffers)).help("Write zeros.").prints(print::stream::zero_buffers)
         .effects(&[("--rw=write --zero_buffers", "stream.content={content:zeros}")]),
-    flag(first(2090), field!(data.refill_buffers)).help("New random data for every write.")
+    flag(tier1(2090), field!(data.refill_buffers)).help("New random data for every write.")
         .prints(print::stream::refill_buffers)
         .effects(&[("--rw=write --refill_buffers", "stream.content={content:fresh}")]),
-    boolean(first(2100), field!(data.scramble_buffers)).default("1").example("0")
+    boolean(tier1(2100), field!(data.scramble_buffers)).default("1").example("0")
         .help("Stamp position and time into every 512 bytes of repeated data.").prints(print::stream::scramble_buffers)
         .effects(&[("--rw=write --scramble_buffers=0", "stream.content={content:once}")]),
-    special(first(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
-        .means(lower::contents).prints(print::stream::buffer_pattern)
+    special(tier1(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
+        .lowers_with(lower::contents).prints(print::stream::buffer_pattern)
         .effects(&[
             ("--rw=write --buffer_pattern=0xdead'bytes'", "stream.content={bytes:[222,173,97,98],content:pattern}"),
             (
@@ -29,7 +29,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.constant.pattern=[171]",
             ),
         ]),
-    int(first(2120), field!(data.buffer_compress_percentage)).least(0).most(100).default("0").example("50")
+    int(tier1(2120), field!(data.buffer_compress_percentage)).min(0).max(100).default("0").example("50")
         .help("How far written data can be compressed, in percent.").prints(print::stream::buffer_compress_percentage)
         .effects(&[
             (
@@ -42,7 +42,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.constant.percent=50",
             ),
         ]),
-    int(second(2130), field!(data.buffer_compress_chunk)).default("512").example("4k")
+    int(tier2(2130), field!(data.buffer_compress_chunk)).default("512").example("4k")
         .help("Bytes over which that holds.").prints(print::stream::buffer_compress_chunk)
         .effects(&[
             (
@@ -54,7 +54,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.constant.chunk=4096",
             ),
         ]),
-    int(first(2140), field!(data.dedupe_percentage)).least(0).most(100).default("0").example("30")
+    int(tier1(2140), field!(data.dedupe_percentage)).min(0).max(100).default("0").example("30")
         .help("Share of buffers that repeat an earlier one, in percent.").prints(print::stream::dedupe_percentage)
         .effects(&[
             (
@@ -66,7 +66,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.constant.percent=50; stream.content.constant.chunk=512",
             ),
         ]),
-    word(second(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
+    word(tier2(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
         .help("Which earlier buffer is repeated.")
         .effects(&[
             (
@@ -79,7 +79,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content={constant:null,content:duplicated,percent:30,shared:false,working_set:51}",
             ),
         ]),
-    int(second(2160), field!(data.dedupe_working_set_percentage)).least(0).most(100).default("5").example("10")
+    int(tier2(2160), field!(data.dedupe_working_set_percentage)).min(0).max(100).default("5").example("10")
         .help("Size of the set that repeated buffers come from, in percent.")
         .effects(&[
             (
@@ -87,7 +87,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content={constant:null,content:duplicated,percent:30,shared:false,working_set:512}",
             ),
         ]),
-    boolean(second(2170), field!(data.dedupe_global)).default("0").example("1")
+    boolean(tier2(2170), field!(data.dedupe_global)).default("0").example("1")
         .help("That set is shared by the jobs.")
         .effects(&[
             (
@@ -95,17 +95,17 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.shared=true",
             ),
         ]),
-    int(second(900), field!(data.trim_percentage)).least(0).most(100).default("0").example("10")
+    int(tier2(900), field!(data.trim_percentage)).min(0).max(100).default("0").example("10")
         .help("Share of written blocks that are discarded again, in percent; needs verify and trim_backlog.")
         .prints(print::verify::trim_percentage)
         .effects(&[(TRIMS, "stream.verify.trims.percent=20")]),
-    boolean(second(910), field!(data.trim_verify_zero)).default("1").example("0")
+    boolean(tier2(910), field!(data.trim_verify_zero)).default("1").example("0")
         .help("Discarded blocks have to read as zeros.").prints(print::verify::trim_verify_zero)
         .effects(&[(TRIMS, "stream.verify.trims.read_as_zeros=false")]),
-    size(second(920), field!(data.trim_backlog)).default("0").example("100")
+    size(tier2(920), field!(data.trim_backlog)).default("0").example("100")
         .help("Discard such blocks whenever this many wait to be read back.").prints(print::verify::trim_backlog)
         .effects(&[(TRIMS, "stream.verify.trims.backlog=64")]),
-    int(second(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks discarded at once.")
+    int(tier2(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks discarded at once.")
         .prints(print::verify::trim_backlog_batch)
         .effects(&[(TRIMS, "stream.verify.trims.batch=8")]),
 };

@@ -14,62 +14,62 @@ const PROTECTION: &str = "a drive whose format has protection information";
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    flag(first(0), field!(engine.userspace_reap)).engines(&["libaio"])
+    flag(tier1(0), field!(engine.userspace_reap)).engines(&["libaio"])
         .help("Take completions from shared memory without a call.")
         .without_effect("completions are always taken from shared memory where the kernel offers it"),
-    boolean(first(0), field!(engine.libaio_vectored)).engines(&["libaio"]).default("0").example("1")
+    boolean(tier1(0), field!(engine.libaio_vectored)).engines(&["libaio"]).default("0").example("1")
         .help("Use vectored operations.")
         .without_effect("an operation has one buffer, and a vector of one is the same"),
-    flag(first(0), field!(engine.hipri)).engines(&["pvsync2", "io_uring"])
+    flag(tier1(0), field!(engine.hipri)).engines(&["pvsync2", "io_uring"])
         .help("Ask the device for completions rather than wait for interrupts.")
-        .is(field_of_plan!(Flag: worker.engine.poll))
+        .plan_field(field_of_plan!(Flag: worker.engine.poll))
         .effects(&[("--ioengine=io_uring --hipri", "worker.engine.poll=true")]),
-    int(first(0), field!(engine.hipri_percentage)).engines(&["pvsync2"]).least(0).most(100).default("100")
-        .example("50").help("Share of operations for which that holds, in percent.").means(queue::poll_percent)
+    int(tier1(0), field!(engine.hipri_percentage)).engines(&["pvsync2"]).min(0).max(100).default("100")
+        .example("50").help("Share of operations for which that holds, in percent.").lowers_with(queue::poll_percent)
         .prints(print::engine::hipri_percentage)
         .effects(&[("--ioengine=pvsync2 --hipri --hipri_percentage=30", "worker.engine.poll_percent=30")]),
-    int(first(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).least(0).most(1).default("0")
-        .example("1").help("Drop pages from the cache when the operation is done.").means(queue::uncached)
+    int(tier1(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).min(0).max(1).default("0")
+        .example("1").help("Drop pages from the cache when the operation is done.").lowers_with(queue::uncached)
         .prints(print::engine::uncached)
         .effects(&[("--ioengine=pvsync2 --uncached=1", "worker.engine.uncached=true")]),
-    boolean(first(0), field!(engine.nowait)).engines(&["pvsync2", "libaio", "io_uring"]).default("0").example("1")
-        .help("Fail rather than wait for something.").is(field_of_plan!(Flag: worker.engine.no_wait))
+    boolean(tier1(0), field!(engine.nowait)).engines(&["pvsync2", "libaio", "io_uring"]).default("0").example("1")
+        .help("Fail rather than wait for something.").plan_field(field_of_plan!(Flag: worker.engine.no_wait))
         .effects(&[("--ioengine=io_uring --nowait=1", "worker.engine.no_wait=true")]),
-    flag(first(0), field!(engine.fixedbufs)).engines(&["io_uring"]).help("Register the buffers.")
+    flag(tier1(0), field!(engine.fixedbufs)).engines(&["io_uring"]).help("Register the buffers.")
         .without_effect("buffers are always registered"),
-    flag(first(0), field!(engine.registerfiles)).engines(&["io_uring"]).help("Register the files.")
+    flag(tier1(0), field!(engine.registerfiles)).engines(&["io_uring"]).help("Register the files.")
         .without_effect("files are always registered, unless they are opened and closed while the job runs"),
-    flag(first(0), field!(engine.sqthread_poll)).engines(&["io_uring"])
-        .help("A thread of the kernel takes operations.").is(field_of_plan!(Flag: worker.engine.submission_thread))
+    flag(tier1(0), field!(engine.sqthread_poll)).engines(&["io_uring"])
+        .help("A thread of the kernel takes operations.").plan_field(field_of_plan!(Flag: worker.engine.submission_thread))
         .effects(&[("--ioengine=io_uring --sqthread_poll", "worker.engine.submission_thread=true")]),
-    optional_int(first(0), field!(engine.sqthread_poll_cpu)).engines(&["io_uring"]).example("1")
-        .help("Processor of that thread.").is(field_of_plan!(OptionalCount: worker.engine.submission_cpu))
+    optional_int(tier1(0), field!(engine.sqthread_poll_cpu)).engines(&["io_uring"]).example("1")
+        .help("Processor of that thread.").plan_field(field_of_plan!(OptionalCount: worker.engine.submission_cpu))
         .effects(&[("--ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=1", "worker.engine.submission_cpu=1")]),
-    optional_int(first(0), field!(engine.nonvectored)).engines(&["io_uring"]).example("1")
+    optional_int(tier1(0), field!(engine.nonvectored)).engines(&["io_uring"]).example("1")
         .help("Use operations with one buffer.")
         .without_effect("operations are never vectored"),
-    int(first(0), field!(engine.force_async)).engines(&["io_uring"]).default("0").example("4")
+    int(tier1(0), field!(engine.force_async)).engines(&["io_uring"]).default("0").example("4")
         .help("Hand every n-th operation to a kernel thread.")
-        .is(field_of_plan!(Count: worker.engine.force_async_every))
+        .plan_field(field_of_plan!(Count: worker.engine.force_async_every))
         .effects(&[("--ioengine=io_uring --force_async=4", "worker.engine.force_async_every=4")]),
-    per_direction(first(0), field!(engine.cmdprio_percentage), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0)
-        .most(100).example("10").help("Share of operations with a higher priority, in percent.")
-        .means(priorities::rules).prints(print::engine::cmdprio_percentage)
+    per_direction(tier1(0), field!(engine.cmdprio_percentage), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
+        .max(100).example("10").help("Share of operations with a higher priority, in percent.")
+        .lowers_with(priorities::rules).prints(print::engine::cmdprio_percentage)
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10",
                 "stream.priorities=[{class:real_time,direction:read,hint:0,length:null,level:0,percent:10}]",
             ),
         ]),
-    per_direction(first(0), field!(engine.cmdprio_class), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0)
-        .most(3).example("1").help("Class of that priority.").prints(print::engine::cmdprio_class)
+    per_direction(tier1(0), field!(engine.cmdprio_class), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
+        .max(3).example("1").help("Class of that priority.").prints(print::engine::cmdprio_class)
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_class=3",
                 "stream.priorities=[{class:idle,direction:read,hint:0,length:null,level:0,percent:10}]",
             ),
         ]),
-    per_direction(first(0), field!(engine.cmdprio), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0).most(7)
+    per_direction(tier1(0), field!(engine.cmdprio), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0).max(7)
         .example("0").help("That priority.").prints(print::engine::cmdprio)
         .effects(&[
             (
@@ -77,15 +77,15 @@ pub const ROWS: &[Row] = rows! {
                 "stream.priorities=[{class:real_time,direction:read,hint:0,length:null,level:5,percent:10}]",
             ),
         ]),
-    per_direction(first(0), field!(engine.cmdprio_hint), Unit::Bytes).engines(&["libaio", "io_uring"]).least(0)
-        .most(1023).example("1").help("Hint to go with it.").prints(print::engine::cmdprio_hint)
+    per_direction(tier1(0), field!(engine.cmdprio_hint), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
+        .max(1023).example("1").help("Hint to go with it.").prints(print::engine::cmdprio_hint)
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_hint=3",
                 "stream.priorities=[{class:real_time,direction:read,hint:3,length:null,level:0,percent:10}]",
             ),
         ]),
-    special(first(0), "cmdprio_bssplit", special::priorities).engines(&["libaio", "io_uring"])
+    special(tier1(0), "cmdprio_bssplit", special::priorities).engines(&["libaio", "io_uring"])
         .example("4k/10:64k/50/2/7")
         .help("Share of operations with a priority by block size: size/percent, or size/percent/class/level/hint.")
         .prints(print::engine::cmdprio_bssplit)
@@ -97,21 +97,21 @@ pub const ROWS: &[Row] = rows! {
                  direction:write,hint:0,length:8192,level:0,percent:50}]",
             ),
         ]),
-    refused(third(0), "md_per_io_size", "int", PROTECTION).engines(&["io_uring"]).example("64")
+    refused(tier3(0), "md_per_io_size", "int", PROTECTION).engines(&["io_uring"]).example("64")
         .help("Bytes of metadata of an operation."),
-    refused(third(0), "pi_act", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Who adds protection information."),
-    refused(third(0), "pi_chk", "text", PROTECTION).engines(&["io_uring"]).example("GUARD")
+    refused(tier3(0), "pi_act", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Who adds protection information."),
+    refused(tier3(0), "pi_chk", "text", PROTECTION).engines(&["io_uring"]).example("GUARD")
         .help("Which protection information is checked."),
-    refused(third(0), "apptag", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Application tag."),
-    refused(third(0), "apptag_mask", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Mask of the application tag."),
-    int(first(0), field!(engine.thp)).engines(&["mmap"]).default("0").example("1").help("Ask for large pages.")
-        .means(queue::huge_maps).prints(print::engine::thp)
+    refused(tier3(0), "apptag", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Application tag."),
+    refused(tier3(0), "apptag_mask", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Mask of the application tag."),
+    int(tier1(0), field!(engine.thp)).engines(&["mmap"]).default("0").example("1").help("Ask for large pages.")
+        .lowers_with(queue::huge_maps).prints(print::engine::thp)
         .effects(&[("--ioengine=mmap --thp=1", "worker.engine.huge_maps=true")]),
-    flag(first(0), field!(engine.no_completion_thread)).engines(&["windowsaio"])
+    flag(tier1(0), field!(engine.no_completion_thread)).engines(&["windowsaio"])
         .help("Take completions on the job's own thread.")
         .without_effect("completions are always taken by the job itself"),
-    int(second(0), field!(engine.cpuload)).engines(&["cpuio"]).default("0").example("50")
-        .help("Share of processor time to use, in percent.").means(special_engines::work)
+    int(tier2(0), field!(engine.cpuload)).engines(&["cpuio"]).default("0").example("50")
+        .help("Share of processor time to use, in percent.").lowers_with(special_engines::work)
         .prints(print::engine::cpuload)
         .effects(&[
             (
@@ -123,25 +123,25 @@ pub const ROWS: &[Row] = rows! {
                 "worker.engine.work.work=sort; worker.engine.work.percent=30",
             ),
         ]),
-    int(second(0), field!(engine.cpuchunks)).engines(&["cpuio"]).default("50000").example("1000")
+    int(tier2(0), field!(engine.cpuchunks)).engines(&["cpuio"]).default("50000").example("1000")
         .help("Length of a spell of work in microseconds.").prints(print::engine::cpuchunks)
         .effects(&[
             ("--ioengine=cpuio --cpuload=100 --cpuchunks=700", "worker.engine.work={time_ns:700000,work:spin}"),
         ]),
-    word(second(0), "cpumode", engine::CpuMode::WORDS)
+    word(tier2(0), "cpumode", engine::CpuMode::WORDS)
         .engines(&["cpuio"]).default("noop").example("qsort").help("What the processor does.")
         .prints(print::engine::cpumode)
         .effects(&[
             ("--ioengine=cpuio --cpuload=50 --cpumode=qsort", "worker.engine.work.work=sort; stream.think=null"),
         ]),
-    boolean(second(0), field!(engine.exit_on_io_done)).engines(&["cpuio"]).default("0").example("1")
-        .help("End when other jobs have ended.").means(special_engines::ends_with_io)
+    boolean(tier2(0), field!(engine.exit_on_io_done)).engines(&["cpuio"]).default("0").example("1")
+        .help("End when other jobs have ended.").lowers_with(special_engines::ends_with_io)
         .prints(print::engine::exit_on_io_done)
         .effects(&[("--ioengine=cpuio --cpuload=50 --exit_on_io_done=1", "job.ends_with_io=true")]),
-    text(second(0), field!(engine.program)).engines(&["exec"]).example("/bin/true").help("Program to run.")
-        .means(special_engines::program).prints(print::engine::program)
+    text(tier2(0), field!(engine.program)).engines(&["exec"]).example("/bin/true").help("Program to run.")
+        .lowers_with(special_engines::program).prints(print::engine::program)
         .effects(&[("--ioengine=exec --program=/bin/true", "worker.engine.program.path=/bin/true")]),
-    text(second(0), field!(engine.arguments)).engines(&["exec"]).example("-v").help("Its arguments.")
+    text(tier2(0), field!(engine.arguments)).engines(&["exec"]).example("-v").help("Its arguments.")
         .prints(print::engine::arguments)
         .effects(&[
             (
@@ -149,10 +149,10 @@ pub const ROWS: &[Row] = rows! {
                 "worker.engine.program.arguments=[-n_x_-t_5]",
             ),
         ]),
-    int(second(0), field!(engine.grace_time)).engines(&["exec"]).default("1").example("5")
+    int(tier2(0), field!(engine.grace_time)).engines(&["exec"]).default("1").example("5")
         .help("Seconds that it has to end.").prints(print::engine::grace_time)
         .effects(&[("--ioengine=exec --program=p --grace_time=7", "worker.engine.program.grace_ns=7000000000")]),
-    boolean(second(0), field!(engine.std_redirect)).engines(&["exec"]).default("1").example("0")
+    boolean(tier2(0), field!(engine.std_redirect)).engines(&["exec"]).default("1").example("0")
         .help("Its output goes to files.").prints(print::engine::std_redirect)
         .effects(&[
             (
@@ -160,9 +160,9 @@ pub const ROWS: &[Row] = rows! {
                 "worker.engine.program.output=null; worker.engine.program.errors=null",
             ),
         ]),
-    word(second(0), "stat_type", STAT_TYPE_WORDS)
+    word(tier2(0), "stat_type", STAT_TYPE_WORDS)
         .engines(&["filestat", "dirstat"]).default("stat").example("lstat").help("The call that looks up a name.")
-        .means(queue::stat_call).prints(print::engine::stat_type)
+        .lowers_with(queue::stat_call).prints(print::engine::stat_type)
         .effects(&[
             ("--ioengine=filestat --filesize=4k --stat_type=lstat", "worker.engine.look=lstat"),
             ("--ioengine=dirstat --stat_type=statx", "worker.engine.look=statx"),

@@ -8,7 +8,7 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    special(first(40), "filename", special::filename).example("/dev/sdb:/dev/sdc")
+    special(tier1(40), "filename", special::filename).example("/dev/sdb:/dev/sdc")
         .help("Files or devices, divided by colons.").prints(print::files::filename)
         .effects(&[
             ("--filename=a:b", "plan.targets.*.path=[a,b]"),
@@ -16,28 +16,28 @@ pub const ROWS: &[Row] = rows! {
             ("--filename=f --opendir=d", "plan.targets.*.path=[f,d/a,d/b]"),
             ("--opendir=d --filename=f", "plan.targets.*.path=[d/a,d/b,f]"),
         ]),
-    word(second(50), "lockfile", files::LockFile::WORDS).default("none").example("exclusive")
-        .help("Lock that jobs hold on a file around each operation.").means(queue::lock).prints(print::files::lockfile)
+    word(tier2(50), "lockfile", files::LockFile::WORDS).default("none").example("exclusive")
+        .help("Lock that jobs hold on a file around each operation.").lowers_with(queue::lock).prints(print::files::lockfile)
         .effects(&[
             ("--lockfile=exclusive", "stream.lock=exclusive"),
             ("--lockfile=readwrite", "stream.lock=readers_together"),
         ]),
-    special(first(60), "directory", special::directory).example("/mnt/test")
+    special(tier1(60), "directory", special::directory).example("/mnt/test")
         .help("Directories for the files, divided by colons; clones take them in turn.")
         .prints(print::files::directory)
         .effects(&[
             ("--directory=d:e --numjobs=3", "plan.targets.*.path=[d/x.0.0,e/x.1.0,d/x.2.0]"),
             ("--directory=d --filename=a", "plan.targets.*.path=[d/a]"),
         ]),
-    text(first(70), field!(files.filename_format)).default("$jobname.$jobnum.$filenum").example("$jobname.$filenum")
+    text(tier1(70), field!(files.filename_format)).default("$jobname.$jobnum.$filenum").example("$jobname.$filenum")
         .help("Pattern of generated file names.")
         .effects(&[("--filename_format=$JOBNAME-$filenum.$jobnum", "plan.targets.*.path=[x-0.0]")]),
-    boolean(second(80), field!(files.unique_filename)).default("1").example("0")
+    boolean(tier2(80), field!(files.unique_filename)).default("1").example("0")
         .help("With --client, put the host in front of generated names."),
-    text(second(90), field!(files.opendir)).example("/srv/data")
+    text(tier2(90), field!(files.opendir)).example("/srv/data")
         .help("Work on every regular file below this directory.")
         .effects(&[("--opendir=d", "plan.targets.*.path=[d/a,d/b]")]),
-    int(first(460), field!(files.nrfiles)).aliases(&["nr_files"]).default("1").example("4")
+    int(tier1(460), field!(files.nrfiles)).aliases(&["nr_files"]).default("1").example("4")
         .help("Files of each clone.")
         .effects(&[
             (
@@ -47,7 +47,7 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--nrfiles=2 --size=64k --name=dev", "plan.targets.*.path=[dev.0.0,dev.0.1]"),
         ]),
-    word(first(470), "file_service_type", files::ServiceType::WORDS).tail(special::service_type)
+    word(tier1(470), "file_service_type", files::ServiceType::WORDS).tail(special::service_type)
         .default("roundrobin").example("random:8").help("How the next file is chosen.")
         .prints(print::files::file_service_type)
         .effects(&[
@@ -72,7 +72,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.target.service={deviation_percent:5.0,service:normal}; stream.target.operations=1",
             ),
         ]),
-    int(first(480), field!(files.openfiles)).default("0").example("2").help("Files open at a time; 0 for all.")
+    int(tier1(480), field!(files.openfiles)).default("0").example("2").help("Files open at a time; 0 for all.")
         .prints(print::files::openfiles)
         .effects(&[
             (
@@ -80,7 +80,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.target.open_at_once=2; stream.target.service.service=round_robin; stream.target.operations=1",
             ),
         ]),
-    special(first(340), "filesize", special::size_range).example("1m-8m")
+    special(tier1(340), "filesize", special::size_range).example("1m-8m")
         .help("Size of each file, or a range from which it is drawn.")
         .effects(&[
             ("--filesize=2m --size=1m", "target.prepare.size=2097152"),
@@ -107,25 +107,25 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.working_set=51",
             ),
         ]),
-    word(second(350), "filetype", files::FileType::WORDS).default("none").example("block")
+    word(tier2(350), "filetype", files::FileType::WORDS).default("none").example("block")
         .help("What kind of file is expected."),
-    word(first(490), "fallocate", files::Fallocate::WORDS).default("native").example("none")
+    word(tier1(490), "fallocate", files::Fallocate::WORDS).default("native").example("none")
         .help("How space is reserved when a file is laid out.").prints(print::files::fallocate)
         .effects(&[
             ("--size=1m --fallocate=keep", "target.prepare.allocate=keep_size"),
             ("--size=1m --fallocate=0", "target.prepare.allocate=none"),
         ]),
-    word(first(500), "fadvise_hint", files::Fadvise::WORDS).default("1").example("0")
-        .help("The access pattern passed to the kernel (fadvise).").means(queue::hint).prints(print::stream::fadvise_hint)
+    word(tier1(500), "fadvise_hint", files::Fadvise::WORDS).default("1").example("0")
+        .help("The access pattern passed to the kernel (fadvise).").lowers_with(queue::hint).prints(print::stream::fadvise_hint)
         .effects(&[
             ("--rw=randread --fadvise_hint=0", "stream.hint.sequential=false; stream.hint.random=false"),
             ("--rw=read --fadvise_hint=random", "stream.hint.random=true"),
             ("--fadvise_hint=noreuse", "stream.hint.no_reuse=true"),
         ]),
-    boolean(first(580), field!(files.overwrite)).default("0").example("1")
+    boolean(tier1(580), field!(files.overwrite)).default("0").example("1")
         .help("Lay a file out in full before it is written.").prints(print::files::overwrite)
         .effects(&[("--rw=write --size=1m --overwrite=1", "target.prepare.content!=null")]),
-    boolean(first(360), field!(files.file_append)).default("0").example("1").help("Begin at the end of the file.")
+    boolean(tier1(360), field!(files.file_append)).default("0").example("1").help("Begin at the end of the file.")
         .effects(&[
             (
                 "--rw=write --filename=f --size=64k --file_append=1",
@@ -133,41 +133,41 @@ pub const ROWS: &[Row] = rows! {
                  target.prepare.extend=true",
             ),
         ]),
-    boolean(first(330), field!(files.fill_device)).aliases(&["fill_fs"]).default("0").example("1")
+    boolean(tier1(330), field!(files.fill_device)).aliases(&["fill_fs"]).default("0").example("1")
         .help("Write until no space is left, which is then not an error.")
-        .is(field_of_plan!(Flag: stream.on_error.full_is_end))
+        .plan_field(field_of_plan!(Flag: stream.on_error.full_is_end))
         .effects(&[("--rw=write --fill_device=1", "stream.on_error.full_is_end=true")]),
-    boolean(first(1610), field!(files.create_serialize)).default("1").example("0")
+    boolean(tier1(1610), field!(files.create_serialize)).default("1").example("0")
         .help("Lay files out one job after another.")
         .without_effect("files are always laid out one after the other, before anything runs"),
-    boolean(second(1620), field!(files.create_fsync)).default("1").example("0")
+    boolean(tier2(1620), field!(files.create_fsync)).default("1").example("0")
         .help("Flush a file after it was laid out.").prints(print::files::create_fsync)
         .effects(&[("--size=1m --create_fsync=0", "target.prepare.flush=false")]),
-    boolean(first(1630), field!(files.create_on_open)).default("0").example("1")
+    boolean(tier1(1630), field!(files.create_on_open)).default("0").example("1")
         .help("Make a file only when the job opens it.").prints(print::files::create_on_open)
         .effects(&[("--size=1m --create_on_open=1", "target.prepare.on_open=true")]),
-    boolean(first(1650), field!(files.allow_file_create)).default("1").example("0")
+    boolean(tier1(1650), field!(files.allow_file_create)).default("1").example("0")
         .help("A missing file may be made.").prints(print::files::allow_file_create)
         .effects(&[
             ("--size=1m --allow_file_create=0", "target.prepare.may_create=false"),
             ("--read_iolog=trace --allow_file_create=0", "plan.targets.1.prepare.may_create=false"),
         ]),
-    boolean(second(1660), field!(files.allow_mounted_write)).default("0").example("1")
+    boolean(tier2(1660), field!(files.allow_mounted_write)).default("0").example("1")
         .help("Accepted; a mounted device is not written whatever it says."),
-    boolean(first(1670), field!(files.pre_read)).default("0").example("1")
-        .help("Read every file once before the job.").is(field_of_plan!(Flag: stream.cache.fill_before))
+    boolean(tier1(1670), field!(files.pre_read)).default("0").example("1")
+        .help("Read every file once before the job.").plan_field(field_of_plan!(Flag: stream.cache.fill_before))
         .effects(&[("--pre_read=1", "stream.cache.fill_before=true; stream.cache.drop_before=false")]),
-    boolean(first(1580), field!(files.invalidate)).default("1").example("0")
-        .help("Drop what the page cache holds of a file before each pass over it.").means(queue::drop_before)
+    boolean(tier1(1580), field!(files.invalidate)).default("1").example("0")
+        .help("Drop what the page cache holds of a file before each pass over it.").lowers_with(queue::drop_before)
         .prints(print::stream::invalidate)
         .effects(&[("--invalidate=0", "stream.cache.drop_before=false")]),
-    boolean(first(1760), field!(files.unlink)).default("0").example("1").help("Delete the files after the job.")
+    boolean(tier1(1760), field!(files.unlink)).default("0").example("1").help("Delete the files after the job.")
         .prints(print::files::unlink)
         .effects(&[
             ("--unlink=1", "target.at_end=remove"),
             ("--read_iolog=trace --unlink=1", "target.at_end=remove"),
         ]),
-    boolean(first(1770), field!(files.unlink_each_loop)).default("0").example("1")
+    boolean(tier1(1770), field!(files.unlink_each_loop)).default("0").example("1")
         .help("Delete the files after each loop.").prints(print::files::unlink_each_loop)
         .effects(&[
             ("--unlink_each_loop=1", "target.at_end=remove_each_pass"),

@@ -8,16 +8,16 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    boolean(first(1840), field!(logs.per_job_logs)).default("1").example("0")
+    boolean(tier1(1840), field!(logs.per_job_logs)).default("1").example("0")
         .help("Each clone has log files of its own."),
-    special(first(1850), "write_bw_log", special::bw_log).example("run").help("Log of bandwidth.")
+    special(tier1(1850), "write_bw_log", special::bw_log).example("run").help("Log of bandwidth.")
         .effects(&[("--write_bw_log=a --log_avg_msec=100", "shown.bw_sample_ms.0=100")]),
-    special(first(1870), "write_lat_log", special::lat_log).example("run").help("Logs of the latencies.")
-        .means(report::windows).prints(print::job::write_lat_log)
+    special(tier1(1870), "write_lat_log", special::lat_log).example("run").help("Logs of the latencies.")
+        .lowers_with(report::windows).prints(print::job::write_lat_log)
         .effects(&[("--write_lat_log=a --log_avg_msec=100", "job.windows=[{histograms:false,length_ns:100000000}]")]),
-    special(first(1880), "write_iops_log", special::iops_log).example("run").help("Log of operations per second.")
+    special(tier1(1880), "write_iops_log", special::iops_log).example("run").help("Log of operations per second.")
         .effects(&[("--write_iops_log=a --log_avg_msec=100", "shown.iops_sample_ms.0=100")]),
-    special(first(1940), "write_hist_log", special::hist_log).example("run").help("Log of latency histograms.")
+    special(tier1(1940), "write_hist_log", special::hist_log).example("run").help("Log of latency histograms.")
         .prints(print::job::write_hist_log)
         .effects(&[
             ("--write_hist_log=a --log_hist_msec=200", "job.windows=[{histograms:true,length_ns:200000000}]"),
@@ -27,15 +27,15 @@ pub const ROWS: &[Row] = rows! {
                 "job.windows=[{histograms:true,length_ns:200000000}]",
             ),
         ]),
-    int(first(1860), field!(logs.bwavgtime)).default("500").example("1000")
+    int(tier1(1860), field!(logs.bwavgtime)).default("500").example("1000")
         .help("Milliseconds of a sample of bandwidth.").shows("bw_sample_ms", report::bandwidth_sample_ms)
         .effects(&[("--bwavgtime=250", "shown.bw_sample_ms.0=250; plan.grids.*.length_ns=[250000000,500000000]")]),
-    int(first(1890), field!(logs.iopsavgtime)).default("500").example("1000")
+    int(tier1(1890), field!(logs.iopsavgtime)).default("500").example("1000")
         .help("Milliseconds of a sample of operations per second.").shows("iops_sample_ms", report::iops_sample_ms)
         .effects(&[
             ("--iopsavgtime=250", "shown.iops_sample_ms.0=250; plan.grids.*.length_ns=[250000000,500000000]"),
         ]),
-    int(first(1910), field!(logs.log_avg_msec)).default("0").example("500")
+    int(tier1(1910), field!(logs.log_avg_msec)).default("0").example("500")
         .help("Milliseconds over which a log entry averages; 0 for every operation.").prints(print::job::log_avg_msec)
         .effects(&[
             (
@@ -44,30 +44,30 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--write_lat_log=a --log_avg_msec=100", "job.windows=[{histograms:false,length_ns:100000000}]"),
         ]),
-    int(first(1920), field!(logs.log_hist_msec)).default("0").example("1000")
+    int(tier1(1920), field!(logs.log_hist_msec)).default("0").example("1000")
         .help("Milliseconds between two histograms.").prints(print::job::log_hist_msec)
         .effects(&[
             ("--write_hist_log=a --log_hist_msec=200", "job.windows=[{histograms:true,length_ns:200000000}]"),
         ]),
-    int(second(1930), field!(logs.log_hist_coarseness)).least(0).most(6).default("0").example("2")
+    int(tier2(1930), field!(logs.log_hist_coarseness)).min(0).max(6).default("0").example("2")
         .help("Halvings of the histogram's resolution."),
-    word(second(1950), "log_window_value", logs::WindowValue::WORDS).aliases(&["log_max_value"]).default("avg")
+    word(tier2(1950), "log_window_value", logs::WindowValue::WORDS).aliases(&["log_max_value"]).default("avg")
         .example("max").help("What a log entry says of its time."),
-    int(second(1900), field!(logs.log_entries)).least(1024).most(1048576).default("1024").example("4096")
+    int(tier2(1900), field!(logs.log_entries)).min(1024).max(1048576).default("1024").example("4096")
         .help("Entries to reserve memory for.")
         .without_effect("memory for logs grows as it is needed"),
-    boolean(first(1960), field!(logs.log_offset)).default("0").example("1").help("Add the offset."),
-    boolean(second(1970), field!(logs.log_prio)).default("0").example("1").help("Add the priority."),
-    boolean(second(1980), field!(logs.log_issue_time)).default("0").example("1").help("Add the time of issue."),
-    int(second(1990), field!(logs.log_compression)).least(1024).most(536870912).example("1m")
+    boolean(tier1(1960), field!(logs.log_offset)).default("0").example("1").help("Add the offset."),
+    boolean(tier2(1970), field!(logs.log_prio)).default("0").example("1").help("Add the priority."),
+    boolean(tier2(1980), field!(logs.log_issue_time)).default("0").example("1").help("Add the time of issue."),
+    int(tier2(1990), field!(logs.log_compression)).min(1024).max(536870912).example("1m")
         .help("Compress when this much has gathered.")
         .without_effect("logs take little memory while a job runs"),
-    special(second(2000), "log_compression_cpus", special::log_cpus).example("0-1").help("Processors that compress.")
+    special(tier2(2000), "log_compression_cpus", special::log_cpus).example("0-1").help("Processors that compress.")
         .without_effect("logs take little memory while a job runs"),
-    boolean(second(2010), field!(logs.log_store_compressed)).default("0").example("1")
+    boolean(tier2(2010), field!(logs.log_store_compressed)).default("0").example("1")
         .help("Store logs compressed, in files whose names end in .fz; --inflate-log prints them."),
-    boolean(second(2020), field!(logs.log_alternate_epoch)).aliases(&["log_unix_epoch"]).default("0").example("1")
+    boolean(tier2(2020), field!(logs.log_alternate_epoch)).aliases(&["log_unix_epoch"]).default("0").example("1")
         .help("Times of the wall clock."),
-    int(second(2030), field!(logs.log_alternate_epoch_clock_id)).default("0").example("1")
+    int(tier2(2030), field!(logs.log_alternate_epoch_clock_id)).default("0").example("1")
         .help("Number of the kernel's clock that those times are taken from."),
 };

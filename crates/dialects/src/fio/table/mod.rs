@@ -1,6 +1,5 @@
-//! The table of fio's job options. A row is all that an option needs here: parser, `--cmdhelp` and
-//! the page of documentation follow from it, and the defaults of [`JobOptions`](super::JobOptions)
-//! are those of the rows.
+//! The table of fio's job options. The parser, `--cmdhelp` and the page of documentation follow
+//! from its rows, and the defaults of [`JobOptions`](super::JobOptions) are those of the rows.
 
 mod data;
 mod engine;
@@ -47,9 +46,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
-/// The rows that every job has, in the order in which fio lists its options: in `--cmdhelp=all`,
-/// among the candidates of an abbreviation, and for which of two names that are equally near to a
-/// mistyped one is suggested.
+/// The rows that every job has, in fio's order. It decides the order of `--cmdhelp=all` and of the
+/// candidates of an abbreviation, and which of two equally similar names is suggested.
 pub(super) fn in_order() -> impl Iterator<Item = &'static Row> {
     static IN_ORDER: LazyLock<Vec<&Row>> = LazyLock::new(|| {
         let mut common: Vec<&Row> = rows().filter(|row| row.engines.is_empty()).collect();

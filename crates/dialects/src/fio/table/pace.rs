@@ -9,34 +9,34 @@ use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    time(first(1400), field!(pace.thinktime), Unit::Microseconds).default("0").example("500")
-        .help("Pause after operations (bare: microseconds).").means(lower::pauses).prints(print::stream::thinktime)
+    time(tier1(1400), field!(pace.thinktime), Unit::Microseconds).default("0").example("500")
+        .help("Pause after operations (bare: microseconds).").lowers_with(lower::pauses).prints(print::stream::thinktime)
         .effects(&[("--thinktime=500", "stream.think.pause_ns=500000")]),
-    time(second(1410), field!(pace.thinktime_spin), Unit::Microseconds).default("0").example("100")
+    time(tier2(1410), field!(pace.thinktime_spin), Unit::Microseconds).default("0").example("100")
         .help("Part of the pause that is spent computing (bare: microseconds).").prints(print::stream::thinktime_spin)
         .effects(&[
             ("--thinktime=500 --thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=500000"),
             ("--thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=100000"),
         ]),
-    int(first(1420), field!(pace.thinktime_blocks)).default("1").example("8").help("Operations between two pauses.")
+    int(tier1(1420), field!(pace.thinktime_blocks)).default("1").example("8").help("Operations between two pauses.")
         .prints(print::stream::thinktime_blocks)
         .effects(&[
             ("--thinktime=500 --thinktime_blocks=8", "stream.think.operations=8"),
             ("--thinktime=500 --thinktime_iotime=1 --thinktime_blocks=1", "stream.think.operations=1"),
         ]),
-    word(second(1430), "thinktime_blocks_type", pace::ThinkBlocks::WORDS).default("complete").example("issue")
+    word(tier2(1430), "thinktime_blocks_type", pace::ThinkBlocks::WORDS).default("complete").example("issue")
         .help("Which operations count towards a pause.").prints(print::stream::thinktime_blocks_type)
         .effects(&[("--thinktime=500 --thinktime_blocks_type=issue", "stream.think.count=issued")]),
-    time(second(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
+    time(tier2(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
         .help("Time of operations between two pauses (bare: seconds).").prints(print::stream::thinktime_iotime)
         .effects(&[
             ("--thinktime=500 --thinktime_iotime=2", "stream.think.after_ns=2000000000; stream.think.operations=0"),
         ]),
-    int(second(1450), field!(pace.thinkcycles)).default("0").example("1000")
+    int(tier2(1450), field!(pace.thinkcycles)).default("0").example("1000")
         .help("Processor cycles to burn after each operation.").prints(print::stream::thinkcycles)
         .effects(&[("--thinkcycles=1000", "stream.think.cycles_each=1000")]),
-    per_direction(first(1460), field!(pace.rate), Unit::Bytes).example("10m,5m")
-        .help("Bytes per second of each clone and direction.").means(lower::pacing).prints(print::stream::rate)
+    per_direction(tier1(1460), field!(pace.rate), Unit::Bytes).example("10m,5m")
+        .help("Bytes per second of each clone and direction.").lowers_with(lower::pacing).prints(print::stream::rate)
         .effects(&[
             (
                 "--rw=randrw --rate=10m,5m",
@@ -46,7 +46,7 @@ pub const ROWS: &[Row] = rows! {
                  process:linear,unit:bytes}; stream.pacing.rates.trim=null",
             ),
         ]),
-    per_direction(first(1470), field!(pace.rate_min), Unit::Bytes).aliases(&["ratemin"]).example("1m")
+    per_direction(tier1(1470), field!(pace.rate_min), Unit::Bytes).aliases(&["ratemin"]).example("1m")
         .help("Bytes per second below which the job fails.").prints(print::job::rate_min)
         .effects(&[
             (
@@ -55,16 +55,16 @@ pub const ROWS: &[Row] = rows! {
                  of:throughput}]",
             ),
         ]),
-    word(first(1480), "rate_process", pace::RateProcess::WORDS).default("linear").example("poisson")
+    word(tier1(1480), "rate_process", pace::RateProcess::WORDS).default("linear").example("poisson")
         .help("How operations are spaced in time.").prints(print::stream::rate_process)
         .effects(&[("--rate_iops=100 --rate_process=poisson", "stream.pacing.rates.read.process=poisson")]),
-    int(second(1490), field!(pace.rate_cycle)).aliases(&["ratecycle"]).default("1000").example("500")
+    int(tier2(1490), field!(pace.rate_cycle)).aliases(&["ratecycle"]).default("1000").example("500")
         .help("Milliseconds over which a minimum is judged.").prints(print::job::rate_cycle)
         .effects(&[("--rate_min=1m --rate_cycle=500", "job.control.*.cycle_ns=[500000000]")]),
-    boolean(second(1500), field!(pace.rate_ignore_thinktime)).default("0").example("1")
+    boolean(tier2(1500), field!(pace.rate_ignore_thinktime)).default("0").example("1")
         .help("Do not make up for pauses.").prints(print::stream::rate_ignore_thinktime)
         .effects(&[("--rate=1m --thinktime=500 --rate_ignore_thinktime=1", "stream.think.shifts_schedule=true")]),
-    per_direction(first(1510), field!(pace.rate_iops), Unit::Bytes).example("700,300")
+    per_direction(tier1(1510), field!(pace.rate_iops), Unit::Bytes).example("700,300")
         .help("Operations per second of each clone and direction.").prints(print::stream::rate_iops)
         .effects(&[
             (
@@ -81,11 +81,11 @@ pub const ROWS: &[Row] = rows! {
                  process:linear,unit:bytes}",
             ),
         ]),
-    per_direction(first(1520), field!(pace.rate_iops_min), Unit::Bytes).example("100")
+    per_direction(tier1(1520), field!(pace.rate_iops_min), Unit::Bytes).example("100")
         .help("Operations per second below which the job fails.").prints(print::job::rate_iops_min)
         .effects(&[("--rate_iops_min=100", "job.control.*.of=[iops]; job.control.*.least=[100.0]")]),
-    per_direction(first(1530), field!(pace.max_latency), Unit::Microseconds).example("10ms")
-        .help("Latency at which the job fails (bare: microseconds).").means(system::latency_max)
+    per_direction(tier1(1530), field!(pace.max_latency), Unit::Microseconds).example("10ms")
+        .help("Latency at which the job fails (bare: microseconds).").lowers_with(system::latency_max)
         .prints(print::job::max_latency)
         .effects(&[
             (
@@ -93,8 +93,8 @@ pub const ROWS: &[Row] = rows! {
                 "stream.on_error.latency_ns_max.read=10000000; stream.on_error.latency_ns_max.write=20000000",
             ),
         ]),
-    time(first(1540), field!(pace.latency_target), Unit::Microseconds).default("0").example("20ms")
-        .help("Latency to keep while the depth is sought (bare: microseconds).").means(lower::control)
+    time(tier1(1540), field!(pace.latency_target), Unit::Microseconds).default("0").example("20ms")
+        .help("Latency to keep while the depth is sought (bare: microseconds).").lowers_with(lower::control)
         .prints(print::job::latency_target)
         .effects(&[
             (
@@ -102,10 +102,10 @@ pub const ROWS: &[Row] = rows! {
                 "job.control.*.target_ns=[20000000]; job.control.*.percentile=[100.0]",
             ),
         ]),
-    time(first(1550), field!(pace.latency_window), Unit::Microseconds).default("0").example("500ms")
+    time(tier1(1550), field!(pace.latency_window), Unit::Microseconds).default("0").example("500ms")
         .help("Time over which that is judged (bare: microseconds).").prints(print::job::latency_window)
         .effects(&[("--latency_target=20ms --latency_window=5s", "job.control.*.window_ns=[5000000000]")]),
-    real(first(1560), field!(pace.latency_percentile)).most(100).default("100").example("95")
+    real(tier1(1560), field!(pace.latency_percentile)).max(100).default("100").example("95")
         .help("Share of operations that have to keep it, in percent.").prints(print::job::latency_percentile)
         .effects(&[
             (
@@ -113,12 +113,12 @@ pub const ROWS: &[Row] = rows! {
                 "job.control.*.percentile=[99.5]",
             ),
         ]),
-    boolean(first(1570), field!(pace.latency_run)).default("0").example("1")
+    boolean(tier1(1570), field!(pace.latency_run)).default("0").example("1")
         .help("Go on adjusting the depth until the runtime is over.").prints(print::job::latency_run)
         .effects(&[
             ("--latency_target=20ms --latency_window=5s --latency_run=1", "job.control.*.keep_running=[true]"),
         ]),
-    word(first(2480), "steadystate", pace::Criterion::WORDS).tail(special::steady_state).aliases(&["ss"])
+    word(tier1(2480), "steadystate", pace::Criterion::WORDS).tail(special::steady_state).aliases(&["ss"])
         .default("iops_slope:0.01%").example("iops:5%")
         .help("End when this measure no longer changes by more than the limit.").prints(print::job::steadystate)
         .effects(&[
@@ -133,7 +133,7 @@ pub const ROWS: &[Row] = rows! {
                  job.control.*.percent=[true]",
             ),
         ]),
-    time(first(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).default("0")
+    time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).default("0")
         .example("10").help("Time over which a steady state is judged (bare: seconds).")
         .prints(print::job::steadystate_duration)
         .effects(&[
@@ -142,10 +142,10 @@ pub const ROWS: &[Row] = rows! {
                 "job.control.*.window_ns=[10000000000]; plan.grids.*.length_ns=[500000000,1000000000]",
             ),
         ]),
-    time(first(2500), field!(pace.steadystate_ramp_time), Unit::Seconds).aliases(&["ss_ramp"]).default("0")
+    time(tier1(2500), field!(pace.steadystate_ramp_time), Unit::Seconds).aliases(&["ss_ramp"]).default("0")
         .example("5").help("Time before that begins (bare: seconds).").prints(print::job::steadystate_ramp_time)
         .effects(&[("--ss=iops:5% --ss_dur=10 --steadystate_ramp_time=3", "job.control.*.ramp_ns=[3000000000]")]),
-    time(first(2510), field!(pace.steadystate_check_interval), Unit::Seconds).aliases(&["ss_interval"]).default("1")
+    time(tier1(2510), field!(pace.steadystate_check_interval), Unit::Seconds).aliases(&["ss_interval"]).default("1")
         .example("2").help("Time between two samples of it (bare: seconds).")
         .prints(print::job::steadystate_check_interval)
         .effects(&[

@@ -9,8 +9,8 @@ use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    word(first(100), "rw", pattern::Rw::WORDS).tail(special::sequence).aliases(&["readwrite"]).default("read")
-        .example("randrw").help("IO direction").means(lower::direction).prints(print::pattern::rw)
+    word(tier1(100), "rw", pattern::Rw::WORDS).tail(special::sequence).aliases(&["readwrite"]).default("read")
+        .example("randrw").help("IO direction").lowers_with(lower::direction).prints(print::pattern::rw)
         .effects(&[
             (
                 "--rw=randwrite",
@@ -44,20 +44,20 @@ pub const ROWS: &[Row] = rows! {
             ("--rw=write --verify=md5", "stream.verify.after_writes=true"),
             ("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true"),
         ]),
-    word(first(220), "rw_sequencer", pattern::Sequencer::WORDS).default("sequential").example("identical")
+    word(tier1(220), "rw_sequencer", pattern::Sequencer::WORDS).default("sequential").example("identical")
         .help("What happens between two random positions of `rw=...:N`.").prints(print::pattern::rw_sequencer)
         .effects(&[("--rw=randread:4 --rw_sequencer=identical", "stream.pattern.access.*.between=[repeat]")]),
-    int(first(1330), field!(pattern.rwmixread)).least(0).most(100).default("50").example("70")
+    int(tier1(1330), field!(pattern.rwmixread)).min(0).max(100).default("50").example("70")
         .help("Share of reads in a mixed job, in percent.")
         .then(|job| job.pattern.rwmixwrite = 100i64.saturating_sub(job.pattern.rwmixread))
         .effects(&[("--rw=randrw --rwmixread=70", "stream.mix.mix=drawn; stream.mix.write_percent=30.0")]),
-    int(first(1340), field!(pattern.rwmixwrite)).least(0).most(100).default("50").example("30")
+    int(tier1(1340), field!(pattern.rwmixwrite)).min(0).max(100).default("50").example("30")
         .help("Share of writes in a mixed job, in percent.")
         .then(|job| job.pattern.rwmixread = 100i64.saturating_sub(job.pattern.rwmixwrite))
         .prints(print::pattern::rwmixwrite)
         .effects(&[("--rw=randrw --rwmixwrite=20", "stream.mix.mix=drawn; stream.mix.write_percent=20.0")]),
-    removed(first(1350), "rwmixcycle").example("500").help("Gone."),
-    amount(first(310), field!(pattern.size)).example("1g")
+    removed(tier1(1350), "rwmixcycle").example("500").help("Gone."),
+    amount(tier1(310), field!(pattern.size)).example("1g")
         .help("Bytes of each clone, over all its files; also the region they lie in.").prints(print::files::total)
         .effects(&[
             (
@@ -82,7 +82,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.working_set=51",
             ),
         ]),
-    amount(first(320), field!(pattern.io_size)).aliases(&["io_limit"]).example("4g")
+    amount(tier1(320), field!(pattern.io_size)).aliases(&["io_limit"]).example("4g")
         .help("Bytes to transfer, where they are not the size.").prints(print::job::io_size)
         .effects(&[
             (
@@ -95,7 +95,7 @@ pub const ROWS: &[Row] = rows! {
                 "job.stop.bytes=1048576; job.stop.passes=1; job.stop.rounds=3; stream.region.length.bytes=1048576",
             ),
         ]),
-    amount(first(370), field!(pattern.offset)).aliases(&["fileoffset"]).default("0").example("25%")
+    amount(tier1(370), field!(pattern.offset)).aliases(&["fileoffset"]).default("0").example("25%")
         .help("Where in the file the region begins.").prints(print::files::offset)
         .effects(&[
             (
@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = rows! {
                 "job.workers.*.streams.0.region.base.bytes=[65536,557056]",
             ),
         ]),
-    amount(first(380), field!(pattern.offset_increment)).default("0").example("1g")
+    amount(tier1(380), field!(pattern.offset_increment)).default("0").example("1g")
         .help("What is added to the offset for each further clone.").prints(print::files::offset_increment)
         .effects(&[
             (
@@ -131,11 +131,11 @@ pub const ROWS: &[Row] = rows! {
                 "job.workers.*.streams.0.region.base.bytes=[0,32768,28672,16384]; target.prepare.size=135168",
             ),
         ]),
-    int(second(390), field!(pattern.offset_align)).default("0").example("4k")
+    int(tier2(390), field!(pattern.offset_align)).default("0").example("4k")
         .help("Alignment of an offset in percent.")
         .effects(&[("--filename=dev --offset=25% --offset_align=64k", "stream.region.base.align=65536")]),
-    per_direction(first(110), field!(pattern.bs), Unit::Bytes).aliases(&["blocksize"]).least(1).default("4096")
-        .example("4k,64k").help("Block size unit").means(lower::positions).prints(print::pattern::bs)
+    per_direction(tier1(110), field!(pattern.bs), Unit::Bytes).aliases(&["blocksize"]).min(1).default("4096")
+        .example("4k,64k").help("Block size unit").lowers_with(lower::positions).prints(print::pattern::bs)
         .effects(&[
             (
                 "--bs=8k,16k",
@@ -145,7 +145,7 @@ pub const ROWS: &[Row] = rows! {
             ("--size=1m --bs=64k", "target.prepare.block=65536"),
             ("--read_iolog=records --bs=512", "stream.cache.direct=false; stream.replay.trace=records"),
         ]),
-    per_direction(first(120), field!(pattern.ba), Unit::Bytes).aliases(&["blockalign"]).least(1).example("4k")
+    per_direction(tier1(120), field!(pattern.ba), Unit::Bytes).aliases(&["blockalign"]).min(1).example("4k")
         .help("Alignment of offsets; the smallest block size if not given.").prints(print::pattern::blockalign)
         .effects(&[
             (
@@ -154,13 +154,13 @@ pub const ROWS: &[Row] = rows! {
                  stream.pattern.access.*.placement.distribution=[uniform]",
             ),
         ]),
-    special(first(130), "bsrange", special::block_range).aliases(&["blocksize_range"]).example("4k-64k")
+    special(tier1(130), "bsrange", special::block_range).aliases(&["blocksize_range"]).example("4k-64k")
         .help("Range from which block sizes are drawn.").prints(print::pattern::bsrange)
         .effects(&[
             ("--bsrange=4k-64k", "stream.pattern.sizes.read={high:65536,low:4096,sizes:range,unaligned:false}"),
             ("--bsrange=8k-8k", "stream.pattern.sizes.read={size:8192,sizes:fixed}"),
         ]),
-    special(first(140), "bssplit", special::block_split).example("4k/60:64k/40")
+    special(tier1(140), "bssplit", special::block_split).example("4k/60:64k/40")
         .help("Block sizes with the percentage of each.").prints(print::pattern::bssplit)
         .effects(&[
             // The rarest first.
@@ -169,12 +169,12 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.sizes.read.entries=[{percent:40.0,size:65536},{percent:60.0,size:4096}]",
             ),
         ]),
-    flag(second(150), field!(pattern.bs_unaligned)).aliases(&["blocksize_unaligned"])
+    flag(tier2(150), field!(pattern.bs_unaligned)).aliases(&["blocksize_unaligned"])
         .help("Drawn block sizes need not be multiples of the smallest.").prints(print::pattern::bs_unaligned)
         .effects(&[("--bsrange=4k-64k --bs_unaligned", "stream.pattern.sizes.read.unaligned=true")]),
-    boolean(second(160), field!(pattern.bs_is_seq_rand)).default("0").example("1")
+    boolean(tier2(160), field!(pattern.bs_is_seq_rand)).default("0").example("1")
         .help("The read size is for sequential operations, the write size for random ones.")
-        .is(field_of_plan!(Flag: stream.pattern.sizes_by_place))
+        .plan_field(field_of_plan!(Flag: stream.pattern.sizes_by_place))
         .effects(&[
             (
                 "--rw=write --bs=4k,64k --bs_is_seq_rand=1",
@@ -182,7 +182,7 @@ pub const ROWS: &[Row] = rows! {
                  stream.pattern.sizes.write.size=65536",
             ),
         ]),
-    boolean(first(170), field!(pattern.randrepeat)).aliases(&["allrandrepeat"]).default("1").example("0")
+    boolean(tier1(170), field!(pattern.randrepeat)).aliases(&["allrandrepeat"]).default("1").example("0")
         .help("Draw the same numbers in every run.")
         .effects(&[
             (
@@ -191,7 +191,7 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--randrepeat=0", "plan.seed=7; worker.draws={form:per_purpose,number:1,seed:7}"),
         ]),
-    optional_size(first(180), field!(pattern.randseed)).default("0x89").example("42")
+    optional_size(tier1(180), field!(pattern.randseed)).default("0x89").example("42")
         .help("Seed of the random numbers.").prints(print::job::randseed)
         .effects(&[
             (
@@ -201,7 +201,7 @@ pub const ROWS: &[Row] = rows! {
             ("--randseed=42", "plan.seed=42; worker.draws={form:per_purpose,number:1,seed:42}"),
             ("--randrepeat=0 --randseed=42", "plan.seed=42"),
         ]),
-    flag(first(190), field!(pattern.norandommap)).help("Random offsets may repeat before all blocks had their turn.")
+    flag(tier1(190), field!(pattern.norandommap)).help("Random offsets may repeat before all blocks had their turn.")
         .prints(print::pattern::norandommap)
         .effects(&[
             ("--rw=randwrite --norandommap --verify=md5", "stream.verify.any_seed=true"),
@@ -210,7 +210,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.placement=[{distribution:uniform,reduction:multiply_high32}]",
             ),
         ]),
-    boolean(first(200), field!(pattern.softrandommap)).default("0").example("1")
+    boolean(tier1(200), field!(pattern.softrandommap)).default("0").example("1")
         .help("Go on without a map of blocks where memory for it is short.").prints(print::pattern::softrandommap)
         .effects(&[
             (
@@ -218,7 +218,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.placement.method=[{method:map,optional:true,reduction:multiply_high32}]",
             ),
         ]),
-    word(first(410), "random_generator", pattern::Generator::WORDS).default("tausworthe").example("lfsr")
+    word(tier1(410), "random_generator", pattern::Generator::WORDS).default("tausworthe").example("lfsr")
         .help("Generator of random offsets.")
         .effects(&[
             ("--rw=randread --random_generator=lfsr", "stream.pattern.access.*.placement.method.method=[bijection]"),
@@ -227,7 +227,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.placement.method=[{method:map,optional:false,reduction:multiply_high64}]",
             ),
         ]),
-    word(first(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::distribution)
+    word(tier1(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::distribution)
         .default("random").example("zipf:1.2").help("How random offsets spread over the file.")
         .prints(print::pattern::random_distribution)
         .effects(&[
@@ -254,7 +254,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.0.placement.basis=bytes",
             ),
         ]),
-    boolean(second(430), field!(pattern.random_sequence_stride)).default("0").example("1")
+    boolean(tier2(430), field!(pattern.random_sequence_stride)).default("0").example("1")
         .help("A list of blocks moves on by its length in each round.").prints(print::pattern::random_sequence_stride)
         .effects(&[
             (
@@ -262,7 +262,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.0.placement.blocks=[2,0,1]; stream.pattern.access.0.placement.moving=true",
             ),
         ]),
-    per_direction(first(440), field!(pattern.percentage_random), Unit::Bytes).least(0).most(100)
+    per_direction(tier1(440), field!(pattern.percentage_random), Unit::Bytes).min(0).max(100)
         .default("100,100,100").example("50").help("Share of operations at random positions, in percent.")
         .prints(print::pattern::percentage_random)
         .effects(&[
@@ -271,5 +271,5 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.random_percent=[{read:50,trim:20,write:20}]",
             ),
         ]),
-    removed(first(450), "percentage_sequential").example("50").help("Gone; see percentage_random."),
+    removed(tier1(450), "percentage_sequential").example("50").help("Gone; see percentage_random."),
 };

@@ -8,8 +8,8 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    special(first(230), "ioengine", special::engine).default("psync").example("libaio")
-        .help("How I/O is issued.").means(lower::engine).prints(print::engine::ioengine)
+    special(tier1(230), "ioengine", special::engine).default("psync").example("libaio")
+        .help("How I/O is issued.").lowers_with(lower::engine).prints(print::engine::ioengine)
         .effects(&[
             ("--ioengine=libaio --iodepth=8", "worker.engine.kind=libaio; worker.latency=after_call; stream.depth=8"),
             ("--ioengine=mmap", "worker.engine.kind=mmap"),
@@ -33,7 +33,7 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=dirstat", "worker.engine.kind=directory_stat; target.kind.directory=true"),
             ("--ioengine=dirdelete", "worker.engine.kind=directory_delete; target.kind.directory=true"),
         ]),
-    int(first(240), field!(queue.iodepth)).least(1).default("1").example("32")
+    int(tier1(240), field!(queue.iodepth)).min(1).default("1").example("32")
         .help("Operations that each clone keeps in flight.").shows("iodepth", report::depth)
         .prints(print::engine::iodepth)
         .effects(&[
@@ -42,67 +42,67 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=psync --iodepth=16", "stream.depth=1; shown.iodepth.0=16"),
             ("--read_iolog=records --ioengine=libaio --iodepth=7", "stream.depth=7"),
         ]),
-    int(first(250), field!(queue.iodepth_batch)).aliases(&["iodepth_batch_submit"]).default("1").example("8")
-        .help("Operations handed over at once; 0 for all of iodepth.").means(lower::submit)
+    int(tier1(250), field!(queue.iodepth_batch)).aliases(&["iodepth_batch_submit"]).default("1").example("8")
+        .help("Operations handed over at once; 0 for all of iodepth.").lowers_with(lower::submit)
         .prints(print::engine::iodepth_batch)
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=8", "worker.batching.submit=8"),
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=0", "worker.batching.submit=32"),
         ]),
-    int(first(260), field!(queue.iodepth_batch_complete_min)).aliases(&["iodepth_batch_complete"]).least(0)
+    int(tier1(260), field!(queue.iodepth_batch_complete_min)).aliases(&["iodepth_batch_complete"]).min(0)
         .default("1").example("4").help("Completions to wait for at least; 0 asks without waiting.")
-        .means(lower::complete_min).prints(print::engine::iodepth_batch_complete_min)
+        .lowers_with(lower::complete_min).prints(print::engine::iodepth_batch_complete_min)
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_min=4", "worker.batching.complete_min=4"),
         ]),
-    int(first(270), field!(queue.iodepth_batch_complete_max)).least(0).default("0").example("16")
-        .help("Completions to take at most.").means(lower::complete_max)
+    int(tier1(270), field!(queue.iodepth_batch_complete_max)).min(0).default("0").example("16")
+        .help("Completions to take at most.").lowers_with(lower::complete_max)
         .prints(print::engine::iodepth_batch_complete_max)
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_max=16", "worker.batching.complete_max=16"),
         ]),
-    int(first(280), field!(queue.iodepth_low)).default("0").example("16")
-        .help("Depth to fall to before the queue is filled again.").means(lower::refill_below)
+    int(tier1(280), field!(queue.iodepth_low)).default("0").example("16")
+        .help("Depth to fall to before the queue is filled again.").lowers_with(lower::refill_below)
         .prints(print::engine::iodepth_low)
         .effects(&[("--ioengine=libaio --iodepth=32 --iodepth_low=16", "worker.batching.refill_below=16")]),
-    boolean(second(290), field!(queue.serialize_overlap)).default("0").example("1")
+    boolean(tier2(290), field!(queue.serialize_overlap)).default("0").example("1")
         .help("Hold back an operation that overlaps one in flight.")
-        .is(field_of_plan!(Flag: worker.batching.serialize_overlap))
+        .plan_field(field_of_plan!(Flag: worker.batching.serialize_overlap))
         .effects(&[
             ("--ioengine=libaio --iodepth=8 --serialize_overlap=1", "worker.batching.serialize_overlap=true"),
         ]),
-    word(first(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
-        .help("Which thread hands operations over.").means(lower::offload).prints(print::engine::io_submit_mode)
+    word(tier1(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
+        .help("Which thread hands operations over.").lowers_with(lower::offload).prints(print::engine::io_submit_mode)
         .effects(&[("--iodepth=4 --io_submit_mode=offload", "worker.engine.offload=true; stream.depth=4")]),
-    boolean(first(550), field!(queue.direct)).default("0").example("1").help("Pass the page cache by (O_DIRECT).")
-        .then(|job| job.queue.buffered = !job.queue.direct).is(field_of_plan!(Flag: stream.cache.direct))
+    boolean(tier1(550), field!(queue.direct)).default("0").example("1").help("Pass the page cache by (O_DIRECT).")
+        .then(|job| job.queue.buffered = !job.queue.direct).plan_field(field_of_plan!(Flag: stream.cache.direct))
         .effects(&[
             ("--direct=1", "stream.cache.direct=true"),
             ("--read_iolog=records --direct=0", "stream.cache.direct=false; stream.replay.trace=records"),
             ("--read_iolog=trace --direct=1", "stream.cache.direct=true; stream.replay.trace=trace"),
         ]),
-    boolean(first(570), field!(queue.buffered)).default("1").example("0")
+    boolean(tier1(570), field!(queue.buffered)).default("1").example("0")
         .help("Use the page cache; the opposite of direct.").then(|job| job.queue.direct = !job.queue.buffered)
         .effects(&[("--buffered=0", "stream.cache.direct=true")]),
-    boolean(first(560), field!(queue.atomic)).default("0").example("1")
-        .help("Write without tearing (RWF_ATOMIC); needs direct.").is(field_of_plan!(Flag: worker.engine.atomic))
+    boolean(tier1(560), field!(queue.atomic)).default("0").example("1")
+        .help("Write without tearing (RWF_ATOMIC); needs direct.").plan_field(field_of_plan!(Flag: worker.engine.atomic))
         .effects(&[("--rw=write --direct=1 --atomic=1", "worker.engine.atomic=true")]),
-    word(first(1590), "sync", queue::Sync::WORDS).default("none").example("dsync")
-        .help("Each write waits until it is durable.").means(lower::write_through).prints(print::stream::sync)
+    word(tier1(1590), "sync", queue::Sync::WORDS).default("none").example("dsync")
+        .help("Each write waits until it is durable.").lowers_with(lower::write_through).prints(print::stream::sync)
         .effects(&[
             ("--rw=write --sync=dsync", "stream.cache.write_through=data"),
             ("--rw=write --sync=1", "stream.cache.write_through=data_and_metadata"),
         ]),
-    int(first(510), field!(queue.fsync)).default("0").example("32")
-        .help("fsync after this many writes; 0 for never.").is(field_of_plan!(Count: stream.sync.every_writes))
+    int(tier1(510), field!(queue.fsync)).default("0").example("32")
+        .help("fsync after this many writes; 0 for never.").plan_field(field_of_plan!(Count: stream.sync.every_writes))
         .prints(print::stream::fsync)
         .effects(&[("--rw=write --fsync=32", "stream.sync.every_writes=32")]),
-    int(first(520), field!(queue.fdatasync)).default("0").example("1")
+    int(tier1(520), field!(queue.fdatasync)).default("0").example("1")
         .help("fdatasync after this many writes; 0 for never.")
-        .is(field_of_plan!(Count: stream.sync.data_every_writes)).prints(print::stream::fdatasync)
+        .plan_field(field_of_plan!(Count: stream.sync.data_every_writes)).prints(print::stream::fdatasync)
         .effects(&[("--rw=randrw --fdatasync=1", "stream.sync.data_every_writes=1")]),
-    special(first(540), "sync_file_range", special::sync_file_range).example("write:8")
-        .help("sync_file_range with these flags after a number of writes.").means(lower::file_range)
+    special(tier1(540), "sync_file_range", special::sync_file_range).example("write:8")
+        .help("sync_file_range with these flags after a number of writes.").lowers_with(lower::file_range)
         .prints(print::stream::sync_file_range)
         .effects(&[
             (
@@ -110,50 +110,50 @@ pub const ROWS: &[Row] = rows! {
                 "stream.sync.file_range=[8,{wait_after:false,wait_before:true,write:true}]",
             ),
         ]),
-    int(second(530), field!(queue.write_barrier)).default("0").example("8")
+    int(tier2(530), field!(queue.write_barrier)).default("0").example("8")
         .help("Mark every n-th write as a barrier.")
         .without_effect("no engine here knows barriers"),
-    boolean(first(1730), field!(queue.end_fsync)).default("0").example("1")
-        .help("Flush all files at the end of the writes.").is(field_of_plan!(Flag: stream.sync.at_end))
+    boolean(tier1(1730), field!(queue.end_fsync)).default("0").example("1")
+        .help("Flush all files at the end of the writes.").plan_field(field_of_plan!(Flag: stream.sync.at_end))
         .effects(&[
             ("--rw=write --end_fsync=1", "stream.sync.at_end=true"),
             ("--read_iolog=trace --end_fsync=1", "stream.sync.at_end=true"),
         ]),
-    boolean(second(1740), field!(queue.end_syncfs)).default("0").example("1")
+    boolean(tier2(1740), field!(queue.end_syncfs)).default("0").example("1")
         .help("Flush the whole file system at the end of the writes.")
-        .is(field_of_plan!(Flag: stream.sync.file_system_at_end))
+        .plan_field(field_of_plan!(Flag: stream.sync.file_system_at_end))
         .effects(&[
             ("--rw=write --end_syncfs=1", "stream.sync.file_system_at_end=true"),
             ("--read_iolog=trace --end_syncfs=1", "stream.sync.file_system_at_end=true"),
         ]),
-    boolean(first(1750), field!(queue.fsync_on_close)).default("0").example("1")
-        .help("Flush a file whenever it is closed.").is(field_of_plan!(Flag: stream.sync.on_close))
+    boolean(tier1(1750), field!(queue.fsync_on_close)).default("0").example("1")
+        .help("Flush a file whenever it is closed.").plan_field(field_of_plan!(Flag: stream.sync.on_close))
         .effects(&[
             ("--rw=write --fsync_on_close=1", "stream.sync.on_close=true"),
             ("--read_iolog=trace --fsync_on_close=1", "stream.sync.on_close=true"),
         ]),
-    word(first(1600), "write_hint", queue::WriteHint::WORDS).default("none").example("short")
-        .help("The expected lifetime of written data, passed to the kernel.").means(lower::write_lifetime)
+    word(tier1(1600), "write_hint", queue::WriteHint::WORDS).default("none").example("short")
+        .help("The expected lifetime of written data, passed to the kernel.").lowers_with(lower::write_lifetime)
         .prints(print::stream::write_hint)
         .effects(&[("--rw=write --write_hint=short", "stream.hint.write_lifetime=2")]),
-    word(first(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")
-        .help("Where buffers come from.").means(lower::buffers).prints(print::system::mem)
+    word(tier1(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")
+        .help("Where buffers come from.").lowers_with(lower::buffers).prints(print::system::mem)
         .effects(&[
             ("--mem=mmaphuge", "worker.memory.huge_pages=true"),
             ("--mem=shmhuge --hugepage-size=1g", "worker.memory.huge_page=1073741824"),
         ]),
-    int(first(720), field!(queue.iomem_align)).aliases(&["mem_align"]).least(0).default("0").example("4k")
-        .help("Alignment of buffers beyond that of a page.").is(field_of_plan!(Size: worker.memory.alignment))
+    int(tier1(720), field!(queue.iomem_align)).aliases(&["mem_align"]).min(0).default("0").example("4k")
+        .help("Alignment of buffers beyond that of a page.").plan_field(field_of_plan!(Size: worker.memory.alignment))
         .effects(&[("--iomem_align=8k", "worker.memory.alignment=8192")]),
-    int(second(2430), ("hugepage-size", |job| &mut job.queue.hugepage_size)).default("2m").example("2m")
+    int(tier2(2430), ("hugepage-size", |job| &mut job.queue.hugepage_size)).default("2m").example("2m")
         .help("Memory of huge pages is taken in multiples of this; the pages are of the system's usual size.")
         .prints(print::system::hugepage_size)
         .effects(&[("--mem=mmaphuge --hugepage-size=4m", "worker.memory.huge_page=4194304")]),
-    size(first(1320), field!(queue.lockmem)).default("0").example("1g")
-        .help("Memory to pin, so that less is left for caches.").is(field_of_plan!(Bytes: worker.memory.pinned))
+    size(tier1(1320), field!(queue.lockmem)).default("0").example("1g")
+        .help("Memory to pin, so that less is left for caches.").plan_field(field_of_plan!(Bytes: worker.memory.pinned))
         .effects(&[("--lockmem=8m", "worker.memory.pinned=8388608")]),
-    text(second(1090), field!(queue.ioscheduler)).example("none")
+    text(tier2(1090), field!(queue.ioscheduler)).example("none")
         .help("I/O scheduler for the device under the files, as long as the run lasts.")
-        .is(field_of_plan!(Text: job.scheduler))
+        .plan_field(field_of_plan!(Text: job.scheduler))
         .effects(&[("--ioscheduler=none", "job.scheduler=none")]),
 };

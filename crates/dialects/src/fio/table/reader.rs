@@ -1,5 +1,4 @@
-//! What a job's options are read with: the job so far, what may be asked, and what is to be
-//! reported.
+//! The reader of a job's options: the job so far, the environment, and the notices for the user.
 
 use model::PerDirection;
 
@@ -8,12 +7,12 @@ use crate::bounds;
 use crate::fio::options::JobOptions;
 use crate::fio::values::{self, Number, Unit};
 
-/// What reading may ask of the machine and its files.
+/// Queries about the machine and its files while options are parsed.
 pub trait ParseEnv {
     /// The text of a job file; `-` is standard input.
     ///
     /// # Errors
-    /// The system's words for the reason.
+    /// The system's error text.
     fn read_job_file(&mut self, path: &str) -> Result<String, String>;
 
     /// A variable of the environment.
@@ -22,13 +21,13 @@ pub trait ParseEnv {
     /// Whether a path is a directory.
     ///
     /// # Errors
-    /// The system's words for the reason why it is unknown.
+    /// The system's error text if it is unknown.
     fn is_directory(&self, path: &str) -> Result<bool, String>;
 
     /// Opens the file of `--output`.
     ///
     /// # Errors
-    /// The system's words for the reason.
+    /// The system's error text.
     fn open_output(&mut self, path: &str) -> Result<(), String>;
 
     /// Bytes of a page (`$pagesize`).
@@ -51,80 +50,79 @@ pub trait ParseEnv {
     }
 }
 
-/// A line to be reported, or the place among them of a job's banner.
+/// A line to print, or the position of a job's banner among the lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A line for stdout.
     Out(String),
     /// A line for stderr.
     Err(String),
-    /// What to do about an error, for a line `hint: …`; fio has no such lines.
+    /// A remedy for an error, printed as `hint: …`; fio has no such lines.
     Hint(String),
-    /// The banner of the job with this index, which is printed as soon as the job is known to be
-    /// good.
+    /// The banner of the job with this index, which is printed once the job is valid.
     Added(usize),
 }
 
-/// Why an option is not taken.
+/// Why an option is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionError {
-    /// Its value is wrong; the line that all of them share is still to be said.
+    /// Its value is wrong; the caller reports `failed parsing`.
     Failed,
-    /// All has been said.
-    Said,
-    /// It would write, and `--readonly` stands before it.
+    /// The error is reported already.
+    Reported,
+    /// It would write, and `--readonly` precedes it.
     ReadOnly,
 }
 
-/// What an option answers.
+/// The result of applying an option.
 pub type ParseResult = Result<(), OptionError>;
 
-/// A job that takes options.
+/// Applies options to a job.
 pub struct Reader<'a> {
     pub(in crate::fio) job: &'a mut JobOptions,
-    /// Nothing while defaults are filled in, which ask for nothing.
+    /// Absent while defaults are filled in, which need no environment.
     pub(in crate::fio) env: Option<&'a mut dyn ParseEnv>,
     pub(in crate::fio) notices: &'a mut Vec<Notice>,
-    /// `--readonly` stood before.
+    /// `--readonly` precedes.
     pub(in crate::fio) readonly: bool,
-    /// `--parse-only` or `--showcmd`: nothing is looked at on this machine.
+    /// `--parse-only` or `--showcmd`: this machine is not examined.
     pub(in crate::fio) is_dry: bool,
-    /// `--debug=parse` stood before.
+    /// `--debug=parse` precedes.
     pub(in crate::fio) debugs_parsing: bool,
 }
 
 impl Reader<'_> {
     /// A line for stderr.
-    pub(in crate::fio) fn say(&mut self, line: impl Into<String>) {
+    pub(in crate::fio) fn push_stderr(&mut self, line: impl Into<String>) {
         self.notices.push(Notice::Err(line.into()));
     }
 
-    /// A line for stderr, unless it is among the lines already: each clone of a section has the
-    /// options of all.
-    pub(in crate::fio) fn say_once(&mut self, line: String) {
+    /// Adds a line for stderr unless it is there already: several clones of a section would repeat
+    /// it.
+    pub(in crate::fio) fn push_stderr_once(&mut self, line: String) {
         let line = Notice::Err(line);
         if !self.notices.contains(&line) {
             self.notices.push(line);
         }
     }
 
-    /// Says what is wrong with a value.
+    /// Reports an invalid value.
     pub(in crate::fio) fn fail(&mut self, line: impl Into<String>) -> OptionError {
-        self.say(line);
+        self.push_stderr(line);
         OptionError::Failed
     }
 
-    /// The machine that values are compared with; `None` where nothing is to run on it.
+    /// The machine that limits values; `None` if the job will not run on it.
     pub(in crate::fio) fn machine(&self) -> Option<&dyn ParseEnv> {
         self.env.as_deref().filter(|_| !self.is_dry)
     }
 
-    /// The highest number of a CPU that can be named.
+    /// The highest valid CPU number.
     pub(in crate::fio) fn max_cpu(&self) -> u32 {
         self.machine().and_then(ParseEnv::max_cpu).unwrap_or(bounds::MAX_CPU)
     }
 
-    /// Refuses a CPU beyond the highest.
+    /// Reports a CPU number beyond the highest.
     pub(in crate::fio) fn fail_on_cpu(&mut self, cpu: i64) -> OptionError {
         let max = self.max_cpu();
         self.fail(format!("fio: CPU {cpu} too large (max={max})"))
@@ -135,23 +133,24 @@ impl Reader<'_> {
         values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(OptionError::Failed)
     }
 
-    /// Bounds of numbers that have no sign.
-    pub(in crate::fio) fn within(&mut self, row: &Row, value: u64) -> ParseResult {
+    /// Checks the bounds of an unsigned number.
+    pub(in crate::fio) fn check_bounds(&mut self, row: &Row, value: u64) -> ParseResult {
         let (name, bound) = (row.name, |bound: Option<i64>| bound.map(|bound| bound as u64));
-        if let Some(most) = bound(row.most).filter(|most| value > *most) {
+        if let Some(most) = bound(row.max).filter(|most| value > *most) {
             return Err(self.fail(format!("{name}: max value out of range: {value} ({most} max)")));
         }
-        match bound(row.least).filter(|least| value < *least) {
+        match bound(row.min).filter(|least| value < *least) {
             Some(least) => Err(self.fail(format!("{name}: min value out of range: {value} ({least} min)"))),
             None => Ok(()),
         }
     }
 }
 
-/// One value goes to all three directions, the second of two to writes and trims. Blank ones keep
-/// what was there, and a separator at the end keeps the last from spreading.
-pub(in crate::fio) fn spread<T: Clone>(to: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
-    let slots = [&mut to.read, &mut to.write, &mut to.trim];
+/// Assigns values to the three directions. A single value goes to all, the second of two to writes
+/// and trims. Blank values change nothing, and with a separator at the end (`closed`) the last
+/// value does not spread.
+pub(in crate::fio) fn spread<T: Clone>(target: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
+    let slots = [&mut target.read, &mut target.write, &mut target.trim];
     for (index, slot) in slots.into_iter().enumerate() {
         let value = match values.get(index) {
             Some(value) => value.clone(),

@@ -6,11 +6,11 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    text(second(940), field!(replay.write_iolog)).example("trace.log")
+    text(tier2(940), field!(replay.write_iolog)).example("trace.log")
         .help("Write everything that is issued at the end of this file, as a trace (version 3).")
-        .is(field_of_plan!(Text: job.trace))
+        .plan_field(field_of_plan!(Text: job.trace))
         .effects(&[("--write_iolog=out", "job.trace=out")]),
-    text(second(950), field!(replay.read_iolog)).example("trace.log")
+    text(tier2(950), field!(replay.read_iolog)).example("trace.log")
         .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input.")
         .prints(print::files::read_iolog)
         .effects(&[
@@ -42,13 +42,13 @@ pub const ROWS: &[Row] = rows! {
                  repeat_until_time:false,rounds:null}",
             ),
         ]),
-    boolean(second(960), field!(replay.read_iolog_chunked)).default("0").example("1")
+    boolean(tier2(960), field!(replay.read_iolog_chunked)).default("0").example("1")
         .help("Read the trace in pieces.")
         .without_effect("a trace is always read in pieces, during the replay"),
-    boolean(second(970), field!(replay.replay_no_stall)).default("0").example("1")
+    boolean(tier2(970), field!(replay.replay_no_stall)).default("0").example("1")
         .help("Take no notice of the times in the trace.").prints(print::files::replay_no_stall)
         .effects(&[("--read_iolog=trace --replay_no_stall=1", "stream.replay.without_times=true")]),
-    text(second(980), field!(replay.replay_redirect)).example("/dev/sdb")
+    text(tier2(980), field!(replay.replay_redirect)).example("/dev/sdb")
         .help("Carry all operations out on this file or device.").prints(print::files::replay_redirect)
         .effects(&[
             (
@@ -56,16 +56,16 @@ pub const ROWS: &[Row] = rows! {
                 "plan.targets.*.path=[f]; stream.replay.redirected=true; stream.replay.files=[f]",
             ),
         ]),
-    int(second(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this.")
+    int(tier2(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this.")
         .prints(print::files::replay_scale)
         .effects(&[("--read_iolog=trace --replay_scale=2", "stream.replay.scale=2")]),
-    special(second(1000), "replay_align", special::replay_align).example("4096")
+    special(tier2(1000), "replay_align", special::replay_align).example("4096")
         .help("Round offsets down to multiples of this power of two.").prints(print::files::replay_align)
         .effects(&[("--read_iolog=trace --replay_align=4k", "stream.replay.align=4096")]),
-    int(second(1010), field!(replay.replay_time_scale)).least(1).default("100").example("200")
+    int(tier2(1010), field!(replay.replay_time_scale)).min(1).default("100").example("200")
         .help("Speed in percent of that of the trace: 200 is twice as fast.").prints(print::files::replay_time_scale)
         .effects(&[("--read_iolog=trace --replay_time_scale=50", "stream.replay.speed_percent=50")]),
-    special(second(1020), "replay_skip", special::replay_skip).example("trim")
+    special(tier2(1020), "replay_skip", special::replay_skip).example("trim")
         .help("Kinds of operation to leave out: read, write, trim, sync, with commas between them.")
         .prints(print::files::replay_skip)
         .effects(&[
@@ -79,13 +79,13 @@ pub const ROWS: &[Row] = rows! {
                 "stream.replay.skip={flushes:false,reads:true,trims:true,writes:false}",
             ),
         ]),
-    text(third(1030), field!(replay.merge_blktrace_file)).example("merged.bin")
+    text(tier3(1030), field!(replay.merge_blktrace_file)).example("merged.bin")
         .help("Merge the traces of read_iolog, which are of blktrace, into this file first, and carry that out.")
         .effects(&[("--read_iolog=a:b --merge_blktrace_file=records", "stream.replay.trace=records")]),
-    reals(third(1040), field!(replay.merge_blktrace_scalars)).example("100:50")
+    reals(tier3(1040), field!(replay.merge_blktrace_scalars)).example("100:50")
         .help("Length of each trace in the merged one, in percent: 50 is twice as fast.")
         .without_effect("it is an option of merging, before there is a plan"),
-    reals(third(1050), field!(replay.merge_blktrace_iters)).example("1:2")
+    reals(tier3(1050), field!(replay.merge_blktrace_iters)).example("1:2")
         .help("How many times each trace is repeated in the merged one.")
         .without_effect("it is an option of merging, before there is a plan"),
 };

@@ -8,63 +8,63 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    flag(first(2060), field!(report.group_reporting)).help("One entry for all jobs of a group.")
+    flag(tier1(2060), field!(report.group_reporting)).help("One entry for all jobs of a group.")
         .shows("group_reporting", lower::merged).prints(print::job::group_reporting)
         .effects(&[("--group_reporting", "plan.groups.*.merged=[true]; shown.group_reporting.0=true")]),
-    boolean(first(2070), field!(report.stats)).default("1").example("0").help("The job appears in reports.")
+    boolean(tier1(2070), field!(report.stats)).default("1").example("0").help("The job appears in reports.")
         .shows("stats", lower::hidden)
         .effects(&[("--stats=0", "shown.stats.0=false")]),
-    boolean(first(2180), field!(report.clat_percentiles)).default("1").example("0")
+    boolean(tier1(2180), field!(report.clat_percentiles)).default("1").example("0")
         .help("Percentiles of completion latency.").shows("percentiles_of", lower::percentiles_of)
         .effects(&[("--clat_percentiles=0", "shown.percentiles_of.0=none")]),
-    boolean(first(2190), field!(report.lat_percentiles)).default("0").example("1")
+    boolean(tier1(2190), field!(report.lat_percentiles)).default("0").example("1")
         .help("Percentiles of total latency.")
         .effects(&[("--lat_percentiles=1", "shown.percentiles_of.0=clat,lat")]),
-    boolean(first(2200), field!(report.slat_percentiles)).default("0").example("1")
+    boolean(tier1(2200), field!(report.slat_percentiles)).default("0").example("1")
         .help("Percentiles of submission latency.")
         .effects(&[("--slat_percentiles=1", "shown.percentiles_of.0=slat,clat")]),
-    reals(first(2210), field!(report.percentile_list)).most(100)
+    reals(tier1(2210), field!(report.percentile_list)).max(100)
         .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99").example("50:99:99.9")
         .help("Which percentiles.").shows("percentile_list", lower::percentile_list)
         .effects(&[("--percentile_list=50:99.9", "shown.percentile_list.0=50:99.9")]),
-    int(first(2220), field!(report.significant_figures)).least(1).most(10).default("4").example("6")
+    int(tier1(2220), field!(report.significant_figures)).min(1).max(10).default("4").example("6")
         .help("Digits of figures in the normal report.").shows("significant_figures", lower::significant_figures)
         .effects(&[("--significant_figures=6", "shown.significant_figures.0=6")]),
-    word(first(2300), "unified_rw_reporting", report::Unified::WORDS).default("none").example("mixed")
+    word(tier1(2300), "unified_rw_reporting", report::Unified::WORDS).default("none").example("mixed")
         .help("Reads, writes and trims are reported together.").shows("unified", lower::unified)
         .effects(&[
             ("--unified_rw_reporting=mixed", "shown.unified.0=mixed"),
             ("--unified_rw_reporting=2", "shown.unified.0=both"),
         ]),
-    boolean(first(2230), field!(report.disk_util)).default("1").example("0").help("Activity of the devices below.")
+    boolean(tier1(2230), field!(report.disk_util)).default("1").example("0").help("Activity of the devices below.")
         .effects(&[("--disk_util=0", "shown.disk_util=false")]),
-    boolean(first(2240), field!(report.gtod_reduce)).default("0").example("1").help("Measure no latencies.")
+    boolean(tier1(2240), field!(report.gtod_reduce)).default("0").example("1").help("Measure no latencies.")
         .then(special::reduce_clock_calls)
         .effects(&[("--gtod_reduce=1", "shown.disabled.0=slat,clat,lat; shown.percentiles_of.0=none")]),
-    boolean(first(2250), field!(report.disable_lat)).default("0").example("1").help("Measure no total latency.")
+    boolean(tier1(2250), field!(report.disable_lat)).default("0").example("1").help("Measure no total latency.")
         .shows("disabled", lower::disabled)
         .effects(&[("--disable_lat=1", "shown.disabled.0=lat")]),
-    boolean(first(2260), field!(report.disable_clat)).default("0").example("1")
+    boolean(tier1(2260), field!(report.disable_clat)).default("0").example("1")
         .help("Measure no completion latency.")
         .effects(&[("--disable_clat=1", "shown.disabled.0=clat")]),
-    boolean(first(2270), field!(report.disable_slat)).default("0").example("1")
+    boolean(tier1(2270), field!(report.disable_slat)).default("0").example("1")
         .help("Measure no submission latency.")
         .effects(&[("--disable_slat=1", "shown.disabled.0=slat")]),
-    boolean(first(2280), field!(report.disable_bw_measurement)).aliases(&["disable_bw"]).default("0").example("1")
+    boolean(tier1(2280), field!(report.disable_bw_measurement)).aliases(&["disable_bw"]).default("0").example("1")
         .help("Take no samples of bandwidth."),
-    word(first(2410), "kb_base", report::KbBase::WORDS).default("1024").example("1000")
+    word(tier1(2410), "kb_base", report::KbBase::WORDS).default("1024").example("1000")
         .help("What k means in sizes and reports.").shows("kb_base", lower::kilo)
         .effects(&[("--kb_base=1000 --bs=4k", "stream.pattern.sizes.read.size=4000; shown.kb_base.0=1000")]),
-    word(first(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Bytes or bits in reports.")
+    word(tier1(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Bytes or bits in reports.")
         .shows("unit_base", lower::unit)
         .effects(&[
             ("--unit_base=1", "shown.unit_base.0=1"),
             ("--unit_base=8", "shown.unit_base.0=8"),
         ]),
-    boolean(second(2040), field!(report.block_error_percentiles)).default("0").example("1")
-        .help("Life of blocks until their first error.").means(system::block_lifetimes)
+    boolean(tier2(2040), field!(report.block_error_percentiles)).default("0").example("1")
+        .help("Life of blocks until their first error.").lowers_with(system::block_lifetimes)
         .prints(print::system::block_error_percentiles)
         .effects(&[("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true")]),
-    int(second(2050), field!(report.job_start_clock_id)).default("0").example("1")
+    int(tier2(2050), field!(report.job_start_clock_id)).default("0").example("1")
         .help("Clock of the start time in reports."),
 };

@@ -1,4 +1,4 @@
-//! What a row of the table says, and short ways to write one.
+//! Rows of the option table, and constructors for them.
 
 use model::{Bytes, PerDirection};
 
@@ -11,93 +11,93 @@ use crate::fio::print::Section;
 use crate::fio::values::{Amount, Unit};
 use crate::notation;
 
-/// Where the value of an option lies.
+/// Access to the field that stores the value of an option.
 pub type FieldAccess<T> = fn(&mut JobOptions) -> &mut T;
 
-/// An option with the place of its value.
+/// The name of an option and access to its field.
 pub(super) type Field<T> = (&'static str, FieldAccess<T>);
 
-/// What reports say of an option.
-type Setting = fn(&JobOptions) -> Option<String>;
+/// The value that reports print for an option.
+type ReportValue = fn(&JobOptions) -> Option<String>;
 
 /// How a section of a plan is written as the value of an option.
-type Print = fn(&Section<'_>) -> Option<String>;
+type PrintFn = fn(&Section<'_>) -> Option<String>;
 
-/// What has to do with an option.
+/// An option: how it is parsed, lowered, printed and explained.
 #[derive(Clone, Copy)]
 pub struct Row {
     /// Its name in job files, and in reports whatever alias was written.
     pub name: &'static str,
-    /// Its place in fio's own list, and how much it matters.
+    /// Its place in fio's own list, and its importance.
     pub rank: Rank,
     /// Other names.
     pub aliases: &'static [&'static str],
-    /// What kind of value it has, and where that goes.
+    /// The kind of its value, and the field that stores it.
     pub kind: Kind,
     /// The smallest value, for kinds that have one.
-    pub least: Option<i64>,
+    pub min: Option<i64>,
     /// The largest value.
-    pub most: Option<i64>,
-    /// What holds without it, as it would be written; empty if nothing does.
+    pub max: Option<i64>,
+    /// Its default, as a user would write it; empty if it has none.
     pub default: &'static str,
-    /// The engines that have it; none of them for an option that every job has.
+    /// The engines that have it; empty for an option that every job has.
     pub engines: &'static [&'static str],
-    /// What becomes of it.
+    /// Whether it is supported.
     pub status: Status,
-    /// What it means, in a line.
+    /// Its help, one line.
     pub help: &'static str,
-    /// A value that works.
+    /// A valid value.
     pub example: &'static str,
-    /// Command lines that have it, each with what their plan then holds and would not hold without
-    /// it, as the manual has it. A test looks for each of them; `tests/suite/fio/effects.rs` says
-    /// how they are written.
+    /// Command lines with this option, each with the plan fields that only this option causes,
+    /// according to the manual. A test checks each of them; `tests/suite/fio/effects.rs` says how
+    /// they are written.
     pub effects: &'static [(&'static str, &'static str)],
-    /// What follows for other options when it is given.
+    /// Its effect on other options.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
     /// The field of the plan that it is.
     pub(in crate::fio) field: Option<PlanField>,
     lower: Option<fn(&mut Draft<'_>)>,
-    shows: Option<(&'static str, Setting)>,
-    print: Option<Print>,
+    shows: Option<(&'static str, ReportValue)>,
+    print: Option<PrintFn>,
 }
 
-/// The place of an option among the others.
+/// The position of an option in fio's list, and its importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Where it stands in fio's list of options, in steps of ten; 0 for options of engines, which
+    /// Its position in fio's list of options, in steps of ten; 0 for options of engines, which
     /// have lists of their own.
     pub order: u32,
-    /// How much it matters, by a survey of 356 public job files and command lines: 1 for what
+    /// Its importance, by a survey of 356 public job files and command lines: 1 for what
     /// nearly all of them need, 2 for what the rest of them needs, 3 for what takes special devices
     /// or is hardly used.
     pub tier: u8,
 }
 
-/// What becomes of an option.
+/// Whether an option is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It does what it says.
+    /// It is supported.
     Supported,
-    /// It is accepted; the reason why nothing follows from it.
+    /// It is accepted and has no effect, for this reason.
     WithoutEffect(&'static str),
-    /// It is recognised and refused unless it has its default; what it would need.
+    /// It is refused unless it has its default, because it needs this.
     Refused(&'static str),
 }
 
-/// Kinds of values, and where they go. Times are in microseconds.
+/// Kinds of values, each with its field. Times are in microseconds.
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// Nothing, or a number that is 0 or not.
+    /// No value, or a number that is interpreted as a boolean.
     Flag(FieldAccess<bool>),
     /// 0 or 1.
     Bool(FieldAccess<bool>),
     /// A number, which may have the suffix of a size.
     Int(FieldAccess<i64>),
-    /// The same, where none is something else than 0.
+    /// The same, if an absent value differs from 0.
     OptionalInt(FieldAccess<Option<i64>>),
     /// A size.
     Size(FieldAccess<u64>),
-    /// The same, where none is something else than 0.
+    /// The same, if an absent value differs from 0.
     OptionalSize(FieldAccess<Option<u64>>),
     /// A size, a percentage, or a number of zones.
     Amount(FieldAccess<Option<Amount>>),
@@ -111,17 +111,17 @@ pub enum Kind {
     Real(FieldAccess<f64>),
     /// Any text.
     Text(FieldAccess<Option<String>>),
-    /// One of these words; what follows a colon behind it.
+    /// One of these words, and a parser for what follows it.
     Word(&'static [Word], Option<fn(&mut Reader<'_>, &str) -> ParseResult>),
     /// Several of these words, between commas.
     Words(&'static [Word]),
-    /// With a grammar of its own.
+    /// A value with its own parser.
     Special(fn(&mut Reader<'_>, &str) -> ParseResult),
-    /// Gone: every use is an error.
+    /// Removed: every use is an error.
     Removed,
-    /// Gone: it is said and nothing follows.
+    /// Removed: a use is reported and has no effect.
     Ignored,
-    /// Not read here; the kind of value it has in fio.
+    /// Not parsed; the kind of value it has in fio.
     Unread(&'static str),
 }
 
@@ -131,12 +131,12 @@ impl Row {
         std::iter::once(self.name).chain(self.aliases.iter().copied())
     }
 
-    /// One of its names is this.
+    /// Whether this is its name or an alias.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 
-    /// It may stand without a value. `in_file` is where the bare names of logs are meant to work.
+    /// Whether it may have no value. Logs may be bare only in a file (`in_file`).
     pub(in crate::fio) fn may_be_bare(&self, in_file: bool) -> bool {
         match self.kind {
             Kind::Flag(_) => true,
@@ -145,17 +145,17 @@ impl Row {
         }
     }
 
-    /// Carries it into the parts of a clone.
+    /// Applies it to the parts of a clone.
     pub(in crate::fio) fn lower(&self, draft: &mut Draft<'_>) {
         if let Some(field) = self.field {
-            self.fill(field, draft.options, &mut draft.parts);
+            self.fill_field(field, draft.options, &mut draft.parts);
         }
         if let Some(lower) = self.lower {
             lower(draft);
         }
     }
 
-    fn fill(&self, field: PlanField, options: &mut JobOptions, parts: &mut Parts) {
+    fn fill_field(&self, field: PlanField, options: &mut JobOptions, parts: &mut Parts) {
         fn set<T>(place: Option<&mut T>, value: T) {
             if let Some(place) = place {
                 *place = value;
@@ -177,7 +177,7 @@ impl Row {
         }
     }
 
-    /// Its value for a section of a plan, if the section needs it; empty for one that stands alone.
+    /// Its value for a section of a plan, if the section needs it; empty for a bare flag.
     pub(in crate::fio) fn print(&self, section: &mut Section<'_>) -> Option<String> {
         match (self.print, self.field) {
             (Some(print), _) => print(section),
@@ -209,10 +209,10 @@ impl Row {
         }
     }
 
-    /// What reports say of it: a name that they know, and its value.
+    /// The name and value that reports print for it.
     pub(in crate::fio) fn shown(&self, options: &JobOptions) -> Option<(&'static str, String)> {
-        let (name, value) = self.shows?;
-        Some((name, value(options)?))
+        let (name, value_of) = self.shows?;
+        Some((name, value_of(options)?))
     }
 
     const fn new(rank: Rank, name: &'static str, kind: Kind) -> Row {
@@ -221,8 +221,8 @@ impl Row {
             rank,
             aliases: &[],
             kind,
-            least: None,
-            most: None,
+            min: None,
+            max: None,
             default: "",
             engines: &[],
             status: Status::Supported,
@@ -242,13 +242,13 @@ impl Row {
         self
     }
 
-    pub(super) const fn least(mut self, least: i64) -> Row {
-        self.least = Some(least);
+    pub(super) const fn min(mut self, min: i64) -> Row {
+        self.min = Some(min);
         self
     }
 
-    pub(super) const fn most(mut self, most: i64) -> Row {
-        self.most = Some(most);
+    pub(super) const fn max(mut self, max: i64) -> Row {
+        self.max = Some(max);
         self
     }
 
@@ -287,31 +287,31 @@ impl Row {
         self
     }
 
-    /// It is this field of the plan, and nothing more.
-    pub(super) const fn is(mut self, field: PlanField) -> Row {
+    /// The option is exactly this field of the plan.
+    pub(super) const fn plan_field(mut self, field: PlanField) -> Row {
         self.field = Some(field);
         self
     }
 
-    /// What it means for a clone, beside what other options say.
-    pub(super) const fn means(mut self, lower: fn(&mut Draft<'_>)) -> Row {
+    /// The function that lowers it, for an option that is more than a field.
+    pub(super) const fn lowers_with(mut self, lower: fn(&mut Draft<'_>)) -> Row {
         self.lower = Some(lower);
         self
     }
 
-    /// What reports show of it, by the name that they know.
-    pub(super) const fn shows(mut self, name: &'static str, value: Setting) -> Row {
+    /// The name and value that reports print for it.
+    pub(super) const fn shows(mut self, name: &'static str, value: ReportValue) -> Row {
         self.shows = Some((name, value));
         self
     }
 
-    /// How a plan is written as its value, where that does not follow from a field of the plan.
-    pub(super) const fn prints(mut self, print: Print) -> Row {
+    /// The function that prints it, where its value does not follow from a field of the plan.
+    pub(super) const fn prints(mut self, print: PrintFn) -> Row {
         self.print = Some(print);
         self
     }
 
-    /// What follows the letters of a word's value.
+    /// The parser for what follows the word.
     pub(super) const fn tail(mut self, read: fn(&mut Reader<'_>, &str) -> ParseResult) -> Row {
         if let Kind::Word(words, _) = self.kind {
             self.kind = Kind::Word(words, Some(read));
@@ -320,15 +320,15 @@ impl Row {
     }
 }
 
-pub(super) const fn first(order: u32) -> Rank {
+pub(super) const fn tier1(order: u32) -> Rank {
     Rank { order, tier: 1 }
 }
 
-pub(super) const fn second(order: u32) -> Rank {
+pub(super) const fn tier2(order: u32) -> Rank {
     Rank { order, tier: 2 }
 }
 
-pub(super) const fn third(order: u32) -> Rank {
+pub(super) const fn tier3(order: u32) -> Rank {
     Rank { order, tier: 3 }
 }
 
@@ -337,7 +337,7 @@ pub(super) const fn flag(rank: Rank, (name, at): Field<bool>) -> Row {
 }
 
 pub(super) const fn boolean(rank: Rank, (name, at): Field<bool>) -> Row {
-    Row::new(rank, name, Kind::Bool(at)).least(0).most(1)
+    Row::new(rank, name, Kind::Bool(at)).min(0).max(1)
 }
 
 pub(super) const fn int(rank: Rank, (name, at): Field<i64>) -> Row {
@@ -406,14 +406,14 @@ pub(super) const fn refused(rank: Rank, name: &'static str, kind: &'static str, 
     row
 }
 
-/// The option of a field's name, with the place of its value.
+/// The option named like this field, with access to the field.
 macro_rules! field {
     ($group:ident.$field:ident) => {
         (stringify!($field), |job| &mut job.$group.$field)
     };
 }
 
-/// A table of rows, in lines as long as they need to be.
+/// A table of rows, which rustfmt leaves alone.
 macro_rules! rows {
     ($($row:expr),* $(,)?) => {
         &[$($row),*]

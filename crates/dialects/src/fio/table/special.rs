@@ -1,4 +1,4 @@
-//! Options whose values have a grammar of their own.
+//! Parsers of options with their own grammar.
 
 use model::PerDirection;
 
@@ -9,22 +9,22 @@ use crate::fio::options::typed::{
     CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone,
 };
 use crate::fio::options::{JobOptions, pattern};
-use crate::fio::plan::files::joined;
+use crate::fio::plan::files::join_path;
 use crate::fio::values::{self, Unit};
 
-/// Entries of a list of block sizes or zones, for each direction.
-const ENTRIES: usize = 64;
+/// The maximum number of block sizes or zones of a direction.
+const MAX_ENTRIES: usize = 64;
 
 pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     // fio joins directory and name at this moment: a directory that comes later changes nothing.
-    // Each option adds to those before it, also to those of [global]; a name that is there already
-    // stands for the file that it names.
+    // Each option adds to those before it, also to those of [global]; a repeated name means the
+    // same file.
     let files = &mut reader.job.files;
     let directory = files.directory.first().cloned();
     files.filename.extend(
         values::names(text)
             .iter()
-            .map(|name| joined(directory.as_deref(), name)),
+            .map(|name| join_path(directory.as_deref(), name)),
     );
     Ok(())
 }
@@ -33,9 +33,9 @@ pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let names = values::names(text);
     let is_dry = reader.is_dry;
     for name in names.iter().filter(|_| !is_dry) {
-        let answer = reader.env.as_ref().map(|env| env.is_directory(name));
-        let Some(Ok(true)) = answer else {
-            if let Some(Err(why)) = answer {
+        let is_directory = reader.env.as_ref().map(|env| env.is_directory(name));
+        let Some(Ok(true)) = is_directory else {
+            if let Some(Err(why)) = is_directory {
                 let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
                 reader.notices.push(Notice::Out(line));
             }
@@ -68,7 +68,7 @@ pub(super) fn memory(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     Ok(())
 }
 
-/// What follows the direction: how often a position is drawn, or how far a sequential job moves on.
+/// Parses the suffix of `rw`: how often a position is drawn, or how far a sequential job skips.
 pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let rw = reader.job.pattern.rw;
     if reader.readonly && rw.changes_data() {
@@ -121,9 +121,9 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
         let ends = values::split(piece, &['-', ':']);
         let numbers: Vec<_> = ends.iter().map(|end| reader.number(end)).collect();
         match numbers.as_slice() {
-            [Ok(one), Ok(other)] => ranges.push(Some(Range {
-                low: one.raw.min(other.raw),
-                high: one.raw.max(other.raw),
+            [Ok(a), Ok(b)] => ranges.push(Some(Range {
+                low: a.raw.min(b.raw),
+                high: a.raw.max(b.raw),
             })),
             _ if index == 0 => return Err(OptionError::Failed),
             _ => ranges.push(None),
@@ -131,7 +131,7 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     }
     if let Some(row) = super::find("bsrange") {
         for range in ranges.iter().flatten() {
-            reader.within(row, range.low)?;
+            reader.check_bounds(row, range.low)?;
         }
     }
     spread(&mut reader.job.pattern.bsrange, &ranges, false);
@@ -142,7 +142,7 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
     for list in values::split(text, &[',']).into_iter().take(3) {
         let mut entries = Vec::new();
-        for entry in values::split(list, &[':']).into_iter().take(ENTRIES) {
+        for entry in values::split(list, &[':']).into_iter().take(MAX_ENTRIES) {
             let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
             let Ok(size) = reader.number(size) else {
                 return Err(reader.fail("fio: split conversion failed"));
@@ -164,7 +164,7 @@ pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
     for list in values::split(text, &[',']).into_iter().take(2) {
         let mut entries = Vec::new();
-        for entry in values::split(list, &[':']).into_iter().take(ENTRIES) {
+        for entry in values::split(list, &[':']).into_iter().take(MAX_ENTRIES) {
             entries.push(priority(reader, entry)?);
         }
         lists.push(Some(entries));
@@ -231,13 +231,13 @@ pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-/// A percentage, at most 100; nothing if it is blank.
+/// A percentage, at most 100; `None` if it is blank.
 fn share(text: &str) -> Option<u64> {
     (!text.is_empty()).then(|| leading_integer(text).clamp(0, 100) as u64)
 }
 
-/// Blank shares get equal parts of what the others leave. Nothing if there is more than one of them
-/// and nothing is left.
+/// Gives blank shares equal parts of what the others leave. `None` if there are several and nothing
+/// is left.
 fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
     let total: u64 = entries.iter().filter_map(|(_, share)| *share).sum();
     let blank = entries.iter().filter(|(_, share)| share.is_none()).count() as u64;
@@ -291,7 +291,7 @@ pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
         Name::ZonedAbs => Distribution::ZonedAbsolute(zones(reader, tail, false)?),
         Name::Sequence => Distribution::Sequence(
             tail.split(',')
-                .take(ENTRIES)
+                .take(MAX_ENTRIES)
                 .map(|block| reader.number(block).map(|number| number.raw))
                 .collect::<Result<_, _>>()?,
         ),
@@ -305,7 +305,7 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
     let mut lists = Vec::new();
     for list in text.split(',').take(3) {
         let mut entries: Vec<(Option<u64>, Option<u64>)> = Vec::new();
-        for entry in list.split(':').take(ENTRIES) {
+        for entry in list.split(':').take(MAX_ENTRIES) {
             let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
             let size = match percent {
                 true => share(size),
@@ -448,8 +448,8 @@ pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 
 pub(super) fn cpu_mask(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mask = reader.number(text)?.signed();
-    let beyond = (0..i64::BITS).find(|cpu| mask >> cpu & 1 == 1 && *cpu > reader.max_cpu());
-    if let Some(cpu) = beyond {
+    let cpu_beyond_max = (0..i64::BITS).find(|cpu| mask >> cpu & 1 == 1 && *cpu > reader.max_cpu());
+    if let Some(cpu) = cpu_beyond_max {
         return Err(reader.fail_on_cpu(cpu.into()));
     }
     reader.job.system.cpumask = Some(mask);
@@ -468,8 +468,7 @@ pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> ParseResult 
     Ok(())
 }
 
-/// Refuses nodes that this machine lacks. What is not a list at all is refused when the job is
-/// lowered.
+/// Refuses nodes that this machine lacks. A malformed list is refused when the job is lowered.
 fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let machine = reader.machine();
     let mut nodes = lower::system::nodes(text).into_iter().flatten();
@@ -480,8 +479,8 @@ fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     }
 }
 
-/// Ranges of processors, which are multiplied out later: neither a number nor their sum exceeds
-/// what machines have.
+/// Parses ranges of processors. They are expanded later, so both the numbers and their count are
+/// bounded.
 fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, OptionError> {
     let mut listed = 0;
     let mut ranges = Vec::new();
@@ -504,7 +503,7 @@ fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<C
     Ok(ranges)
 }
 
-/// Digits in front, as C's `atoi` takes them; 0 if there are none.
+/// The leading integer, as C's `atoi` reads it; 0 if there is none.
 fn leading_integer(text: &str) -> i64 {
     let text = text.trim_start();
     let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -551,7 +550,7 @@ fn pieces(text: &str) -> Option<Vec<Piece>> {
     (!pieces.is_empty()).then_some(pieces)
 }
 
-/// Up to the closing mark, and what follows it. A backslash takes the next character as it is.
+/// The text up to the closing mark, and the rest. A backslash quotes the next character.
 fn quoted(text: &str, mark: char) -> Option<(String, &str)> {
     let mut inner = String::new();
     let mut letters = text.char_indices();
@@ -601,8 +600,7 @@ fn decimal(text: &str) -> Option<(Piece, &str)> {
     Some((Piece::Bytes(bytes), &text[end..]))
 }
 
-/// Fewer calls for the time: no latencies, no samples of bandwidth, no percentiles. 0 changes
-/// nothing.
+/// Reads the clock less often: no latencies, no bandwidth samples, no percentiles.
 pub(super) fn reduce_clock_calls(job: &mut JobOptions) {
     let report = &mut job.report;
     if report.gtod_reduce {

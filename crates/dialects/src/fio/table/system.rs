@@ -9,15 +9,15 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    word(first(700), "clocksource", CLOCKSOURCE_WORDS).example("clock_gettime")
+    word(tier1(700), "clocksource", CLOCKSOURCE_WORDS).example("clock_gettime")
         .help("Accepted; time comes from one monotonic clock.")
         .without_effect("time always comes from one monotonic clock"),
-    special(first(1680), "cpumask", special::cpu_mask).example("3").help("Processors as the bits of a number.")
+    special(tier1(1680), "cpumask", special::cpu_mask).example("3").help("Processors as the bits of a number.")
         .effects(&[("--cpumask=5", "worker.placement.cpus=[0,2]")]),
-    special(first(1690), "cpus_allowed", special::cpus).example("0,2-5").help("Processors as a list.")
-        .means(lower::cpus).prints(print::system::cpus_allowed)
+    special(tier1(1690), "cpus_allowed", special::cpus).example("0,2-5").help("Processors as a list.")
+        .lowers_with(lower::cpus).prints(print::system::cpus_allowed)
         .effects(&[("--cpus_allowed=0,2-4", "worker.placement.cpus=[0,2,3,4]")]),
-    word(first(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
+    word(tier1(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
         .help("Clones share those processors, or have one each.").prints(print::system::cpus_allowed_policy)
         .effects(&[
             (
@@ -25,53 +25,53 @@ pub const ROWS: &[Row] = rows! {
                 "job.workers.*.placement.cpus=[[4],[6],[4]]",
             ),
         ]),
-    special(second(1710), "numa_cpu_nodes", special::cpu_nodes).example("0").help("NUMA nodes whose processors are used.")
-        .means(lower::cpu_nodes).prints(print::system::numa_cpu_nodes)
+    special(tier2(1710), "numa_cpu_nodes", special::cpu_nodes).example("0").help("NUMA nodes whose processors are used.")
+        .lowers_with(lower::cpu_nodes).prints(print::system::numa_cpu_nodes)
         .effects(&[("--numa_cpu_nodes=0-1,3", "worker.placement.cpu_nodes=[0,1,3]")]),
-    special(second(1720), "numa_mem_policy", special::memory_policy).example("bind:0").help("NUMA nodes whose memory is used.")
-        .means(lower::memory).prints(print::system::numa_mem_policy)
+    special(tier2(1720), "numa_mem_policy", special::memory_policy).example("bind:0").help("NUMA nodes whose memory is used.")
+        .lowers_with(lower::memory).prints(print::system::numa_mem_policy)
         .effects(&[("--numa_mem_policy=bind:0,2", "worker.placement.memory_nodes={nodes:[0,2],policy:bind}")]),
-    int(first(1360), field!(system.nice)).least(-20).most(19).default("0").example("5").help("Nice value.")
-        .means(lower::nice).prints(print::system::nice)
+    int(tier1(1360), field!(system.nice)).min(-20).max(19).default("0").example("5").help("Nice value.")
+        .lowers_with(lower::nice).prints(print::system::nice)
         .effects(&[("--nice=-5", "worker.placement.nice=-5")]),
-    optional_int(second(1370), field!(system.prio)).least(0).most(7).example("4").help("Priority of operations.")
-        .means(lower::priority).prints(print::system::prio)
+    optional_int(tier2(1370), field!(system.prio)).min(0).max(7).example("4").help("Priority of operations.")
+        .lowers_with(lower::priority).prints(print::system::prio)
         .effects(&[("--prio=4", "stream.priority.level=4; stream.priority.class=best_effort")]),
-    optional_int(second(1380), field!(system.prioclass)).least(0).most(3).example("2")
+    optional_int(tier2(1380), field!(system.prioclass)).min(0).max(3).example("2")
         .help("Class of that priority.").prints(print::system::prioclass)
         .effects(&[
             ("--prioclass=1", "stream.priority.class=real_time; stream.priority.percent=100"),
             ("--prioclass=3 --prio=2", "stream.priority.class=idle"),
         ]),
-    optional_int(second(1390), field!(system.priohint)).least(0).most(1023).example("1")
+    optional_int(tier2(1390), field!(system.priohint)).min(0).max(1023).example("1")
         .help("Hint to go with the priority.").prints(print::system::priohint)
         .effects(&[
             // Alone it is one of the usual class.
             ("--priohint=5", "stream.priority={class:best_effort,hint:5,level:0,percent:100}"),
         ]),
-    optional_int(second(2390), field!(system.uid)).least(0).most(u32::MAX as i64 - 1).example("1000")
+    optional_int(tier2(2390), field!(system.uid)).min(0).max(u32::MAX as i64 - 1).example("1000")
         .help("Number of the user that files are opened as.")
-        .is(field_of_plan!(OptionalCount: worker.placement.user))
+        .plan_field(field_of_plan!(OptionalCount: worker.placement.user))
         .effects(&[("--uid=1000", "worker.placement.user=1000")]),
-    optional_int(second(2400), field!(system.gid)).least(0).most(u32::MAX as i64 - 1).example("1000")
+    optional_int(tier2(2400), field!(system.gid)).min(0).max(u32::MAX as i64 - 1).example("1000")
         .help("Number of the group that files are opened as.")
-        .is(field_of_plan!(OptionalCount: worker.placement.group))
+        .plan_field(field_of_plan!(OptionalCount: worker.placement.group))
         .effects(&[("--gid=100", "worker.placement.group=100")]),
-    optional_int(second(2290), field!(system.gtod_cpu)).example("0").help("Processor that keeps the time for all.")
+    optional_int(tier2(2290), field!(system.gtod_cpu)).example("0").help("Processor that keeps the time for all.")
         .without_effect("reading the clock is not a system call, so that no processor need be set apart for it"),
-    text(second(2340), field!(system.cgroup)).example("fio")
+    text(tier2(2340), field!(system.cgroup)).example("fio")
         .help("Control group for block I/O that clones run in, below the mount of control groups; it is made if need be.")
-        .means(lower::control_group).prints(print::system::cgroup)
+        .lowers_with(lower::control_group).prints(print::system::cgroup)
         .effects(&[("--cgroup=a/b", "worker.placement.control_group={keep:false,path:a/b,weight:null}")]),
-    boolean(second(2350), field!(system.cgroup_nodelete)).default("0").example("1")
+    boolean(tier2(2350), field!(system.cgroup_nodelete)).default("0").example("1")
         .help("Keep control groups that were made.").prints(print::system::cgroup_nodelete)
         .effects(&[("--cgroup=a --cgroup_nodelete=1", "worker.placement.control_group.keep=true")]),
-    optional_int(second(2360), field!(system.cgroup_weight)).least(100).most(1000).example("500")
+    optional_int(tier2(2360), field!(system.cgroup_weight)).min(100).max(1000).example("500")
         .help("Weight of the control group.").prints(print::system::cgroup_weight)
         .effects(&[("--cgroup=a --cgroup_weight=500", "worker.placement.control_group.weight=500")]),
-    int(second(2370), field!(system.num_range)).most(256).default("1").example("4")
-        .help("Ranges that one trim names: no engine here takes more than one.").means(pattern::check_ranges),
-    refused(third(2380), "gpu_dev_id", "int", "a GPU and an engine for it").default("0").example("0").help("Which GPU."),
+    int(tier2(2370), field!(system.num_range)).max(256).default("1").example("4")
+        .help("Ranges that one trim names: no engine here takes more than one.").lowers_with(pattern::check_ranges),
+    refused(tier3(2380), "gpu_dev_id", "int", "a GPU and an engine for it").default("0").example("0").help("Which GPU."),
 };
 
 const CLOCKSOURCE_WORDS: &[Word] = &[

@@ -1,4 +1,4 @@
-//! Whether what was written comes back.
+//! Verification of written data.
 
 use super::row::*;
 use super::special;
@@ -9,107 +9,107 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    word(first(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
-        .help("Checksum to write with the data and to check.").means(lower::verify).prints(print::verify::verify)
+    word(tier1(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
+        .help("Checksum to write with the data and to check.").lowers_with(lower::verify).prints(print::verify::verify)
         .effects(&[
             ("--rw=write --verify=crc32c", "stream.verify.method=crc32c; stream.content={content:fresh}"),
             ("--rw=write --verify=sha3-256", "stream.verify.method=sha3_256"),
         ]),
-    boolean(first(740), field!(verify.do_verify)).default("1").example("0")
+    boolean(tier1(740), field!(verify.do_verify)).default("1").example("0")
         .help("Read back and check after writing.").prints(print::verify::do_verify)
         .effects(&[("--rw=write --verify=md5 --do_verify=0", "stream.verify.after_writes=false")]),
-    ignored(first(750), "verifysort").example("1").help("Removed from fio; data is checked in the order of writing.")
+    ignored(tier1(750), "verifysort").example("1").help("Removed from fio; data is checked in the order of writing.")
         .without_effect("fio has no such thing any more"),
-    ignored(first(760), "verifysort_nr").example("1024").help("Gone.")
+    ignored(tier1(760), "verifysort_nr").example("1024").help("Gone.")
         .without_effect("fio has no such thing any more"),
-    int(first(770), field!(verify.verify_interval)).least(96).example("4k")
-        .help("Bytes that each header covers; 0 for a block.").is(field_of_plan!(Size: stream.verify?.interval))
+    int(tier1(770), field!(verify.verify_interval)).min(96).example("4k")
+        .help("Bytes that each header covers; 0 for a block.").plan_field(field_of_plan!(Size: stream.verify?.interval))
         .effects(&[("--rw=write --bs=64k --verify=md5 --verify_interval=4k", "stream.verify.interval=4096")]),
-    int(second(780), field!(verify.verify_offset)).least(48).example("512")
+    int(tier2(780), field!(verify.verify_offset)).min(48).example("512")
         .help("Where in the interval the header stands, which changes places with the data there.")
-        .is(field_of_plan!(Count: stream.verify?.header_at))
+        .plan_field(field_of_plan!(Count: stream.verify?.header_at))
         .effects(&[("--rw=write --verify=md5 --verify_offset=512", "stream.verify.header_at=512")]),
-    special(first(790), "verify_pattern", special::verify_pattern).example("0xab")
+    special(tier1(790), "verify_pattern", special::verify_pattern).example("0xab")
         .help("Bytes to write and to expect.").prints(print::verify::verify_pattern)
         .effects(&[("--rw=write --verify=pattern --verify_pattern=0xab", "stream.verify.pattern=[171]")]),
-    int(second(800), field!(verify.verify_pattern_interval)).default("0").example("512")
+    int(tier2(800), field!(verify.verify_pattern_interval)).default("0").example("512")
         .help("Bytes after which the pattern starts again, with the offset of that place; 0 for never.")
-        .is(field_of_plan!(Size: stream.verify?.pattern_interval))
+        .plan_field(field_of_plan!(Size: stream.verify?.pattern_interval))
         .effects(&[
             (
                 "--rw=write --verify=pattern --verify_pattern=0xab%o --verify_interval=512 --verify_pattern_interval=512",
                 "stream.verify.pattern_interval=512",
             ),
         ]),
-    boolean(first(810), field!(verify.verify_fatal)).default("0").example("1").help("End at the first mismatch.")
-        .is(field_of_plan!(Flag: stream.verify?.fatal))
+    boolean(tier1(810), field!(verify.verify_fatal)).default("0").example("1").help("End at the first mismatch.")
+        .plan_field(field_of_plan!(Flag: stream.verify?.fatal))
         .effects(&[("--rw=write --verify=md5 --verify_fatal=1", "stream.verify.fatal=true")]),
-    boolean(first(820), field!(verify.verify_dump)).default("0").example("1")
-        .help("Store both forms of a block that does not match.").is(field_of_plan!(Flag: stream.verify?.dump))
+    boolean(tier1(820), field!(verify.verify_dump)).default("0").example("1")
+        .help("Store both forms of a block that does not match.").plan_field(field_of_plan!(Flag: stream.verify?.dump))
         .effects(&[("--rw=write --verify=md5 --verify_dump=1", "stream.verify.dump=true")]),
-    int(first(830), field!(verify.verify_async)).default("0").example("4").help("Threads that check.")
-        .is(field_of_plan!(Count: stream.verify?.threads))
+    int(tier1(830), field!(verify.verify_async)).default("0").example("4").help("Threads that check.")
+        .plan_field(field_of_plan!(Count: stream.verify?.threads))
         .effects(&[
             ("--rw=write --verify=md5 --verify_async=4", "stream.verify.threads=4"),
             ("--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1", "stream.verify.threads=2"),
         ]),
-    special(second(840), "verify_async_cpus", special::verify_cpus).example("0-3")
+    special(tier2(840), "verify_async_cpus", special::verify_cpus).example("0-3")
         .help("Processors of those threads.").prints(print::verify::verify_async_cpus)
         .effects(&[
             ("--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1", "stream.verify.processors=[0,1]"),
         ]),
-    size(first(850), field!(verify.verify_backlog)).default("0").example("1024")
+    size(tier1(850), field!(verify.verify_backlog)).default("0").example("1024")
         .help("Check after this many writes rather than at the end.")
-        .is(field_of_plan!(LongCount: stream.verify?.backlog))
+        .plan_field(field_of_plan!(LongCount: stream.verify?.backlog))
         .effects(&[("--rw=write --verify=md5 --verify_backlog=1k", "stream.verify.backlog=1024")]),
-    int(first(860), field!(verify.verify_backlog_batch)).default("0").example("64").help("Blocks checked at once.")
-        .is(field_of_plan!(LongCount: stream.verify?.backlog_batch))
+    int(tier1(860), field!(verify.verify_backlog_batch)).default("0").example("64").help("Blocks checked at once.")
+        .plan_field(field_of_plan!(LongCount: stream.verify?.backlog_batch))
         .effects(&[
             (
                 "--rw=write --verify=md5 --verify_backlog=1k --verify_backlog_batch=64",
                 "stream.verify.backlog_batch=64",
             ),
         ]),
-    flag(first(640), field!(verify.verify_only)).help("Go through the writes without writing, and check.")
-        .is(field_of_plan!(Flag: stream.verify?.only))
+    flag(tier1(640), field!(verify.verify_only)).help("Go through the writes without writing, and check.")
+        .plan_field(field_of_plan!(Flag: stream.verify?.only))
         .effects(&[(
                 "--rw=write --verify=md5 --verify_only",
                 "stream.verify.only=true; stream.verify.any_seed=true; stream.verify.any_order=true",
             )]),
-    words(first(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
+    words(tier1(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
         .help("Which writes are checked.").prints(print::verify::verify_policy)
         .effects(&[("--rw=write --verify=md5 --verify_policy=fsynced", "stream.verify.flushed_only=true")]),
-    boolean(first(660), field!(verify.verify_header_seed)).default("1").example("0")
-        .help("Check the seed in the header.").is(field_of_plan!(Not: stream.verify?.any_seed)).means(lower::header_seed)
+    boolean(tier1(660), field!(verify.verify_header_seed)).default("1").example("0")
+        .help("Check the seed in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_seed)).lowers_with(lower::header_seed)
         .effects(&[
             ("--rw=write --verify=md5 --verify_header_seed=0", "stream.verify.any_seed=true"),
             ("--rw=read --verify=md5 --verify_header_seed=1", "stream.verify.any_seed=false"),
         ]),
-    boolean(first(670), field!(verify.verify_write_sequence)).default("1").example("0")
-        .help("Check the number of the write in the header.").is(field_of_plan!(Not: stream.verify?.any_order))
-        .means(lower::write_sequence)
+    boolean(tier1(670), field!(verify.verify_write_sequence)).default("1").example("0")
+        .help("Check the number of the write in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_order))
+        .lowers_with(lower::write_sequence)
         .effects(&[
             ("--rw=write --verify=md5 --verify_write_sequence=0", "stream.verify.any_order=true"),
         ]),
-    boolean(second(880), field!(verify.verify_state_load)).default("0").example("1")
-        .help("Check no more than a saved state recorded.").is(field_of_plan!(Flag: stream.verify?.load_state))
+    boolean(tier2(880), field!(verify.verify_state_load)).default("0").example("1")
+        .help("Check no more than a saved state recorded.").plan_field(field_of_plan!(Flag: stream.verify?.load_state))
         .effects(&[
             (
                 "--rw=read --verify=md5 --verify_state_load=1",
                 "stream.verify.load_state=true; stream.verify.state_file=local-x-0-verify.state",
             ),
         ]),
-    boolean(first(890), field!(verify.verify_state_save)).default("1").example("0")
-        .help("Save what was written, for a later check.").is(field_of_plan!(Flag: stream.verify?.save_state))
+    boolean(tier1(890), field!(verify.verify_state_save)).default("1").example("0")
+        .help("Save what was written, for a later check.").plan_field(field_of_plan!(Flag: stream.verify?.save_state))
         .effects(&[
             (
                 "--rw=write --verify=md5 --verify_state_save=0",
                 "stream.verify.save_state=false; stream.verify.state_file=",
             ),
         ]),
-    boolean(second(870), field!(verify.experimental_verify)).default("0").example("1")
+    boolean(tier2(870), field!(verify.experimental_verify)).default("0").example("1")
         .help("Work out again what was written rather than remember it; what depends on time is remembered.")
-        .is(field_of_plan!(Flag: stream.verify?.work_out_again))
+        .plan_field(field_of_plan!(Flag: stream.verify?.work_out_again))
         .effects(&[("--rw=write --verify=md5 --experimental_verify=1", "stream.verify.work_out_again=true")]),
 };
 

@@ -85,9 +85,9 @@ fn value(kind: Kind, form: &Form) -> BoxedStrategy<String> {
     match form.value {
         Value::None => Just(String::new()).boxed(),
         Value::Word(_) => Just(kind.value.to_string()).boxed(),
-        Value::Integer { least, most, .. } => {
-            let near = least..=most.min(least.saturating_add(100));
-            prop_oneof![4 => near, 1 => least..=most, 1 => Just(most)]
+        Value::Integer { min, max, .. } => {
+            let near = min..=max.min(min.saturating_add(100));
+            prop_oneof![4 => near, 1 => min..=max, 1 => Just(max)]
                 .prop_map(|number| number.to_string())
                 .boxed()
         }

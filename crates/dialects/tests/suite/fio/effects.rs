@@ -272,7 +272,7 @@ fn said(words: &[String]) -> Vec<String> {
     match attempt(words) {
         Some(Ok(lowered)) => {
             let unusable = lowered.unusable.into_iter().map(|unusable| unusable.line);
-            [lowered.said, lowered.notes, unusable.collect()].concat()
+            [lowered.stdout, lowered.notes, unusable.collect()].concat()
         }
         Some(Err(complaints)) => complaints.into_iter().map(|complaint| complaint.what).collect(),
         None => Vec::new(),

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use dialects::fio::engines::{ENGINES, INSTEAD};
+use dialects::fio::engines::{ALTERNATIVES, ENGINES};
 use dialects::fio::flags::FLAGS;
 use dialects::fio::table::{GROUPS, Kind, Row, Status};
 use dialects::fio::values::Unit;
@@ -72,7 +72,7 @@ fn kind(row: &Row) -> String {
 }
 
 fn bounded(kind: &str, row: &Row) -> String {
-    match (row.least, row.most) {
+    match (row.min, row.max) {
         (Some(least), Some(most)) => format!("{kind}, {least} to {most}"),
         (Some(least), None) => format!("{kind}, {least} or more"),
         (None, Some(most)) => format!("{kind}, at most {most}"),
@@ -108,7 +108,7 @@ fn engines() -> String {
     // Which of them there are depends on the system; the page tells of Linux, and of Windows in a
     // sentence.
     let list = || {
-        let chosen = ENGINES.iter().filter(|engine| engine.is_here());
+        let chosen = ENGINES.iter().filter(|engine| engine.is_loadable());
         let names: Vec<String> = chosen.map(|engine| format!("`{}`", engine.name)).collect();
         names.join(" ")
     };
@@ -119,7 +119,7 @@ fn engines() -> String {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    let instead: Vec<String> = INSTEAD
+    let instead: Vec<String> = ALTERNATIVES
         .iter()
         .map(|(engines, what)| format!("| {} | {what} |", quoted(engines)))
         .collect();

@@ -1,4 +1,4 @@
-//! What a result is held against: limits from the catalogue or from the command line, requirements,
+//! What a result is compared with: limits from the catalogue or the command line, requirements and
 //! policies.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, LimitArgs, Storage, StorageArgs};
 
-/// The heading of what is required.
+/// The help heading of the requirements.
 const HEADING: &str = "Requirements";
 
 /// What results are held against. Nothing is run that could be run again, and the result may come
@@ -37,42 +37,42 @@ pub struct PromiseArgs {
 }
 
 impl PromiseArgs {
-    /// Something is said of the storage below the loads.
+    /// Whether an option describes the storage below the loads.
     pub fn describes_storage(&self) -> bool {
         self.limits.host_cache || !self.storage.0.is_empty()
     }
 
-    /// What is said of the storage below the loads.
+    /// The storage below the loads, as the options describe it.
     pub fn storage(&self) -> Result<Storage, Faults> {
         Storage::parse(&self.storage, self.limits.host_cache)
     }
 }
 
-/// Reads all of them.
+/// Builds the context of a diagnosis from the options.
 pub fn read(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
-    let mut asked = ExplainContext::default();
+    let mut context = ExplainContext::default();
     if let Some(name) = &args.policy {
-        take_policy(&mut asked, args, name)?;
+        add_policy(&mut context, args, name)?;
     }
     let known = limits::known(&args.limits, &args.catalogue)?;
-    asked.layers.extend(known.layers);
-    asked.bursts.extend(known.bursts.iter().map(limits::policy_burst));
-    // A verdict names the first that may have carried the whole test.
-    asked.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
-    asked.credits.extend(known.bursts);
+    context.layers.extend(known.layers);
+    context.bursts.extend(known.bursts.iter().map(limits::policy_burst));
+    // The longest first: a verdict names the first that may have carried the whole test.
+    context.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
+    context.credits.extend(known.bursts);
     for text in &args.require {
         let clauses = requirement::parse(text).map_err(|errors| {
             let fault =
                 |error: requirement::RequirementError| Fault::new(error.to_string()).at(format!("--require {text}"));
             Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
         })?;
-        asked.clauses.extend(clauses);
+        context.clauses.extend(clauses);
     }
-    Ok(asked)
+    Ok(context)
 }
 
-/// A policy's limits, load and promises.
-fn take_policy(asked: &mut ExplainContext, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
+/// Adds a policy's limits, load and promises to the context.
+fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
     let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
     let file = Path::new(name);
     let is_file = file.extension().is_some_and(|extension| extension == "toml");
@@ -87,19 +87,18 @@ fn take_policy(asked: &mut ExplainContext, args: &PromiseArgs, name: &str) -> Re
     let resolved = policy
         .resolve(&catalogue::inputs(&args.inputs)?)
         .map_err(|error| wrong(format!("{}: {error}", policy.id())))?;
-    asked.layers.extend(resolved.layers);
-    asked.clauses.extend(resolved.clauses);
+    context.layers.extend(resolved.layers);
+    context.clauses.extend(resolved.clauses);
     for burst in &resolved.bursts {
-        asked.credits.push(limits::burst(resolved.title.clone(), *burst));
+        context.credits.push(limits::burst(resolved.title.clone(), *burst));
     }
-    asked.bursts.extend(resolved.bursts);
-    asked.latency_ns = resolved.latency_ns;
-    asked.workload = Some(resolved.workload);
+    context.bursts.extend(resolved.bursts);
+    context.latency_ns = resolved.latency_ns;
+    context.workload = Some(resolved.workload);
     Ok(())
 }
 
-/// The exit code of verdicts: one that is not kept outweighs one that is undecided. `None` without
-/// verdicts.
+/// The exit code of verdicts: FAIL outweighs INCONCLUSIVE. `None` without verdicts.
 pub(super) fn exit(verdicts: &[Outcome]) -> Option<Exit> {
     if verdicts.is_empty() {
         None

@@ -16,7 +16,7 @@ use jiff::Zoned;
 use model::Nanos;
 use model::access::Access;
 use model::environment::Before;
-use model::fleet::{Rank, own_name};
+use model::fleet::{Rank, expand_name};
 use model::observation::Observation;
 use model::plan::{Divide, Plan};
 use model::results::Results;
@@ -237,7 +237,7 @@ pub(super) fn shared_among(ranks: Option<u32>, mut plan: Plan) -> Plan {
     let has_own = plan
         .targets
         .iter()
-        .all(|target| own_name(&target.path, &Rank::default()) != target.path);
+        .all(|target| expand_name(&target.path, &Rank::default()) != target.path);
     for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
         let in_order = |access: &Access| matches!(access, Access::Sequential(_));

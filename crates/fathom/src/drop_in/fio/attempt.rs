@@ -24,7 +24,7 @@ use super::{FAILED, failures, print_reports};
 use crate::permissions;
 use crate::session::Session;
 
-/// What follows a run and acts on it.
+/// The actions that follow a run.
 pub(super) struct RunActions<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) commands: Commands,

@@ -156,7 +156,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     let host_plans = HostPlans::new(lowered.iter().map(|one| one.plan.clone()).collect());
     let plan = host_plans.merge();
     let flags = &all[0].flags;
-    if flags.formats.are_json_alone() {
+    if flags.formats.is_json_only() {
         output.keep_to_reports();
     }
     let names = connect(session, &hosts)?;
@@ -406,11 +406,8 @@ fn reported_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], 
         let text = String::from_utf8_lossy(&starting).into_owned();
         text.lines().skip(1).for_each(|line| output.line(&named(line)));
     }
-    lowered.said.iter().for_each(|line| output.line(&named(line)));
-    lowered
-        .complained
-        .iter()
-        .for_each(|line| output.complaint(&named(line)));
+    lowered.stdout.iter().for_each(|line| output.line(&named(line)));
+    lowered.stderr.iter().for_each(|line| output.complaint(&named(line)));
 }
 
 fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> Result<Results, Refused> {

@@ -115,7 +115,7 @@ impl Commanded {
     }
 }
 
-/// Runs a command with everything it says in a file. True if it went well.
+/// Runs a command with its output in a file. True if it succeeded.
 fn shell(command: &str, file: &str) -> std::io::Result<bool> {
     let file = File::create(file)?;
     let ended = Command::new("sh")

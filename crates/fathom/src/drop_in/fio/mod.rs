@@ -190,7 +190,7 @@ fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
 fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output) -> u8 {
     let banners = banner::lines(jobs);
     let normal = jobs.flags.formats.normal;
-    if jobs.flags.formats.are_json_alone() {
+    if jobs.flags.formats.is_json_only() {
         output.keep_to_reports();
     }
     tell_read(output, jobs, if normal { &banners } else { &[] });
@@ -314,8 +314,8 @@ fn prepared<'a>(
     Ok(Prepared {
         plan,
         unusable: lowered.unusable,
-        said: lowered.said,
-        complained: lowered.complained,
+        said: lowered.stdout,
+        complained: lowered.stderr,
         logs,
         actions: RunActions {
             jobs,

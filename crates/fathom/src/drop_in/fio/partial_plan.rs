@@ -24,9 +24,9 @@ pub(super) struct Origin {
 pub(super) struct PartialPlan<'a> {
     whole: Cow<'a, Plan>,
     unusable: Vec<Unusable>,
-    /// What is executed.
+    /// The plan to execute.
     pub(super) kept: Plan,
-    /// Where each job of it stands in the whole, by step.
+    /// The number of each of its jobs in the whole plan, by step.
     pub(super) origins: Vec<Vec<Origin>>,
 }
 

@@ -96,7 +96,7 @@ pub(super) fn copies(types: &str, output: &mut Output) -> u8 {
     0
 }
 
-/// The rows that a list with commas names, or all. What is none is a complaint.
+/// The rows that a comma-separated list names, or all. An unknown name is an error.
 fn choose<'a, T>(rows: &'a [(&str, T)], types: &str, output: &mut Output) -> Option<Vec<&'a (&'a str, T)>> {
     let names = types.split(',').map(str::trim).filter(|name| !name.is_empty());
     let chosen = names.map(|name| rows.iter().find(|(known, _)| *known == name).ok_or(name));

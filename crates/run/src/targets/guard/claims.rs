@@ -1,4 +1,4 @@
-//! Opening a target so that what was decided about it stays true.
+//! Opens targets so that the guard's decision stays valid.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use engine::{File, FileKind, Identity, OpenError, OpenOptions, sys};
 use super::{Candidate, Contents, Decision, Guard, Intent, Note, Refusal};
 use crate::targets::MarkState;
 
-/// A target that was judged and may be used as asked.
+/// A permitted target.
 ///
 /// It holds the target open. A block device is held for exclusive use: as long as this lives the
 /// kernel does not mount it and gives it to no array or volume. The descriptor only reads; a writer
@@ -17,7 +17,7 @@ use crate::targets::MarkState;
 #[derive(Debug)]
 pub struct Claim {
     file: File,
-    /// What is worth knowing.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
@@ -33,12 +33,12 @@ pub enum ClaimError {
 }
 
 impl Claim {
-    /// The descriptor that the decision was made on.
+    /// The descriptor on which the decision is based.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// True if another descriptor leads to the same file or device.
+    /// Whether another descriptor refers to the same file or device.
     pub fn is(&self, other: &File) -> bool {
         self.file.identity().is_some() && self.file.identity() == other.identity()
     }
@@ -46,11 +46,11 @@ impl Claim {
 
 impl Guard<'_> {
     /// Opens an existing target for reading, for exclusive use if it is a block device that would
-    /// be changed, and decides on the open descriptor. Nothing is ever opened for writing here, so
-    /// the question alone does no harm. `inspect` checks the mark of the open file.
+    /// be changed, and decides on the open descriptor. Nothing is opened for writing here, so
+    /// asking is harmless. `inspect` checks the mark of the open file.
     ///
     /// # Errors
-    /// [`ClaimError`] if it cannot be opened or must not be used so.
+    /// [`ClaimError`] if it cannot be opened or must not be used this way.
     pub fn claim(
         &self,
         path: &Path,
@@ -64,10 +64,10 @@ impl Guard<'_> {
         {
             return Err(ClaimError::Refused(refusal));
         }
-        let alone = intent.changes() && matches!(identity, Some(Identity::BlockDevice(_)));
-        let (file, claimed) = match File::open(path, OpenOptions::to_inspect(alone)) {
+        let is_exclusive = intent.changes() && matches!(identity, Some(Identity::BlockDevice(_)));
+        let (file, claimed) = match File::open(path, OpenOptions::to_inspect(is_exclusive)) {
             Ok(file) => (file, false),
-            Err(error) if alone && error.source.raw_os_error() == Some(sys::file::BUSY) => {
+            Err(error) if is_exclusive && error.source.raw_os_error() == Some(sys::file::BUSY) => {
                 let ours = identity.is_some_and(|identity| self.claims.borrow().contains(&identity));
                 (File::open(path, OpenOptions::to_inspect(false))?, !ours)
             }
@@ -81,7 +81,7 @@ impl Guard<'_> {
             }));
         }
         if !intent.changes() {
-            // Reading is always allowed, so there is nothing to look for in it.
+            // Reading is always allowed, so its contents need no inspection.
             return Ok(Claim {
                 file,
                 notes: Vec::new(),
@@ -94,7 +94,7 @@ impl Guard<'_> {
         };
         match self.decide(&subject, intent) {
             Decision::Allowed { notes } => {
-                if alone {
+                if is_exclusive {
                     self.claims.borrow_mut().extend(identity);
                 }
                 Ok(Claim { file, notes })
@@ -105,7 +105,7 @@ impl Guard<'_> {
 }
 
 impl Guard<'_> {
-    /// Decides about a block device that this user may not open, by what the system shows of it.
+    /// Decides about a block device that this user may not open, based on the system's facts.
     pub fn decide_unopened(&self, path: &Path, intent: Intent) -> Decision {
         let identity = sys::facts::identity_of(path);
         if !matches!(identity, Some(Identity::BlockDevice(_))) {

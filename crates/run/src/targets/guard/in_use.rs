@@ -1,9 +1,8 @@
-//! Who uses a device or file: nothing that is in use may be changed, no matter who allows it.
+//! Detects whether a device or file is in use: nothing in use may be changed, even with permission.
 //!
-//! A device is in use if it is, or if anything that shares its blocks is: its partitions and all
-//! that is made of them upward, the disk it is a partition of, and the devices it is made of
-//! downward. Neighbours that share a disk but no block, such as another partition or another volume
-//! of the same group, are not asked.
+//! A device is in use if it or anything that shares its blocks is: its partitions and all devices
+//! built on them, its disk, and the devices below it. Neighbours that share a disk but no block,
+//! such as another partition or another volume of the same group, do not count.
 
 use engine::probe::{BlockDevice, Inventory, UseKind};
 use engine::{FileKind, Identity};
@@ -15,11 +14,11 @@ use super::{Candidate, Contents, Reason};
 pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason> {
     let mut reasons = match subject.identity {
         Some(Identity::BlockDevice(number)) => match inventory.device(number) {
-            Some(device) => of_device(inventory, device),
-            None => hidden(inventory),
+            Some(device) => device_reasons(inventory, device),
+            None => unlisted_device(inventory),
         },
-        Some(identity @ Identity::File { .. }) => of_file(inventory, identity),
-        None if subject.kind == FileKind::BlockDevice => hidden(inventory),
+        Some(identity @ Identity::File { .. }) => file_reasons(inventory, identity),
+        None if subject.kind == FileKind::BlockDevice => unlisted_device(inventory),
         Some(Identity::CharacterDevice(_)) | None => Vec::new(),
     };
     if let Contents::Known(signatures) = &subject.contents {
@@ -29,15 +28,15 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason>
             .filter(|pool| inventory.zfs_pools.contains(pool));
         reasons.extend(imported.map(|pool| Reason::ZfsPool { pool: pool.clone() }));
     }
-    // The process that claimed it is usually known by now.
+    // The process that claimed it is usually among the reasons already.
     if subject.claimed && reasons.is_empty() {
         reasons.push(Reason::Claimed);
     }
     reasons
 }
 
-/// A device that is not among those that the system shows.
-fn hidden(inventory: &Inventory) -> Vec<Reason> {
+/// The reason for a device that the system does not list.
+fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
     let why = "the system does not list it among its disks and partitions, nor as a volume on one of them".to_owned();
     let in_doubt = Reason::InDoubt {
         what: Relation::Itself,
@@ -46,17 +45,18 @@ fn hidden(inventory: &Inventory) -> Vec<Reason> {
     inventory.lists_all.then_some(in_doubt).into_iter().collect()
 }
 
-/// How far the kernel's word about a related device counts.
+/// Which uses of a related device count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// The device itself, what is made of it, and the disk it is a part of: every use of those is a
-    /// use of its blocks.
+    /// The device itself, the devices built on it, and its disk: every use of these is a use of its
+    /// blocks.
     All,
-    /// What it is made of: other devices may be made of the same one without sharing a block.
-    OnlyWhole,
+    /// A device below it: other devices built on that one may share no block, so only uses of the
+    /// whole count.
+    WholeOnly,
 }
 
-fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
+fn device_reasons(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
     let mut related = vec![(device, Relation::Itself, Reach::All)];
     add_above(inventory, device, device, &mut related);
     if let Some(disk) = device
@@ -65,7 +65,7 @@ fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
         .and_then(|name| inventory.device_by_name(name))
     {
         related.push((disk, Relation::DiskOf(disk.name.clone()), Reach::All));
-        // A holder of the whole disk holds this part of it too.
+        // A holder of the whole disk holds this partition too.
         for name in &disk.part_of {
             if let Some(holder) = inventory.device_by_name(name) {
                 let relation = Relation::MadeOfIt(holder.name.clone());
@@ -79,23 +79,23 @@ fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
     add_beneath(inventory, device, &mut related);
     add_twins(inventory, device, &mut related);
     let mut reasons = Vec::new();
-    let mut seen: Vec<&str> = Vec::new();
+    let mut visited: Vec<&str> = Vec::new();
     for (other, relation, reach) in &related {
-        if seen.contains(&other.name.as_str()) {
+        if visited.contains(&other.name.as_str()) {
             continue;
         }
-        seen.push(&other.name);
-        uses_of(inventory, other, relation, *reach, &mut reasons);
+        visited.push(&other.name);
+        add_uses(inventory, other, relation, *reach, &mut reasons);
     }
-    // What may concern any device may concern this one.
-    let anywhere = inventory.uses_of(None).map(|kind| described(kind, Relation::Itself));
-    reasons.extend(anywhere);
+    // Uncertain uses of any device may concern this one.
+    let uncertain = inventory.uses_of(None).map(|kind| use_reason(kind, Relation::Itself));
+    reasons.extend(uncertain);
     reasons
 }
 
 type Related<'a> = Vec<(&'a BlockDevice, Relation, Reach)>;
 
-/// What is made of a device, and what is made of that.
+/// Adds the devices built on a device, recursively.
 fn add_above<'a>(inventory: &'a Inventory, device: &'a BlockDevice, target: &BlockDevice, related: &mut Related<'a>) {
     for above in inventory.directly_above(device) {
         if related.iter().any(|(known, ..)| known.name == above.name) {
@@ -111,18 +111,18 @@ fn add_above<'a>(inventory: &'a Inventory, device: &'a BlockDevice, target: &Blo
     }
 }
 
-/// What a device is made of, and what that is made of.
+/// Adds the devices below a device, recursively.
 fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
     for beneath in inventory.directly_beneath(device) {
         if related.iter().any(|(known, ..)| known.name == beneath.name) {
             continue;
         }
-        related.push((beneath, Relation::Beneath(beneath.name.clone()), Reach::OnlyWhole));
+        related.push((beneath, Relation::Beneath(beneath.name.clone()), Reach::WholeOnly));
         add_beneath(inventory, beneath, related);
     }
 }
 
-/// Other loop devices over the same file or device show the same blocks.
+/// Adds other loop devices over the same file or device, which show the same blocks.
 fn add_twins<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
     let Some(identity) = device.backing().and_then(|backing| backing.identity) else {
         return;
@@ -133,20 +133,24 @@ fn add_twins<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mu
     }
 }
 
-fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: Reach, reasons: &mut Vec<Reason>) {
+fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: Reach, reasons: &mut Vec<Reason>) {
     let identity = Identity::BlockDevice(device.number);
     let what = || what.clone();
-    let mut at: Vec<String> = Vec::new();
+    let mut mount_points: Vec<String> = Vec::new();
     let mut kind = None;
     for mount in inventory.mounts_of(device) {
-        if !at.contains(&mount.at) {
-            at.push(mount.at.clone());
+        if !mount_points.contains(&mount.at) {
+            mount_points.push(mount.at.clone());
         }
         kind.get_or_insert(&mount.kind);
     }
     if let Some(kind) = kind {
         let kind = kind.clone();
-        reasons.push(Reason::Mounted { what: what(), kind, at });
+        reasons.push(Reason::Mounted {
+            what: what(),
+            kind,
+            at: mount_points,
+        });
     }
     if inventory.swaps_on(identity).next().is_some() {
         reasons.push(Reason::Swap { what: what() });
@@ -166,8 +170,8 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
         }
     }
     let others = inventory.uses_of(Some(device.number));
-    reasons.extend(others.map(|kind| described(kind, what())));
-    if reach == Reach::OnlyWhole {
+    reasons.extend(others.map(|kind| use_reason(kind, what())));
+    if reach == Reach::WholeOnly {
         return;
     }
     for name in &device.part_of {
@@ -186,7 +190,7 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
     }
 }
 
-fn described(kind: &UseKind, what: Relation) -> Reason {
+fn use_reason(kind: &UseKind, what: Relation) -> Reason {
     match kind {
         UseKind::PartOf(by) => Reason::Held { what, by: by.clone() },
         UseKind::System(how) => Reason::System { what, how },
@@ -194,7 +198,7 @@ fn described(kind: &UseKind, what: Relation) -> Reason {
     }
 }
 
-fn of_file(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
+fn file_reasons(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
     let what = Relation::Itself;
     let mut reasons = Vec::new();
     if inventory.swaps_on(identity).next().is_some() {

@@ -1,4 +1,4 @@
-//! What a plan will do to a target.
+//! The intended actions of a plan on a target.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -7,7 +7,7 @@ use engine::FileKind;
 use model::Direction;
 use model::plan::{AtEndOfJob, Effect, EngineKind, Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
 
-/// A small set of things that may be done to a target.
+/// A set of actions on a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Intent(u8);
 
@@ -25,7 +25,7 @@ impl Intent {
     pub const READ: Intent = Intent(1);
     /// It is written to.
     pub const WRITE: Intent = Intent(2);
-    /// It is emptied or cut.
+    /// It is truncated.
     pub const TRUNCATE: Intent = Intent(4);
     /// It is removed.
     pub const UNLINK: Intent = Intent(8);
@@ -35,11 +35,11 @@ impl Intent {
     pub const PUNCH: Intent = Intent(32);
     /// It is allocated or filled before the run.
     pub const LAY_OUT: Intent = Intent(64);
-    /// It is made where nothing was.
+    /// It is created.
     pub const CREATE: Intent = Intent(128);
 
-    /// Everything that a plan will do to a target, whatever its read and write mode: fio replaces a
-    /// file that is too small even for a job that only reads, and DiskSpd `-c` empties one for
+    /// All actions of a plan on a target, regardless of its read and write mode: fio replaces a
+    /// file that is too small even for a job that only reads, and DiskSpd `-c` truncates one for
     /// `-w0`.
     pub fn for_target(plan: &Plan, id: TargetId, existing: Option<Existing>) -> Intent {
         let mut intent = Intent::default();
@@ -57,7 +57,7 @@ impl Intent {
             if !uses(&stream.target, id) {
                 continue;
             }
-            intent |= Intent::of_engine(worker.engine.kind);
+            intent |= Intent::for_engine(worker.engine.kind);
             if worker.engine.kind.is_metadata_engine() {
                 continue;
             }
@@ -74,7 +74,7 @@ impl Intent {
                 }
             }
         }
-        intent |= Intent::of_preparation(target, existing);
+        intent |= Intent::for_preparation(target, existing);
         // Devices are not removed by any of the tools.
         if regular && matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass) {
             intent |= Intent::UNLINK;
@@ -82,8 +82,8 @@ impl Intent {
         intent
     }
 
-    /// What an engine does to its targets, whatever the directions of its operations.
-    fn of_engine(engine: EngineKind) -> Intent {
+    /// The actions of an engine on its targets, regardless of the directions of its operations.
+    fn for_engine(engine: EngineKind) -> Intent {
         match engine.info().effect {
             // Even its reads allocate.
             Effect::Allocate => Intent::WRITE,
@@ -95,7 +95,7 @@ impl Intent {
         }
     }
 
-    fn of_preparation(target: &Target, existing: Option<Existing>) -> Intent {
+    fn for_preparation(target: &Target, existing: Option<Existing>) -> Intent {
         if let TargetKind::Name { directory, .. } = target.kind {
             return match directory && existing.is_none() {
                 true => Intent::CREATE,
@@ -111,7 +111,7 @@ impl Intent {
         };
         match &target.prepare {
             Prepare::Existing => Intent::default(),
-            // A file that holds enough is used as it is.
+            // A file that is large enough is used as it is.
             Prepare::Filled { size: least } if size > 0 && least.is_none_or(|least| size >= least.0) => {
                 Intent::default()
             }
@@ -153,7 +153,7 @@ impl BitOrAssign for Intent {
 
 impl fmt::Display for Intent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // In the order in which it happens.
+        // In chronological order.
         let words = [
             (Intent::CREATE, "created"),
             (Intent::TRUNCATE, "truncated"),
@@ -164,12 +164,12 @@ impl fmt::Display for Intent {
             (Intent::PUNCH, "punched"),
             (Intent::UNLINK, "removed"),
         ];
-        let said: Vec<&str> = words
+        let words_in_set: Vec<&str> = words
             .into_iter()
             .filter(|(part, _)| self.includes(*part))
             .map(|(_, word)| word)
             .collect();
-        match said.split_last() {
+        match words_in_set.split_last() {
             None => f.write_str("left alone"),
             Some((last, [])) => f.write_str(last),
             Some((last, others)) => write!(f, "{} and {last}", others.join(", ")),

@@ -1,4 +1,4 @@
-//! What could be tested on this machine, judged by the same guard.
+//! Lists what could be tested on this machine, with the decisions of the same guard.
 
 use engine::probe::{BlockDevice, Inventory, Mount, System, device_chain};
 use engine::{FileKind, Identity, sys};
@@ -18,7 +18,7 @@ pub struct Listing {
     pub what: Listed,
     /// Where it, or a file system that lies on it, is mounted.
     pub mounted_at: Vec<String>,
-    /// What was found on it.
+    /// Its contents.
     pub contents: Contents,
     /// Why it cannot be read; absent if it can.
     pub no_reading: Option<String>,
@@ -26,23 +26,23 @@ pub struct Listing {
     pub write: MayWrite,
 }
 
-/// What a listing is about.
+/// The subject of a listing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Listed {
     /// A disk, a partition or another block device.
     Device(Box<Device>),
-    /// A mounted file system, on which files may be made.
+    /// A mounted file system, on which files can be created.
     FileSystem(FileSystem),
 }
 
 /// Whether a native command may write to something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MayWrite {
-    /// At once.
+    /// Without further permission.
     Yes,
-    /// If it is named again.
+    /// If the user names it again.
     IfNamed(Refusal),
-    /// Not as long as this is so.
+    /// Not for this reason.
     No(Refusal),
 }
 
@@ -93,7 +93,7 @@ fn read_only(path: &str) -> Refusal {
     Refusal::new(path.as_ref(), Intent::WRITE, vec![Reason::ReadOnly], CallerKind::Native)
 }
 
-/// Where the device and what is made of it are mounted.
+/// The mount points of the device and of the devices built on it.
 fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
     let mut places: Vec<String> = Vec::new();
     let mut waiting = vec![device];
@@ -114,15 +114,15 @@ fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
     places
 }
 
-/// Types without a device of ours that files can be tested on all the same.
+/// Types without a local device on which files can still be tested.
 const REMOTE: [&str; 14] = [
     "nfs", "nfs4", "cifs", "smb3", "ceph", "zfs", "virtiofs", "9p", "lustre", "gpfs", "beegfs", "overlay", "ocfs2",
     "gfs2",
 ];
-/// Types that hold no files anybody could write.
+/// Read-only types.
 const SEALED: [&str; 4] = ["squashfs", "erofs", "iso9660", "cramfs"];
 
-/// One mount for each file system: that of its whole, where there is one.
+/// One mount for each file system: that of its root, if there is one.
 fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
     let mut chosen: Vec<&Mount> = Vec::new();
     for mount in &inventory.mounts {
@@ -167,7 +167,7 @@ fn of_mount(system: &System, mount: &Mount) -> Listing {
 }
 
 impl Listing {
-    /// Its name in the kernel's words: that of a device, or the type of a file system.
+    /// The kernel's name of the device, or the type of the file system.
     pub fn name(&self) -> &str {
         match &self.what {
             Listed::Device(device) => &device.name,

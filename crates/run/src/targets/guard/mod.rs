@@ -1,12 +1,12 @@
-//! The guard: may a plan do to a target what it wants to do?
+//! The guard: decides whether a plan may use a target as it intends.
 //!
-//! It is asked what will be *done* to a path, whatever the read and write mode of the jobs, and
-//! answers with facts. What is in use is never given away. What holds something known must be named
-//! again. A blank device or a stranger's file must be named by a native command, while the drop-in
-//! modes go ahead as the tool that they stand for would. Reading is always allowed.
+//! It decides by the *actions* on a path, regardless of the read and write mode of the jobs, and
+//! gives facts as reasons. Targets in use are always refused. Targets with known contents must be
+//! named again. Native commands must also name a blank device or a foreign file, while the drop-in
+//! modes proceed as their tool would. Reading is always allowed.
 //!
-//! It decides on the opened descriptor, by device and inode numbers, so that links, aliases and
-//! differently spelt names are one thing. It asks no questions and prints nothing.
+//! It decides on the opened descriptor, by device and inode numbers, so that links and aliases make
+//! no difference. It is not interactive and prints nothing.
 
 mod claims;
 mod in_use;
@@ -33,7 +33,7 @@ pub use subject::{Candidate, Contents};
 
 use super::MarkState;
 
-/// Whose manners apply.
+/// The kind of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallerKind {
     /// A command of our own.
@@ -42,15 +42,15 @@ pub enum CallerKind {
     DropIn,
 }
 
-/// The answer.
+/// A decision of the guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Go ahead.
+    /// The use is permitted.
     Allowed {
         /// What is worth knowing.
         notes: Vec<Note>,
     },
-    /// Not so.
+    /// The use is refused.
     Refused(Refusal),
 }
 
@@ -64,22 +64,22 @@ impl Decision {
     }
 }
 
-/// Judges the targets of one command.
+/// Decides about the targets of a command.
 ///
-/// It looks at the system once, when it is first asked about something that would change. Ask it
-/// after the targets were opened, or let [`Guard::claim`] open them.
+/// It examines the system once, at the first decision about a change. Ask it after the targets were
+/// opened, or let [`Guard::claim`] open them.
 #[derive(Debug)]
 pub struct Guard<'a> {
     system: &'a System,
     caller: CallerKind,
     permissions: &'a Permissions,
     inventory: OnceCell<Inventory>,
-    /// What this guard has claimed itself, which is no reason to refuse a second name of it.
+    /// The claims of this guard, which are no reason to refuse a second name of a target.
     claims: RefCell<Vec<Identity>>,
 }
 
 impl<'a> Guard<'a> {
-    /// A guard that has not looked yet.
+    /// A guard that has not examined the system yet.
     pub fn new(system: &'a System, caller: CallerKind, permissions: &'a Permissions) -> Guard<'a> {
         Guard {
             system,
@@ -90,8 +90,8 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// A guard that has looked: for machines of which facts were written down.
-    pub fn having_seen(self, inventory: Inventory) -> Guard<'a> {
+    /// A guard with an inventory, for recorded machines.
+    pub fn with_inventory(self, inventory: Inventory) -> Guard<'a> {
         Guard {
             inventory: OnceCell::from(inventory),
             ..self
@@ -107,15 +107,15 @@ impl<'a> Guard<'a> {
         let mut notes = Vec::new();
         let others = match subject.kind {
             FileKind::Nothing => Vec::new(),
-            FileKind::BlockDevice => self.about_device(subject, &mut notes),
-            FileKind::Regular => self.about_file(subject, &mut notes),
+            FileKind::BlockDevice => self.reasons_for_device(subject, &mut notes),
+            FileKind::Regular => self.reasons_for_file(subject, &mut notes),
             // The system removes a directory only if it is empty and nothing is mounted there:
             // nothing can be lost.
             FileKind::Directory if !(intent.includes(Intent::WRITE) || intent.includes(Intent::TRUNCATE)) => Vec::new(),
-            FileKind::CharacterDevice | FileKind::Directory | FileKind::Other => self.about_other(subject),
+            FileKind::CharacterDevice | FileKind::Directory | FileKind::Other => self.reasons_for_other(subject),
         };
-        // What naming it again would lift is no news as long as nothing can lift the rest; what it
-        // holds is.
+        // Reasons that naming it again would lift are omitted if other reasons remain, except for
+        // its contents.
         let in_use = !reasons.is_empty();
         let matters = |reason: &Reason| !in_use || matches!(reason, Reason::Holds(_) | Reason::HasPartitions { .. });
         reasons.extend(others.into_iter().filter(matters));
@@ -125,13 +125,13 @@ impl<'a> Guard<'a> {
         Decision::Allowed { notes }
     }
 
-    /// Decides about a path that leads nowhere yet.
+    /// Decides about a path that does not exist yet.
     pub fn decide_missing(&self, path: &Path, intent: Intent) -> Decision {
         let among_devices = intent.includes(Intent::CREATE) && self.is_among_devices(path);
         match (among_devices, self.caller) {
             (false, _) => Decision::Allowed { notes: Vec::new() },
-            // A misspelt device: the file would fill memory, and its figures would be those of
-            // memory.
+            // Probably a misspelt device: a file there would be in memory, and so would its
+            // figures.
             (true, CallerKind::Native) => {
                 let reasons = vec![Reason::AmongDevices];
                 Decision::Refused(Refusal::new(path, intent, reasons, self.caller))
@@ -146,7 +146,7 @@ impl<'a> Guard<'a> {
         self.inventory.get_or_init(|| Inventory::take(self.system))
     }
 
-    fn about_device(&self, subject: &Candidate, notes: &mut Vec<Note>) -> Vec<Reason> {
+    fn reasons_for_device(&self, subject: &Candidate, notes: &mut Vec<Note>) -> Vec<Reason> {
         let device = match subject.identity {
             Some(Identity::BlockDevice(number)) => self.inventory().device(number),
             _ => None,
@@ -173,14 +173,14 @@ impl<'a> Guard<'a> {
         reasons
     }
 
-    fn about_file(&self, subject: &Candidate, notes: &mut Vec<Note>) -> Vec<Reason> {
+    fn reasons_for_file(&self, subject: &Candidate, notes: &mut Vec<Note>) -> Vec<Reason> {
         if let Some(kind) = self.kernel_file_system(subject) {
             return vec![Reason::KernelFile { kind }];
         }
-        // An empty file has nothing to lose: `mktemp` makes them.
+        // An empty file has nothing to lose; `mktemp` creates such files.
         let foreign = !matches!(subject.mark, MarkState::Intact { .. }) && subject.size > 0;
-        // A file that fathom prepared may have become a disk image since, so its contents count all
-        // the same.
+        // A file that fathom prepared may have become a disk image since, so its contents count
+        // too.
         let mut reasons = contents_of(subject);
         self.note_hidden_machines(notes);
         let unresolved = self
@@ -208,7 +208,7 @@ impl<'a> Guard<'a> {
         reasons
     }
 
-    /// The type of the file system, if its files are not storage but a way to speak to the kernel.
+    /// The type of the file system, if its files are an interface to the kernel and not storage.
     fn kernel_file_system(&self, subject: &Candidate) -> Option<String> {
         const KINDS: [&str; 16] = [
             "proc", "sysfs", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "cgroup", "cgroup2", "bpf",
@@ -223,7 +223,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Memory of the kernel, tapes, generic SCSI: a write there can do anything.
-    fn about_other(&self, subject: &Candidate) -> Vec<Reason> {
+    fn reasons_for_other(&self, subject: &Candidate) -> Vec<Reason> {
         let harmless = matches!(subject.identity, Some(Identity::CharacterDevice(number)) if is_sink(number));
         if harmless || self.permissions.may_destroy(self.system, subject) {
             return Vec::new();
@@ -270,7 +270,7 @@ fn note_losses(reasons: &[Reason], notes: &mut Vec<Note>) {
     }
 }
 
-/// `/dev/null`, `/dev/zero` and `/dev/full` take anything and keep nothing.
+/// Whether it is `/dev/null`, `/dev/zero` or `/dev/full`, which discard all data.
 fn is_sink(number: DeviceNumber) -> bool {
     number.major == 1 && matches!(number.minor, 3 | 5 | 7)
 }

@@ -1,4 +1,4 @@
-//! Why a target is refused, and what is worth knowing about one that is not.
+//! Reasons for refusals, and notes on permitted targets.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use model::finding::Severity;
 use super::{CallerKind, Intent, Signature};
 use crate::targets::MarkState;
 
-/// A refusal: everything that stands against it, and what to do.
+/// A refusal: its reasons and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The path the user gave.
     pub path: PathBuf,
-    /// What would be done to it.
+    /// The intended actions.
     pub intent: Intent,
-    /// Every reason, the gravest first. Never empty.
+    /// All reasons, the most severe first. Never empty.
     pub reasons: Vec<Reason>,
     /// What to do.
     pub help: String,
@@ -31,9 +31,9 @@ pub enum Relation {
     DiskOf(String),
     /// It is a partition of the target.
     Partition(String),
-    /// It is made of the target or of a part of it.
+    /// It is built on the target or on a part of it.
     MadeOfIt(String),
-    /// The target is made of it.
+    /// The target is built on it.
     Beneath(String),
     /// It shows the same file.
     SameFile(String),
@@ -56,11 +56,11 @@ pub enum Reason {
         /// Which device.
         what: Relation,
     },
-    /// The kernel has made another device of it.
+    /// Another device is built on it.
     Held {
         /// Which device.
         what: Relation,
-        /// What was made of it, in words.
+        /// That device, in words.
         by: String,
     },
     /// A loop device shows it.
@@ -82,25 +82,25 @@ pub enum Reason {
         /// The pool.
         pool: String,
     },
-    /// The system that runs here needs it.
+    /// The running system needs it.
     System {
         /// Which device.
         what: Relation,
-        /// What the system does: it `runs from` or `is started from` it.
+        /// `runs from` or `is started from`.
         how: &'static str,
     },
-    /// Whether it is in use could not be found out, and then it counts as used.
+    /// It is unknown whether it is in use, so it counts as used.
     InDoubt {
         /// Which device.
         what: Relation,
-        /// What is not known.
+        /// The unknown fact.
         why: String,
     },
-    /// The kernel has lent it to something that wants it alone.
+    /// Something has claimed it exclusively.
     Claimed,
-    /// It holds something known.
+    /// It has known contents.
     Holds(Signature),
-    /// The kernel knows partitions on it, whatever its first bytes say.
+    /// The kernel knows partitions on it, even if its first bytes show none.
     HasPartitions {
         /// Their names.
         names: Vec<String>,
@@ -112,29 +112,29 @@ pub enum Reason {
     },
     /// The kernel shows nothing about the device, so it is unknown whether it is in use.
     NotInSystem,
-    /// It is a device, and its contents were not said to be expendable.
+    /// It is a device, and the user did not permit the loss of its contents.
     DeviceNotNamed,
-    /// It is a file that fathom did not make, or that has changed since.
+    /// It is a file that fathom did not create, or that has changed since.
     ForeignFile {
         /// Its size in bytes.
         size: u64,
         /// What its mark shows.
         mark: MarkState,
     },
-    /// It is neither a file nor a block device, so there is no telling what writing does.
+    /// It is neither a file nor a block device, so the effect of writing is unknown.
     NotStorage,
-    /// It is a file that the kernel only pretends to have: writing gives orders to the system.
+    /// It is a virtual file of the kernel: writing to it controls the system.
     KernelFile {
         /// Type of the file system, such as `proc`.
         kind: String,
     },
-    /// A file would be made in the folder of devices, in memory: the device is missing or misspelt.
+    /// A file would be created among the devices, in memory: the device is missing or misspelt.
     AmongDevices,
-    /// The system takes no writes for it. Only listings say so: a run would get the system's error.
+    /// It is read-only. Only listings report this: a run would get the system's error.
     ReadOnly,
 }
 
-/// Who may lift a reason.
+/// How a reason can be lifted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lift {
     /// No option: what uses it must be stopped first.
@@ -146,7 +146,7 @@ pub(super) enum Lift {
 }
 
 impl Reason {
-    /// True if the target is in use: then nothing that the user could say lifts it.
+    /// Whether the target is in use, which no permission lifts.
     pub fn is_in_use(&self) -> bool {
         match self {
             Reason::Mounted { .. }
@@ -171,7 +171,7 @@ impl Reason {
         }
     }
 
-    /// The name of the rule that speaks here, for findings.
+    /// The name of its rule in findings.
     pub fn rule(&self) -> &'static str {
         match self {
             Reason::Mounted { .. } => "MOUNTED",
@@ -205,7 +205,7 @@ impl Reason {
 }
 
 impl Refusal {
-    /// True if naming the target again would lift it.
+    /// Whether naming the target again would lift it.
     pub fn can_be_lifted(&self) -> bool {
         self.reasons.iter().all(|reason| reason.lift() != Lift::Never)
     }
@@ -221,7 +221,7 @@ impl Refusal {
     }
 }
 
-/// The reason that is hardest to lift decides what helps.
+/// The reason that is hardest to lift decides the remedy.
 fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
     let path = path.display();
     let hardest = reasons.iter().min_by_key(|reason| reason.lift());
@@ -242,8 +242,8 @@ fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
     }
 }
 
-/// How to end what uses a target.
-fn release(reasons: &[Reason], gravest: &Reason) -> String {
+/// How to end the use of a target.
+fn release(reasons: &[Reason], hardest: &Reason) -> String {
     let runs_the_system = |reason: &Reason| match reason {
         Reason::Mounted { at, .. } => at.iter().any(|place| place == "/"),
         Reason::System { .. } => true,
@@ -252,7 +252,7 @@ fn release(reasons: &[Reason], gravest: &Reason) -> String {
     if reasons.iter().any(runs_the_system) {
         return "this system runs from it; name another target. No option overrides this".into();
     }
-    let first = match gravest {
+    let first = match hardest {
         Reason::Mounted { at, .. } => {
             let place = at.first().map_or("", String::as_str);
             match place.starts_with('/') {
@@ -278,7 +278,7 @@ fn release(reasons: &[Reason], gravest: &Reason) -> String {
 }
 
 impl fmt::Display for Refusal {
-    /// What, why, and what to do, in as many lines as there are reasons.
+    /// The refusal, a line for each reason, and the remedy.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} must not be {}:", self.path.display(), self.intent)?;
         for reason in &self.reasons {
@@ -288,15 +288,15 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// How many mount points a sentence names.
-const PLACES: usize = 3;
+/// The maximum number of mount points in a sentence.
+const MAX_MOUNT_POINTS: usize = 3;
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::Mounted { what, kind, at } => {
-                let places = at[..at.len().min(PLACES)].join(", ");
-                let more = match at.len().saturating_sub(PLACES) {
+                let places = at[..at.len().min(MAX_MOUNT_POINTS)].join(", ");
+                let more = match at.len().saturating_sub(MAX_MOUNT_POINTS) {
                     0 => String::new(),
                     more => format!(" and {more} more places"),
                 };
@@ -346,7 +346,7 @@ impl fmt::Display for Reason {
 }
 
 impl Relation {
-    /// As it stands within a sentence that continues.
+    /// Its text within a longer sentence.
     fn within(&self) -> String {
         match self {
             Relation::Itself | Relation::DiskOf(_) | Relation::Partition(_) => self.to_string(),
@@ -368,7 +368,7 @@ impl fmt::Display for Relation {
     }
 }
 
-/// What the kernel made of a device, as the subsystem names it.
+/// The holder of a device, in the terms of its subsystem.
 pub(super) fn describe_holder(holder: &BlockDevice) -> String {
     let name = &holder.name;
     match &holder.kind {
@@ -400,12 +400,12 @@ pub(super) fn describe_holder(holder: &BlockDevice) -> String {
     }
 }
 
-/// Something worth knowing about a target that was allowed.
+/// A note on a permitted target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// What it holds will be lost, as the user allowed.
+    /// Its contents will be lost, as the user permitted.
     WillDestroy(Signature),
-    /// A file that fathom did not make, or that has changed since, will be changed.
+    /// A file that fathom did not create, or that has changed since, will be changed.
     WillOverwrite {
         /// Its size in bytes.
         size: u64,
@@ -414,16 +414,16 @@ pub enum Note {
     },
     /// A device without any known mark will be written to, as the other tool would.
     BlankDevice,
-    /// A file will be made in the folder of devices, in memory.
+    /// A file will be created among the devices, in memory.
     AmongDevices,
-    /// Open files of these virtual machines may not be looked at, so one of them could be using it.
+    /// The open files of these virtual machines cannot be examined, so one of them might use it.
     HiddenMachines(Vec<Process>),
-    /// What these loop devices show cannot be found here, so it could be this file.
+    /// The backing files of these loop devices are unknown, so one might be this file.
     LoopsUnresolved(Vec<String>),
 }
 
 impl Note {
-    /// A file that takes the place of a device is hardly ever meant.
+    /// A file among the devices is rarely intended.
     pub(crate) fn severity(&self) -> Severity {
         match self {
             Note::AmongDevices => Severity::Warning,

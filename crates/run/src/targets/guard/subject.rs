@@ -1,4 +1,4 @@
-//! What the guard knows of the target it is asked about.
+//! The facts of a target on which the guard decides.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,33 +8,33 @@ use engine::{Access, File, FileKind, Identity};
 use super::signature::{self, Signature};
 use crate::targets::MarkState;
 
-/// A target, as its open descriptor shows it.
+/// A target, as seen through its open descriptor.
 ///
-/// The fields are open so that a recorded tree can be asked about without a device.
+/// The fields are public so that recorded trees can be tested without a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The path the user gave, for messages and for repeating it.
+    /// The user's path, for messages.
     pub path: PathBuf,
     /// What it is.
     pub kind: FileKind,
-    /// What makes it the same as another name for it.
+    /// Its identity, to compare it with other names.
     pub identity: Option<Identity>,
     /// Its size in bytes.
     pub size: u64,
-    /// Whether fathom made it, and it is unchanged since.
+    /// Whether fathom created it and it is unchanged since.
     pub mark: MarkState,
-    /// What was found in it.
+    /// Its contents.
     pub contents: Contents,
-    /// The kernel has lent the device to something that wants it alone (`EBUSY` for `O_EXCL`).
+    /// Something has claimed the device exclusively (`EBUSY` for `O_EXCL`).
     pub claimed: bool,
 }
 
-/// What was found in a file or device.
+/// The contents of a file or device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// These marks; none: it may be blank, or hold data without a mark.
+    /// These signatures; without any it may be blank, or have unrecognised data.
     Known(Vec<Signature>),
-    /// It could not be looked at.
+    /// It could not be examined.
     Unknown {
         /// Why, in words.
         why: String,
@@ -42,7 +42,7 @@ pub enum Contents {
 }
 
 impl Candidate {
-    /// The facts of an open file, its contents looked at through the same descriptor.
+    /// The facts of an open file, whose contents are examined through the same descriptor.
     pub fn from_file(file: &File, mark: MarkState) -> Candidate {
         Candidate {
             path: file.path().to_owned(),
@@ -55,7 +55,7 @@ impl Candidate {
         }
     }
 
-    /// Something that must not be opened only to be looked at, such as a tape or a pipe.
+    /// The facts of something that must not be opened for examination, such as a tape or a pipe.
     pub(super) fn unopened(path: &Path, kind: FileKind, identity: Option<Identity>) -> Candidate {
         Candidate {
             path: path.to_owned(),

@@ -9,10 +9,10 @@ use super::EndedOperation;
 use crate::setup_error::SetupError;
 use crate::worker::setup::Assignment;
 
-/// fio tracks no more blocks than these.
+/// The maximum number of blocks tracked by fio.
 const MAX_BLOCKS: u64 = 8192;
 
-/// The blocks of those streams that track them.
+/// The blocks of the streams that track them.
 #[derive(Debug)]
 pub(crate) struct BlockLifetimes {
     streams: Vec<Option<BlockTracker>>,
@@ -21,9 +21,9 @@ pub(crate) struct BlockLifetimes {
 /// The blocks of one stream.
 #[derive(Debug)]
 struct BlockTracker {
-    /// Where the first begins.
+    /// The start of the first.
     base: u64,
-    /// Bytes of each: of a trim.
+    /// The length of each: that of a trim.
     length: u64,
     blocks: Vec<(BlockState, u32)>,
 }
@@ -48,7 +48,7 @@ impl BlockLifetimes {
         }
     }
 
-    /// What became of all blocks.
+    /// The states of all blocks.
     pub(super) fn lifetimes(&self) -> Lifetimes {
         let mut lifetimes = Lifetimes::default();
         for (state, trims) in self.streams.iter().flatten().flat_map(|tracker| &tracker.blocks) {
@@ -89,7 +89,7 @@ impl BlockTracker {
         })
     }
 
-    /// What was cut short is no evidence.
+    /// Short operations are ignored.
     fn on_completed(&mut self, ended: &EndedOperation, direction: Direction) {
         let index = ended
             .record
@@ -100,7 +100,7 @@ impl BlockTracker {
         let Some((state, trims)) = block.filter(|(state, _)| !state.has_failed()) else {
             return;
         };
-        let (failed, whole) = (ended.result < 0, ended.is_whole());
+        let (failed, whole) = (ended.result < 0, ended.is_complete());
         match direction {
             Direction::Read => {}
             Direction::Write if whole => *state = BlockState::Written,

@@ -1,6 +1,5 @@
-//! Completion routines (DiskSpd `-x`): each completion issues the next operation of its slot by
-//! itself, and where streams share a pool the first operation of each slot goes to the first of
-//! them.
+//! Completion routines (DiskSpd `-x`): each completion issues the next operation of its slot, and
+//! if streams share a pool, the first operation of each slot goes to the first stream.
 
 use model::plan::Worker as Plan;
 

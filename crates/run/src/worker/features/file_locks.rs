@@ -1,5 +1,4 @@
-//! Locks of files around each turn (fio `lockfile`), which the streams of a step take from one
-//! another.
+//! File locks around each turn (fio `lockfile`), between the streams of a step.
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::worker::setup::{Assignment, Opened};
 #[derive(Debug)]
 pub(crate) struct FileLocks {
     files: Vec<LockedFile>,
-    /// Those that are held: number of the target, file of the engine, and whether exclusively.
+    /// The held locks: number of the target, file of the engine, and whether exclusively.
     held: Vec<(u32, u16, bool)>,
 }
 
@@ -32,8 +31,8 @@ impl FileLocks {
         if streams.iter().all(|stream| stream.lock.is_none()) {
             return None;
         }
-        // Streams that use the same file in the same way share its place; if one of them locks, it
-        // is locked for both.
+        // Streams that use the same file in the same way share its entry; if one of them locks it,
+        // it is locked for both.
         let mode = |place: usize| {
             let users = streams.iter().zip(&opened.streams).filter(|(_, opened)| {
                 let rule_files = opened.rules.iter().flat_map(|(_, files)| files);
@@ -53,15 +52,15 @@ impl FileLocks {
         })
     }
 
-    /// Another target takes this place of the engine.
+    /// Another target gets this file index of the engine.
     pub(super) fn exchange(&mut self, place: u16, target: u32, lock: &Arc<FileLock>) {
         let file = &mut self.files[usize::from(place)];
         (file.target, file.lock) = (target, Arc::clone(lock));
     }
 
-    /// Waits until all files of these requests may be used. Every worker takes locks in the order
-    /// of targets, so that no two wait for each other.
-    pub(super) fn take(&mut self, requests: &[Request]) {
+    /// Acquires the locks of all files of these requests. Every worker does so in the order of
+    /// targets, which avoids deadlocks.
+    pub(super) fn acquire(&mut self, requests: &[Request]) {
         for request in requests {
             let file = &self.files[usize::from(request.file)];
             let exclusive = match file.mode {
@@ -76,21 +75,21 @@ impl FileLocks {
         }
         self.held.sort_unstable();
         for (_, file, exclusive) in &self.held {
-            self.files[usize::from(*file)].lock.take(*exclusive);
+            self.files[usize::from(*file)].lock.acquire(*exclusive);
         }
     }
 
-    /// Gives back what is held.
-    pub(super) fn give_back(&mut self) {
+    /// Releases all held locks.
+    pub(super) fn release(&mut self) {
         for (_, file, exclusive) in self.held.drain(..) {
-            self.files[usize::from(file)].lock.give_back(exclusive);
+            self.files[usize::from(file)].lock.release(exclusive);
         }
     }
 }
 
 impl Drop for FileLocks {
-    /// A worker that panics must not keep others waiting for ever.
+    /// A panic must release the locks.
     fn drop(&mut self) {
-        self.give_back();
+        self.release();
     }
 }

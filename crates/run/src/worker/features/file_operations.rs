@@ -18,7 +18,7 @@ use crate::worker::setup::Assignment;
 
 /// Files tried at random before all are tried in order.
 const MAX_RANDOM_TRIES: u32 = 32;
-/// How long a worker sleeps that waits for others to make or remove what it needs.
+/// The pause of a worker that waits for others to create or remove files.
 const SUPPLY_PAUSE: Duration = Duration::from_micros(100);
 
 /// The operations of a worker on its tree.
@@ -27,9 +27,9 @@ pub(crate) struct FileOperations {
     work: FileWork,
     tree: FileTree,
     claims: Arc<FileClaims>,
-    /// The files of its working set, in an order of their own.
+    /// The permutation of its working set.
     working_set: Option<(Bijection, u32)>,
-    /// Others may wait for what it does.
+    /// Whether others may wait for its operations.
     is_active: bool,
     /// Bytes of the buffer.
     buffer: u64,
@@ -39,9 +39,9 @@ pub(crate) struct FileOperations {
     cursors: Vec<u32>,
     /// The next group of a sequence.
     next_group: usize,
-    /// A drawn group that has to wait because all its files were in use.
+    /// A drawn group that must wait because all its files are in use.
     pending_group: Option<usize>,
-    /// Groups for which no file was found since an operation last got one.
+    /// Groups without a suitable file since the last successful claim.
     exhausted: Vec<bool>,
     held: Option<OpenFile>,
     /// Index of this worker in its job, and how many workers the job has.
@@ -67,7 +67,7 @@ enum Stage {
     Closed,
     /// It is open, with transfers left to do.
     Open {
-        /// Where the next one begins, if they are in order.
+        /// The position of the next one, if sequential.
         position: u64,
         transfers_left: u64,
         bytes_left: u64,
@@ -84,11 +84,11 @@ enum ClaimResult {
     Nothing(Obstacles),
 }
 
-/// What keeps files or directories from being suitable.
+/// Why files or directories are not suitable.
 #[derive(Clone, Copy, Debug, Default)]
 struct Obstacles {
     in_use: bool,
-    /// It exists, or does not.
+    /// Whether it exists.
     existence: bool,
     missing_directory: bool,
     contents: bool,
@@ -171,13 +171,13 @@ impl FileOperations {
             renamed: held.state == FileState::Renamed,
         };
         let length = match kind {
-            // A session leaves what it creates empty.
+            // A session leaves created files empty.
             FileOperationKind::Create if self.work.session.is_some() => 0,
             FileOperationKind::Create | FileOperationKind::Write => size.min(self.buffer),
             FileOperationKind::WriteBlock | FileOperationKind::Append => self.work.block.0,
             _ => 0,
         };
-        // Looking for a file is not part of the operation.
+        // The search for a file is not part of the operation.
         io.stamp_filled();
         NextOperation::Issue(Operation {
             direction: kind.direction(),
@@ -223,8 +223,7 @@ impl FileOperations {
         })
     }
 
-    /// Queues the open or close of a session's file, which pacing does not count. Returns whether
-    /// it did.
+    /// Queues the open or close of a session's file, which pacing ignores. Returns whether it did.
     pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
         let Some(session) = &self.work.session else {
             return false;
@@ -246,7 +245,7 @@ impl FileOperations {
             block: 0,
             renamed: held.state == FileState::Renamed,
         };
-        // A direction that the stream records; the kind's own may not be.
+        // A direction that the stream records, which may differ from that of the kind.
         let writes = self.work.mix().includes(Direction::Write);
         let direction = if writes { Direction::Write } else { Direction::Read };
         io.stamp_filled();
@@ -264,7 +263,7 @@ impl FileOperations {
         true
     }
 
-    /// Progress of a session after one of its operations.
+    /// The progress of a session after one of its operations.
     fn stage_after(&self, held: &OpenFile, kind: FileOperationKind, done: u64) -> Stage {
         let size = self.tree.file_size(held.file);
         match (held.stage, self.transfers()) {
@@ -297,7 +296,7 @@ impl FileOperations {
         }
     }
 
-    /// Takes a file for the next group that finds one.
+    /// Claims a file for the next group that finds one.
     fn claim_next_file(&mut self, draws: &mut Draws) -> Result<OpenFile, NextOperation> {
         let groups = self.work.groups.len();
         self.exhausted.fill(false);
@@ -315,7 +314,7 @@ impl FileOperations {
                         stage: Stage::Closed,
                     });
                 }
-                // Trying another group instead would change the groups' shares.
+                // Another group instead would change the groups' shares.
                 ClaimResult::InUse => {
                     self.pending_group = Some(group);
                     std::thread::yield_now();
@@ -335,8 +334,8 @@ impl FileOperations {
         Err(NextOperation::EndOfPass)
     }
 
-    /// True if another worker makes or removes what a group lacks. Those that find all files there
-    /// and those that find none are never both waiting.
+    /// Whether another worker creates or removes what a group lacks. Workers that find all files
+    /// and workers that find none never both wait.
     fn may_be_supplied(&self, group: usize, obstacles: Obstacles) -> bool {
         let first = self.work.groups[group].operations[0];
         let lacked = match first.existence() {
@@ -386,7 +385,7 @@ impl FileOperations {
             Some((_, files)) if !first.is_on_directory() => *files,
             _ => self.claims.len(first.is_on_directory()),
         };
-        let mut seen = Obstacles::default();
+        let mut obstacles = Obstacles::default();
         if self.work.in_order {
             let (worker, workers) = if self.work.shares_files {
                 (0, 1)
@@ -402,56 +401,56 @@ impl FileOperations {
             };
             for step in 0..left {
                 let number = ((u64::from(cursor) + u64::from(step)) % u64::from(own)) as u32;
-                if let Some(found) = self.try_claim(number * workers + worker, first, &mut seen) {
+                if let Some(found) = self.try_claim(number * workers + worker, first, &mut obstacles) {
                     self.cursors[group] = if self.work.once { number + 1 } else { (number + 1) % own };
                     return found;
                 }
-                // The next file in order will be there, or free.
-                let will_come = seen.missing_directory && !first.is_on_directory();
-                if self.work.once && seen.in_use || will_come && self.claims.active(true, Existence::Made) > 0 {
+                // The next file in order will exist or be free later.
+                let will_come = obstacles.missing_directory && !first.is_on_directory();
+                if self.work.once && obstacles.in_use || will_come && self.claims.active(true, Existence::Made) > 0 {
                     break;
                 }
             }
         } else {
             for _ in 0..MAX_RANDOM_TRIES.min(count) {
                 let drawn = (draws.word(Purpose::File) % u64::from(count)) as u32;
-                if let Some(found) = self.try_claim(drawn, first, &mut seen) {
+                if let Some(found) = self.try_claim(drawn, first, &mut obstacles) {
                     return found;
                 }
             }
             let start = (draws.word(Purpose::File) % u64::from(count.max(1))) as u32;
             for number in (start..count).chain(0..start) {
-                if let Some(found) = self.try_claim(number, first, &mut seen) {
+                if let Some(found) = self.try_claim(number, first, &mut obstacles) {
                     return found;
                 }
             }
         }
-        if seen.in_use {
+        if obstacles.in_use {
             ClaimResult::InUse
         } else {
-            ClaimResult::Nothing(seen)
+            ClaimResult::Nothing(obstacles)
         }
     }
 
-    /// Takes a file or directory for a group that begins with `first`, or notes why not.
-    fn try_claim(&self, number: u32, first: FileOperationKind, seen: &mut Obstacles) -> Option<ClaimResult> {
+    /// Claims a file or directory for a group that begins with `first`, or records the obstacle.
+    fn try_claim(&self, number: u32, first: FileOperationKind, obstacles: &mut Obstacles) -> Option<ClaimResult> {
         let (on_directory, present) = (first.is_on_directory(), first.existence() != Existence::Made);
         let file = match &self.working_set {
             Some((order, _)) if !on_directory => order.image(u64::from(number)) as u32,
             _ => number,
         };
-        let taken = match self.work.shares_files {
+        let claim = match self.work.shares_files {
             true => self.claims.share(file),
             false => self.claims.claim(file, on_directory, present),
         };
-        let state = match taken {
+        let state = match claim {
             Ok(state) => return Some(ClaimResult::File(file, state)),
             Err(state) => state,
         };
-        seen.in_use |= state == FileState::InUse;
-        seen.existence |= state.exists() == Some(!present);
-        seen.missing_directory |= state == FileState::WithoutDirectory;
-        seen.contents |= state == FileState::NotEmpty && present;
+        obstacles.in_use |= state == FileState::InUse;
+        obstacles.existence |= state.exists() == Some(!present);
+        obstacles.missing_directory |= state == FileState::WithoutDirectory;
+        obstacles.contents |= state == FileState::NotEmpty && present;
         None
     }
 
@@ -515,7 +514,7 @@ impl FileOperations {
         }
     }
 
-    /// True for the operations of a session that pacing does not count.
+    /// Whether pacing ignores this operation of a session.
     fn is_unscheduled(&self, kind: FileOperationKind) -> bool {
         let is_transfer = matches!(kind, FileOperationKind::ReadBlock | FileOperationKind::WriteBlock);
         kind == FileOperationKind::Close || self.transfers().is_some() && !is_transfer

@@ -1,8 +1,8 @@
-//! Streams on sets of files: each file has a sequence of its own, and only that many are open at
-//! once.
+//! Streams on sets of files: each file has its own sequence, and the number of open files is
+//! limited.
 //!
-//! The sequence and the file of the present one lie in the stream itself, where the loop expects
-//! them; a change of file exchanges them. So a stream with a single file pays nothing for sets.
+//! The sequence and the engine's file of the current one are in the stream itself, where the loop
+//! expects them; a change of file swaps them. So a stream with a single file has no overhead.
 
 use engine::{File, OpenOptions};
 use model::Direction;
@@ -39,33 +39,33 @@ impl FileSets {
         self.streams[number].as_mut()
     }
 
-    /// Files are opened and closed while the worker runs.
+    /// Whether files are opened and closed while the worker runs.
     pub(crate) fn exchange_files(&self) -> bool {
         self.streams.iter().flatten().any(FileSet::exchanges_files)
     }
 
-    /// Bytes of memory that the patterns of all files but the present ones hold.
+    /// Bytes of memory of the patterns of all files but the current ones.
     pub(crate) fn extra_bytes(&self) -> u64 {
         self.others().map(Sequence::extra_bytes).sum()
     }
 
-    /// Zones that were reset in all files but the present ones.
+    /// Zone resets of all files but the current ones.
     pub(crate) fn zone_resets(&self) -> u64 {
         self.others().map(Sequence::zone_resets).sum()
     }
 
-    /// The sequences of all files but the present ones.
+    /// The sequences of all files but the current ones.
     fn others(&self) -> impl Iterator<Item = &Sequence> {
         let files = self.streams.iter().flatten().flat_map(|set| &set.files);
         files.flat_map(|file| &file.sequence)
     }
 
-    /// Learns from what completed which files are idle.
+    /// Detects idle files from the completions.
     #[inline(never)]
     pub(super) fn after_reaping(&mut self, io: &IoLoop) {
         for completion in io.batch.done.iter() {
             let record = io.slots.get(completion.slot);
-            // Flushes were never counted.
+            // Flushes are not counted as in flight.
             if record.length > 0
                 && let Some(set) = self.set(record.stream as usize)
             {
@@ -80,9 +80,10 @@ impl FileSets {
 pub(crate) struct FileSet {
     choice: FileChoice,
     files: Vec<SetFile>,
-    /// Which of them is in the stream.
-    present: usize,
-    /// Places of the engine for files of this set, where they come and go; empty if all stay open.
+    /// The current one.
+    current: usize,
+    /// File slots of the engine for this set, if files are opened and closed; empty if all stay
+    /// open.
     places: Vec<Place>,
     how: OpenOptions,
     priority: u16,
@@ -96,14 +97,14 @@ struct SetFile {
     /// Number of the target.
     id: u32,
     target: ReadyTarget,
-    /// Its operations; with the stream while it is the present one.
+    /// Its operations; moved to the stream while it is the current one.
     sequence: Option<Sequence>,
     /// Index of its file among those of the engine, while it has one.
     file: Option<u16>,
     in_flight: u32,
 }
 
-/// A place of the engine that files of a set take in turn.
+/// A file slot of the engine that files of a set use in turn.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     file: u16,
@@ -139,13 +140,13 @@ impl FileSet {
             if come_and_go {
                 places.push(Place { file: *file, occupant });
             } else {
-                choice.opened(occupant);
+                choice.mark_open(occupant);
             }
         }
         let set = FileSet {
             choice,
             files,
-            present: 0,
+            current: 0,
             places,
             how: opened.how,
             priority: opened.priority,
@@ -155,44 +156,42 @@ impl FileSet {
         (set, first)
     }
 
-    /// The file that operations go to at present.
-    pub(crate) fn present(&self) -> usize {
-        self.present
+    /// The current file.
+    pub(crate) fn current(&self) -> usize {
+        self.current
     }
 
-    /// The operation that was chosen last will not be issued.
-    pub(crate) fn passed_over(&mut self) {
+    /// Undoes the count of the last operation, which will not be issued.
+    pub(crate) fn undo_last(&mut self) {
         if self.exchanges_files() {
-            self.files[self.present].in_flight -= 1;
+            self.files[self.current].in_flight -= 1;
         }
     }
 
-    /// Files are opened and closed while the worker runs.
+    /// Whether files are opened and closed while the worker runs.
     pub(crate) fn exchanges_files(&self) -> bool {
         !self.places.is_empty()
     }
 
-    /// An operation on a file of the engine completed.
+    /// Counts a completion on a file of the engine.
     fn on_completed(&mut self, file: u16) {
         if let Some(place) = self.places.iter().find(|place| place.file == file) {
             self.files[place.occupant].in_flight -= 1;
         }
     }
 
-    /// Closes files that are done and idle: they count as open no longer, and their places may be
-    /// had. True if some were.
+    /// Closes files that are done and idle, and frees their slots. Returns whether there were any.
     fn close_idle(&mut self) -> bool {
         let idle: Vec<usize> = self
             .choice
             .open_and_done()
             .filter(|file| self.exchanges_files() && self.files[*file].in_flight == 0)
             .collect();
-        idle.iter().for_each(|file| self.choice.closed(*file));
+        idle.iter().for_each(|file| self.choice.mark_closed(*file));
         !idle.is_empty()
     }
 
-    /// A place for a file that is to be opened: its own if it still has one, else that of one that
-    /// counts as closed.
+    /// The slot for a file to open: its own if it still has one, else that of a closed file.
     fn place_for(&self, file: usize) -> Option<usize> {
         let own = self.places.iter().position(|place| place.occupant == file);
         own.or_else(|| {
@@ -200,13 +199,12 @@ impl FileSet {
             let in_flight = |place: &Place| self.files[place.occupant].in_flight > 0;
             self.places
                 .iter()
-                // The file to be opened counts as open already; it has no place.
+                // The file to open counts as open already, without a slot.
                 .position(|place| !used(place) && !in_flight(place))
         })
     }
 
-    /// Sees to it that some place may be had for a file, if need be by closing one that is idle.
-    /// False if all are busy.
+    /// Frees a slot for a file, if necessary by closing an idle one. Returns false if all are busy.
     fn make_room_for(&mut self, file: usize) -> bool {
         if self.place_for(file).is_some() {
             return true;
@@ -216,7 +214,7 @@ impl FileSet {
             .iter()
             .find(|place| self.files[place.occupant].in_flight == 0);
         let idle = idle.map(|place| place.occupant);
-        idle.into_iter().for_each(|occupant| self.choice.closed(occupant));
+        idle.into_iter().for_each(|occupant| self.choice.mark_closed(occupant));
         idle.is_some()
     }
 
@@ -261,11 +259,11 @@ impl FileSet {
                 self.files[file].in_flight += u32::from(self.exchanges_files());
                 return NextOperation::Issue(operation);
             }
-            self.choice.is_done(file);
-            if self.choice.goes_on() {
+            self.choice.mark_done(file);
+            if self.choice.restarts_files() {
                 passed_over += 1;
                 stream.sequence.restart(&mut io.draws);
-                // So often in a row: no file holds even one block.
+                // After this many attempts: no file has room for a block.
                 if passed_over > 64 * self.files.len() {
                     return NextOperation::EndOfPass;
                 }
@@ -275,25 +273,24 @@ impl FileSet {
         }
     }
 
-    /// Makes a file of the set the present one of its stream.
+    /// Makes a file of the set the current one of its stream.
     fn turn_to(&mut self, stream: &mut LiveStream, number: usize) {
-        if self.present != number
+        if self.current != number
             && let Some(sequence) = self.files[number].sequence.take()
         {
             let before = std::mem::replace(&mut stream.sequence, sequence);
-            self.files[self.present].sequence = Some(before);
-            self.present = number;
+            self.files[self.current].sequence = Some(before);
+            self.current = number;
         }
         stream.file = self.files[number].file.unwrap_or(stream.file);
     }
 
-    /// Opens a file of the set; one that counts as closed already is closed for it.
+    /// Opens a file of the set, closing one that counts as closed.
     fn open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, file: usize) -> Result<(), Box<Failure>> {
         if !self.exchanges_files() {
             return Ok(());
         }
-        // While a file waits to be opened there is room for it: some place is taken by one that
-        // counts as closed.
+        // There is always a slot for a file to open: some slot has a file that counts as closed.
         let Some(place) = self.place_for(file) else {
             return Ok(());
         };
@@ -318,7 +315,7 @@ impl FileSet {
             let exchanged = io.engine.exchange_file(index, with);
             exchanged.map_err(|error| failed(error.to_string(), error.errno()))
         };
-        // One is closed before the other is opened: not even for a moment may there be more.
+        // One is closed before the other is opened, so that the limit always holds.
         exchange(File::nothing(0))?;
         let mut with = open_target(target, self.how, self.engine)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;
@@ -333,8 +330,8 @@ impl FileSet {
         Ok(())
     }
 
-    /// Index of the file that a block is read back from, opened for that if need be; `None` while
-    /// all places are busy.
+    /// The engine's index of a file to verify, opened if necessary; `None` while all slots are
+    /// busy.
     pub(super) fn open_to_read(
         &mut self,
         io: &mut IoLoop,
@@ -348,12 +345,12 @@ impl FileSet {
             return Ok(None);
         }
         self.open(io, watchers, file)?;
-        self.choice.opened(file);
+        self.choice.mark_open(file);
         self.files[file].in_flight += 1;
         Ok(self.files[file].file)
     }
 
-    /// Files that the engine does not hold.
+    /// Files that are not open in the engine.
     pub(super) fn closed_files(&self) -> Vec<&ReadyTarget> {
         let closed = self.files.iter().filter(|file| file.file.is_none());
         closed.map(|file| &file.target).collect()

@@ -1,4 +1,4 @@
-//! The files of a worker that open and close while it runs.
+//! The files of a worker that are opened and closed while it runs.
 
 use engine::Request;
 
@@ -9,16 +9,15 @@ use super::issue_trace::IssueTrace;
 use crate::worker::ReadyTarget;
 use crate::worker::io_loop::IoLoop;
 
-/// Files that are opened and closed while the worker runs, and the features that need to know of
-/// that.
+/// Files that are opened and closed while the worker runs, and the features that track them.
 #[derive(Debug, Default)]
 pub(in crate::worker) struct Files {
     pub(in crate::worker) sets: Option<FileSets>,
     pub(in crate::worker) watchers: FileWatchers,
 }
 
-/// What needs to know which files are open: locks, which belong to targets, and the trace of what
-/// is issued.
+/// The features that track open files: locks, which belong to targets, and the trace of issued
+/// operations.
 #[derive(Debug, Default)]
 pub(in crate::worker) struct FileWatchers {
     pub(in crate::worker) locks: Option<FileLocks>,
@@ -47,7 +46,7 @@ impl Features {
         }
     }
 
-    /// Files of a stream that the engine does not hold.
+    /// Files of a stream that are not open in the engine.
     pub(in crate::worker) fn closed_files_of(&self, number: usize) -> Vec<&ReadyTarget> {
         if let Some(replay) = &self.replay {
             return replay.closed_files(number);
@@ -65,13 +64,13 @@ impl Files {
         self.watchers.on_queued(io, &request);
     }
 
-    /// The number of a stream's present file, counted within the stream.
+    /// The number of a stream's current file, counted within the stream.
     pub(super) fn present(&self, number: usize) -> u32 {
         let sets = self.sets.as_ref();
-        sets.and_then(|sets| sets.get(number)).map_or(0, FileSet::present) as u32
+        sets.and_then(|sets| sets.get(number)).map_or(0, FileSet::current) as u32
     }
 
-    /// The engine's file for one of a stream's files, opened if need be. `None` if that cannot be
+    /// The engine's index of a stream's file, opened if necessary. `None` if that is not possible
     /// now.
     pub(super) fn open(&mut self, io: &mut IoLoop, number: usize, file: u32) -> Option<u16> {
         let Some(set) = self.sets.as_mut().and_then(|sets| sets.set(number)) else {
@@ -88,7 +87,7 @@ impl Files {
 }
 
 impl FileWatchers {
-    /// A request was queued.
+    /// Called after a request was queued.
     pub(super) fn on_queued(&mut self, io: &IoLoop, request: &Request) {
         if let Some(trace) = &mut self.trace {
             trace.on_queued(request, io.batch.reap_time);
@@ -107,7 +106,8 @@ impl FileWatchers {
         }
     }
 
-    /// The file in this place of the engine was closed, and another target opened there.
+    /// Called after the file in this slot of the engine was closed, and another target opened
+    /// there.
     pub(super) fn on_exchanged(&mut self, io: &IoLoop, place: u16, (target, ready): (u32, &ReadyTarget)) {
         if let Some(locks) = &mut self.locks {
             locks.exchange(place, target, &ready.lock);

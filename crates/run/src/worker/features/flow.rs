@@ -1,5 +1,4 @@
-//! Operations that streams divide among themselves by weight (fio `flow`): a stream ahead of its
-//! share waits.
+//! Shares of streams in a flow (fio `flow`): a stream ahead of its share waits.
 
 use model::Nanos;
 use model::plan::{Flow, Worker as Plan};
@@ -7,8 +6,8 @@ use model::plan::{Flow, Worker as Plan};
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
 
-/// How soon a stream ahead of its share checks again where the plan leaves it open: soon enough for
-/// the fastest devices.
+/// The default interval at which a stream ahead of its share checks again: short enough for the
+/// fastest devices.
 const POLL_INTERVAL: Nanos = Nanos::micros(2);
 
 /// The shares of a worker's streams.
@@ -35,7 +34,7 @@ impl FlowShares {
         })
     }
 
-    /// From now on the streams have a share.
+    /// Joins the flows of the streams.
     pub(super) fn join(&mut self, flows: &Flows) {
         let share = |flow: &Flow| StreamShare {
             share: flows.join(*flow),
@@ -44,15 +43,14 @@ impl FlowShares {
         self.streams = self.plans.iter().map(|flow| flow.as_ref().map(share)).collect();
     }
 
-    /// A stream issued an operation.
+    /// Counts an operation of a stream.
     pub(super) fn on_issued(&mut self, number: usize) {
         if let Some(stream) = &mut self.streams[number] {
             stream.share.count();
         }
     }
 
-    /// Whether a stream is ahead of its share. If so it is looked at again at the latest when it
-    /// may issue its next operation.
+    /// Whether a stream is ahead of its share. If so, schedules the next check.
     #[inline(never)]
     pub(super) fn wait_if_ahead(&mut self, io: &mut IoLoop, number: usize) -> bool {
         let now = io.batch.reap_time;
@@ -74,7 +72,7 @@ impl FlowShares {
             stream.sleeps_until = now + pause;
             *next_due = (*next_due).min(stream.sleeps_until);
         }
-        // Else it sleeps once everything that is in flight has completed.
+        // Otherwise it would sleep once everything in flight has completed.
         true
     }
 }

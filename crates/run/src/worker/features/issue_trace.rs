@@ -1,4 +1,4 @@
-//! The trace of what a worker issues, so that it can be replayed.
+//! The trace of the operations that a worker issues, for replay.
 
 use engine::{Action, Request};
 use model::plan::Job;
@@ -7,16 +7,16 @@ use model::{Direction, Nanos};
 
 use crate::issue_trace::{Line, LogWriter};
 
-/// The worker's end of the trace of its job.
+/// The worker's writer for the trace of its job.
 #[derive(Debug)]
 pub(crate) struct IssueTrace {
     /// Attached before the worker starts.
     log: Option<LogWriter>,
     /// Number of the target behind each file of the engine.
     targets: Vec<u32>,
-    /// Times count from here.
+    /// The origin of times.
     start: Nanos,
-    /// The log had no room for a line at once since the worker last asked.
+    /// Whether the log was full since the last check.
     pub(super) stalled: bool,
 }
 
@@ -35,13 +35,13 @@ impl IssueTrace {
         self.log = Some(log);
     }
 
-    /// These files are open from the start.
+    /// Records the files that are open at the start.
     pub(super) fn at_start(&mut self, open: &[u16], start: Nanos) {
         self.start = start;
         self.write_files(iolog::Action::Open, open, start);
     }
 
-    /// These files are open to the end.
+    /// Records the files that are open at the end.
     pub(super) fn at_end(&mut self, open: &[u16], now: Nanos) {
         self.write_files(iolog::Action::Close, open, now);
     }
@@ -49,7 +49,7 @@ impl IssueTrace {
     fn write_files(&mut self, action: iolog::Action, places: &[u16], at: Nanos) {
         let mut written: Vec<u32> = Vec::new();
         for place in places {
-            // The same target may be open in several ways.
+            // The same target may be open several times.
             let target = self.targets[usize::from(*place)];
             if !written.contains(&target) {
                 written.push(target);
@@ -58,22 +58,22 @@ impl IssueTrace {
         }
     }
 
-    /// A file was opened in this place of the engine.
+    /// Records an opened file.
     pub(super) fn on_opened(&mut self, place: u16, at: Nanos) {
         self.write(at, place, iolog::Action::Open, None);
     }
 
-    /// The file in this place of the engine was closed.
+    /// Records a closed file.
     pub(super) fn on_closed(&mut self, place: u16, at: Nanos) {
         self.write(at, place, iolog::Action::Close, None);
     }
 
-    /// Another target takes this place of the engine.
+    /// Another target gets this file index of the engine.
     pub(super) fn set_target(&mut self, place: u16, target: u32) {
         self.targets[usize::from(place)] = target;
     }
 
-    /// A request was queued.
+    /// Records a queued request.
     #[inline(never)]
     pub(crate) fn on_queued(&mut self, request: &Request, at: Nanos) {
         let action = match request.action {
@@ -82,7 +82,7 @@ impl IssueTrace {
             Action::Trim => iolog::Action::Move(Direction::Trim),
             Action::Flush => iolog::Action::Sync,
             Action::FlushData => iolog::Action::DataSync,
-            // No trace has a word for it, and fio leaves it out.
+            // Traces cannot express it, and fio omits it.
             Action::FlushRange(_) => return,
         };
         self.write(at, request.file, action, Some((request.offset, request.length)));

@@ -76,7 +76,7 @@ impl KeyBlocks {
             return Ok(None);
         };
         let checker = Checker::new(verify, 0);
-        let min = checker.least_length();
+        let min = checker.min_length();
         if (plan.length as usize) < min {
             return Err(SetupError::Unfit {
                 what: format!(
@@ -190,7 +190,7 @@ impl KeyBlocks {
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
         let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], Tag::Nothing);
         let (offset, length) = (ended.record.offset, ended.record.length);
-        let Some(keys) = self.map.keys_of(offset, length).filter(|_| ended.is_whole()) else {
+        let Some(keys) = self.map.keys_of(offset, length).filter(|_| ended.is_complete()) else {
             return;
         };
         let follow_up = match tag {

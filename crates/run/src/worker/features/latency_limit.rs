@@ -1,4 +1,4 @@
-//! Operations that take longer than they may have failed (fio `max_latency`).
+//! Operations above the latency limit count as failed (fio `max_latency`).
 
 use engine::sys;
 use model::plan::Worker as Plan;
@@ -25,7 +25,7 @@ impl LatencyLimits {
         streams.iter().any(limited).then_some(LatencyLimits { streams })
     }
 
-    /// By how much an operation that has not failed by itself was too slow.
+    /// The excess of a successful operation over its limit.
     pub(super) fn exceeded(&self, ended: &EndedOperation) -> Option<TooSlow> {
         let limit = self.streams[ended.record.stream as usize][ended.direction?]?;
         let took = ended.total();
@@ -36,8 +36,8 @@ impl LatencyLimits {
     }
 }
 
-/// Counts an operation that was too slow, whatever it brought. The one that ends the worker is
-/// counted as usual too: its data were moved.
+/// Counts an operation that was too slow. The one that ends the worker is also counted as usual,
+/// since its data was transferred.
 #[cold]
 pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: TooSlow) {
     let EndedOperation {
@@ -61,7 +61,7 @@ pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: T
         operation: direction.map(failed),
         ..Failure::new(
             format!("a {verb} took {took_ns}, longer than the {most_ns} that it may take"),
-            io.errors.place_of(record),
+            io.errors.location_of(record),
         )
     };
     io.fail(failure);

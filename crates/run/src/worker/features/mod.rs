@@ -1,8 +1,8 @@
-//! What a worker does per operation only where its plan asks for it.
+//! Optional features of a worker per operation.
 //!
-//! Each feature has a file with its state, `from_plan` and hooks. This page calls the hooks, in the
-//! order in which features depend on one another. A hook that must end the worker records a failure
-//! in the loop; the lifecycle leaves the phase right after.
+//! Each feature has a file with its state, `from_plan` and hooks. This file calls the hooks, in the
+//! order of their dependencies. A hook that must end the worker records a failure in the loop; the
+//! lifecycle leaves the phase right after.
 
 mod block_lifetimes;
 mod completion_routines;
@@ -60,7 +60,7 @@ pub(super) use file_set::{FileSet, FileSets};
 pub(super) use files::{FileWatchers, Files};
 pub(super) use verify::{StreamVerification, Verification, VerifySetup, load_state};
 
-/// The features of one worker; at least one is there.
+/// The features of a worker, at least one.
 #[derive(Debug, Default)]
 pub(crate) struct Features {
     pub(super) files: Files,
@@ -84,7 +84,7 @@ pub(crate) struct Features {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NextOperation {
     Issue(Operation),
-    /// Not before something in flight has completed.
+    /// None before a completion.
     Wait,
     /// The pass is over.
     EndOfPass,
@@ -109,8 +109,8 @@ pub(super) struct EndedOperation {
 }
 
 impl EndedOperation {
-    /// It moved all its bytes.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Whether it transferred all its bytes.
+    pub(super) fn is_complete(&self) -> bool {
         self.result == i64::from(self.record.length)
     }
 
@@ -119,7 +119,7 @@ impl EndedOperation {
         self.at.since(self.record.queued)
     }
 
-    /// What a recorder counts it as, with that many bytes.
+    /// The run that a recorder counts, with this many bytes.
     fn run(&self, bytes: u64) -> Run {
         let mut run = Run::starting_with(&self.record);
         (run.operations, run.bytes) = (1, bytes);
@@ -127,12 +127,12 @@ impl EndedOperation {
     }
 }
 
-/// What features leave when the worker ends.
+/// The results of features at the end of the worker.
 #[derive(Debug, Default)]
 pub(super) struct FeatureResults {
-    /// How long reading back took.
+    /// The time of verification.
     pub(super) verified: Nanos,
-    /// How much of that lies in the measured window.
+    /// The part of it in the measured window.
     pub(super) verified_between: Nanos,
     pub(super) mismatches: Vec<Mismatch>,
     pub(super) mismatch_count: u64,
@@ -140,16 +140,16 @@ pub(super) struct FeatureResults {
     pub(super) compared_blocks: u64,
     /// Writes that were not issued, because the job only verifies.
     pub(super) phantom_writes: u64,
-    /// What verification was to save and could not.
+    /// What verification could not save.
     pub(super) not_kept: Vec<String>,
     pub(super) lifetimes: Option<Lifetimes>,
-    /// Times that the worker had caught up with the reader of its trace.
+    /// How often the worker waited for the reader of its trace.
     pub(super) trace_waits: u64,
 }
 
 /// Set-up.
 impl Features {
-    /// The features that a plan asks for, if it does.
+    /// The features of a plan, if it has any.
     pub(super) fn from_plan(
         assignment: &Assignment<'_>,
         keys: &[CellKey],
@@ -228,7 +228,7 @@ impl Features {
         }
     }
 
-    /// Attaches the trace of what the job issues.
+    /// Attaches the trace of the job.
     pub(super) fn attach_issue_trace(&mut self, writer: trace_lines::LogWriter) {
         if let Some(trace) = &mut self.files.watchers.trace {
             trace.attach(writer);
@@ -240,12 +240,12 @@ impl Features {
         self.replay.is_some() || self.files.sets.as_ref().is_some_and(FileSets::exchange_files)
     }
 
-    /// Bytes of memory that the patterns of file sets hold beyond their own structure.
+    /// Bytes of additional memory of the patterns of file sets.
     pub(super) fn extra_bytes(&self) -> u64 {
         self.files.sets.as_ref().map_or(0, FileSets::extra_bytes)
     }
 
-    /// Zones that were reset in files of sets that are not the present ones.
+    /// Zone resets in files of sets other than the current ones.
     pub(crate) fn zone_resets(&self) -> u64 {
         self.files.sets.as_ref().map_or(0, FileSets::zone_resets)
     }
@@ -253,7 +253,7 @@ impl Features {
 
 /// Phases.
 impl Features {
-    /// The worker knows when it starts.
+    /// Called when the start time is known.
     pub(super) fn schedule(&mut self, flows: &Flows, start: Nanos) {
         if let Some(flow) = &mut self.flow {
             flow.join(flows);
@@ -263,7 +263,7 @@ impl Features {
         }
     }
 
-    /// I/O starts.
+    /// Called when I/O starts.
     pub(super) fn at_start(&mut self, io: &IoLoop, start: Nanos) {
         // The files of a replay are opened where its trace opens them.
         let open = match self.replay {
@@ -275,14 +275,14 @@ impl Features {
         }
     }
 
-    /// The measured window starts.
+    /// Called at the start of the measured window.
     pub(super) fn on_window_start(&mut self, at: Nanos) {
         if let Some(log) = &mut self.operation_log {
             log.window_start = Some(at);
         }
     }
 
-    /// The measured window ends.
+    /// Called at the end of the measured window.
     pub(super) fn on_window_end(&mut self, at: Nanos) {
         if let Some(log) = &mut self.operation_log {
             log.window_start = None;
@@ -292,14 +292,14 @@ impl Features {
         }
     }
 
-    /// The worker leaves a phase for another.
+    /// Called when the worker changes phase.
     pub(super) fn on_phase(&mut self, io: &mut IoLoop, next: Phase, at: Nanos) {
         if let Some(verification) = &mut self.verification {
             verification.on_phase(io, next, at);
         }
     }
 
-    /// Closes the books.
+    /// Collects the results.
     pub(super) fn at_end(&mut self, io: &IoLoop) -> FeatureResults {
         let open = self.open_files(io);
         if let Some(trace) = &mut self.files.watchers.trace {
@@ -325,7 +325,7 @@ impl Features {
 
 /// Turns.
 impl Features {
-    /// Queues what there is room for.
+    /// Queues operations while there is room.
     pub(super) fn submit(&mut self, io: &mut IoLoop) {
         match &mut self.verification {
             Some(verification) if verification.is_busy() => {
@@ -339,17 +339,17 @@ impl Features {
 
     pub(super) fn before_turn(&mut self, requests: &[Request]) {
         if let Some(locks) = &mut self.files.watchers.locks {
-            locks.take(requests);
+            locks.acquire(requests);
         }
         if let Some(keys) = &mut self.key_blocks {
             keys.before_turn();
         }
     }
 
-    /// A turn has ended that waited for `at_least` completions until `until`.
+    /// Called after a turn that waited for `at_least` completions until `until`.
     pub(super) fn after_turn(&mut self, io: &mut IoLoop, at_least: u32, until: Nanos) {
         if let Some(locks) = &mut self.files.watchers.locks {
-            locks.give_back();
+            locks.release();
         }
         if let Some(keys) = &mut self.key_blocks {
             keys.after_turn(io);
@@ -359,7 +359,7 @@ impl Features {
         }
     }
 
-    /// Everything that a turn has brought was counted.
+    /// Called after all completions of a turn were counted.
     pub(super) fn after_reaping(&mut self, io: &mut IoLoop) {
         if let Some(sets) = &mut self.files.sets {
             sets.after_reaping(io);
@@ -369,8 +369,8 @@ impl Features {
         }
     }
 
-    /// True if a feature has held up the loop since the last call, for example a log without room:
-    /// that time is no operation's.
+    /// Whether a feature has stalled the loop since the last call, for example a full log: that
+    /// time belongs to no operation.
     pub(super) fn take_stalls(&mut self) -> bool {
         let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
         let trace = self.files.watchers.trace.as_mut().map(|trace| &mut trace.stalled);
@@ -387,8 +387,7 @@ impl Features {
 
 /// Operations on their way out.
 impl Features {
-    /// A slot is free. `Some` if the next operation is no matter of sequences: whether one was
-    /// queued.
+    /// Called for a free slot. `Some(queued)` if the next operation does not come from a sequence.
     pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
         if self.issue_follow_up(io, pool, slot) {
             return Some(true);
@@ -412,7 +411,7 @@ impl Features {
         self.replay.is_some().then(|| self.issue_from_trace(io, pool, slot))
     }
 
-    /// Carries out entries of a trace up to the first that takes a slot. False if none is due.
+    /// Replays entries of a trace up to the first that needs a slot. False if none is due.
     #[inline(never)]
     fn issue_from_trace(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> bool {
         let number = io.pools[pool].streams.start;
@@ -440,12 +439,13 @@ impl Features {
         true
     }
 
-    /// A slot's first operation goes to the first stream of its pool, whatever the weights.
+    /// Whether a slot's first operation goes to the first stream of its pool, regardless of
+    /// weights.
     pub(super) fn begins_with_first_stream(&self, record: &SlotRecord) -> bool {
         self.completion_routines.is_some() && !record.used
     }
 
-    /// Queues something else than the next operation of a stream, if that is due.
+    /// Queues another operation instead of the stream's next one, if it is due.
     pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
         if let Some(files) = &mut self.file_operations {
             return files.issue_instead(io, pool, number, slot);
@@ -472,13 +472,13 @@ impl Features {
         };
         let next = set.next_operation(io, &mut self.files.watchers, number, slot, direction);
         if let Some(priorities) = &mut self.priorities {
-            priorities.turn_to(number, set.present());
+            priorities.turn_to(number, set.current());
         }
         next
     }
 
-    /// Keeps an operation from going out now. `Some` if it does: whether another one may be tried
-    /// at once.
+    /// Whether to withhold an operation: `Some` if so, with whether another one may be tried at
+    /// once.
     pub(super) fn withhold(
         &mut self,
         io: &mut IoLoop,
@@ -488,7 +488,7 @@ impl Features {
         due: Nanos,
     ) -> Option<bool> {
         if let Some(verification) = &mut self.verification
-            && let Some(go_on) = verification.pass_over(io, &mut self.files, number, operation)
+            && let Some(go_on) = verification.skip_operation(io, &mut self.files, number, operation)
         {
             return Some(go_on);
         }
@@ -511,8 +511,7 @@ impl Features {
         Some(true)
     }
 
-    /// Makes the buffer of an operation ready. Returns the file that it goes to, and the bytes that
-    /// it counts for.
+    /// Prepares the buffer of an operation. Returns its file, and the bytes that it counts for.
     pub(super) fn prepare(&mut self, io: &mut IoLoop, number: usize, slot: Slot, operation: &Operation) -> (u16, u32) {
         match (&mut self.verification, &mut self.key_blocks) {
             (Some(verification), _) => verification.prepare(io, &self.files, number, slot, operation),
@@ -530,7 +529,7 @@ impl Features {
         (own_file.unwrap_or(io.streams[number].file), length)
     }
 
-    /// An operation of a sequence was queued.
+    /// Called after an operation of a sequence was queued.
     pub(super) fn on_issued(&mut self, io: &IoLoop, number: usize, request: &Request) {
         self.files.watchers.on_queued(io, request);
         if let Some(flow) = &mut self.flow {
@@ -538,12 +537,12 @@ impl Features {
         }
     }
 
-    /// A flush at the end of the job is queued.
+    /// Called for a flush at the end of the job.
     pub(super) fn on_final_flush(&mut self, io: &IoLoop, request: &Request) {
         self.files.watchers.on_queued(io, request);
     }
 
-    /// Queues a flush of a stream's present file.
+    /// Queues a flush of a stream's current file.
     pub(super) fn queue_flush(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot, action: Action) {
         if let Some(verification) = &mut self.verification {
             verification.on_flush(number, slot);
@@ -553,7 +552,7 @@ impl Features {
             .queue_unscheduled(io, pool, number, Request::flush(file, slot, action));
     }
 
-    /// A stream begins another pass.
+    /// Called when a stream begins another pass.
     pub(super) fn on_restart(&mut self, io: &mut IoLoop, number: usize) {
         if let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.set(number)) {
             set.restart(&mut io.draws);
@@ -595,7 +594,7 @@ impl Features {
             io.recorder.count_untimed(record.key as u32, record.length);
         } else if let Some(files) = &mut self.file_operations {
             files.on_completed(io, &ended);
-        } else if ended.is_whole() {
+        } else if ended.is_complete() {
             let run = ended.run(u64::from(record.length));
             io.recorder.count(&run, at);
             if let Some(priorities) = &self.priorities {
@@ -607,7 +606,7 @@ impl Features {
         if let Some(think_cycles) = &mut self.think_cycles {
             think_cycles.on_completed(&ended);
         }
-        // A mismatch may end the worker; the operation itself is counted by then.
+        // A mismatch may end the worker; the operation itself is counted before.
         if let Some(verification) = &mut self.verification {
             verification.on_completed(io, &ended);
         }
@@ -616,10 +615,10 @@ impl Features {
         }
     }
 
-    /// The slot of a completed operation is free.
+    /// Called when the slot of a completed operation is free.
     pub(super) fn after_completion(&mut self, io: &mut IoLoop, pool: usize) {
         if self.completion_routines.is_some() {
-            // The slot just freed is the one that is used next.
+            // The slot just freed is used next.
             io.round = io.round.wrapping_add(1);
             io.submit_from(pool, Some(self));
         }

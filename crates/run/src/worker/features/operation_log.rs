@@ -7,14 +7,14 @@ use super::EndedOperation;
 use crate::operation_log::{Line, LogWriter};
 use crate::worker::io_loop::IoLoop;
 
-/// The worker's end of the log of its job.
+/// The worker's writer for the log of its job.
 #[derive(Debug, Default)]
 pub(crate) struct OperationLog {
     /// Attached before the worker starts.
     log: Option<LogWriter>,
-    /// When the measured window started, while it lasts.
+    /// The start of the measured window, while it lasts.
     pub(super) window_start: Option<Nanos>,
-    /// The log had no room for a line at once since the worker last asked.
+    /// Whether the log was full since the last check.
     pub(super) stalled: bool,
 }
 

@@ -1,12 +1,12 @@
-//! Operations that touch the same bytes of a file are kept apart in time: the later one waits, and
-//! all behind it (fio `serialize_overlap`).
+//! Serialises operations that overlap in a file: the later one waits, and all after it (fio
+//! `serialize_overlap`).
 
 use engine::Slot;
 use model::Nanos;
 use model::plan::Worker as Plan;
 use model::sequence::Operation;
 
-/// What is in flight, and the operation that waits.
+/// The operations in flight, and the waiting one.
 #[derive(Debug, Default)]
 pub(crate) struct Overlap {
     in_flight: Vec<Range>,
@@ -21,7 +21,7 @@ struct Range {
     end: u64,
 }
 
-/// An operation that was chosen and may not go out yet.
+/// A chosen operation that must wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pool: usize,
@@ -31,18 +31,18 @@ pub(super) struct Waiting {
     pub(super) due: Nanos,
 }
 
-/// What a free slot means for the operation that waits.
+/// The effect of a free slot on the waiting operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Resumed {
     /// No operation waits.
     Nothing,
-    /// One waits, and nothing else of the pool may go out.
+    /// One waits, and no other of the pool may be issued.
     Blocked,
     Issue(Waiting),
 }
 
 impl Overlap {
-    /// Stands for all files of a worker that opens one target in several ways.
+    /// Stands for all files of a worker that opens one target several times.
     pub(super) const ONE_FILE: u16 = 0;
 
     pub(crate) fn from_plan(plan: &Plan) -> Option<Overlap> {
@@ -53,7 +53,7 @@ impl Overlap {
         self.in_flight.retain(|range| range.slot != slot);
     }
 
-    /// True if an operation overlaps one in flight. It is kept until [`Overlap::resume`] returns
+    /// Whether an operation overlaps one in flight. It is stored until [`Overlap::resume`] returns
     /// it.
     pub(super) fn must_wait(
         &mut self,
@@ -77,7 +77,7 @@ impl Overlap {
         false
     }
 
-    /// A slot of a pool is free.
+    /// Called for a free slot of a pool.
     pub(super) fn resume(&mut self, pool: usize, slot: Slot) -> Resumed {
         let Some(waiting) = self.waiting else {
             return Resumed::Nothing;

@@ -1,7 +1,6 @@
-//! I/O priorities of parts of a stream: which operation gets which, and where it is counted.
+//! I/O priorities for parts of a stream's operations.
 //!
-//! An operation has the priority of the file that it goes to, so each target is open once for each
-//! priority.
+//! An operation has the priority of its file, so each target is opened once for each priority.
 
 use model::Direction;
 use model::plan::{Priority, PriorityClass, PriorityRule, Stream};
@@ -20,14 +19,14 @@ pub(crate) struct Priorities {
     files: Vec<u16>,
 }
 
-/// The rules of a stream, on its present file.
+/// The rules of a stream, for its current file.
 #[derive(Clone, Debug)]
 struct StreamPriorities {
     groups: Vec<Group>,
-    /// For each file of its set, the same file with the priority of each rule; absent for those
-    /// that share places.
+    /// For each file of its set, the same file with the priority of each rule; absent for files
+    /// that share slots.
     files: Vec<Option<Vec<u16>>>,
-    /// Cells that count an operation beside that of its direction, by direction and priority.
+    /// Additional cells of operations, by direction and priority.
     cells: Vec<(Direction, u16, u32)>,
 }
 
@@ -37,7 +36,7 @@ struct Group {
     direction: Direction,
     length: Option<u32>,
     shares: Vec<Share>,
-    /// What is owed to operations that no rule picks.
+    /// The share due to operations without a rule.
     rest_percent: i32,
     rest_owed: i32,
 }
@@ -91,8 +90,8 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
     rules
 }
 
-/// Priorities that operations of a direction can have, that of the others first; none if all have
-/// the same.
+/// The possible priorities of a direction's operations, the default first; empty if all have the
+/// same.
 pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
     let rules = rules(stream);
     if rules.is_empty() {
@@ -108,7 +107,7 @@ pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
     numbers
 }
 
-/// The priority of operations that no rule picks; 0 for that of the thread.
+/// The priority of operations without a rule; 0 for that of the thread.
 pub(crate) fn default_number(stream: &Stream) -> u16 {
     let whole = stream.priority.filter(|priority| priority.percent >= 100);
     whole.map_or(0, |priority| number(priority.class, priority.level, priority.hint))
@@ -120,7 +119,7 @@ impl Priorities {
         let streams = streams.map(|(number, (stream, opened))| {
             let of_stream = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
             let cells = of_stream.filter_map(|(key, cell)| match key.kind {
-                CellKind::OfPriority(direction, priority) => Some((direction, priority, cell)),
+                CellKind::Priority(direction, priority) => Some((direction, priority, cell)),
                 CellKind::Moves(_) | CellKind::FileOperation(_) | CellKind::Sync => None,
             });
             let files = (0..stream.target.ids().len()).map(|file| files_of_rules(opened, file));
@@ -133,15 +132,14 @@ impl Priorities {
         })
     }
 
-    /// Another file of its set is the present one of a stream. Shares continue where they were:
-    /// they are the stream's.
+    /// Changes the current file of a stream. Shares continue, since they belong to the stream.
     pub(super) fn turn_to(&mut self, number: usize, file: usize) {
         if let Some(stream) = &mut self.streams[number] {
             stream.turn_to(file);
         }
     }
 
-    /// The file for an operation, if a rule picks it.
+    /// The file of an operation, if a rule selects it.
     pub(super) fn choose(&mut self, number: usize, operation: &Operation) -> Option<u16> {
         self.streams[number].as_mut()?.choose(operation)
     }
@@ -213,7 +211,7 @@ impl StreamPriorities {
         }
     }
 
-    /// Each part gets its share to within one operation at every moment.
+    /// Each part always has its share to within one operation.
     fn choose(&mut self, operation: &Operation) -> Option<u16> {
         let fits = |group: &&mut Group| {
             group.direction == operation.direction && group.length.is_none_or(|length| length == operation.length)

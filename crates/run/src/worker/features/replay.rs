@@ -1,5 +1,5 @@
-//! Streams whose operations come from a trace: each is replayed when it is due, on the file that
-//! it names, and files are opened and closed where the trace says so.
+//! Streams whose operations come from a trace: each is replayed when due, on its file, and files
+//! are opened and closed as in the trace.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::worker::errors::FileLabel;
 use crate::worker::io_loop::IoLoop;
 use crate::worker::setup::{Assignment, Opened, OpenedStream, open_target};
 
-/// How long a worker that has caught up with the reader of its trace lets it go on.
-const CATCH_UP: Nanos = Nanos::micros(20);
+/// How long a worker sleeps when it has caught up with the reader of its trace.
+const READER_WAIT: Nanos = Nanos::micros(20);
 
 /// The traces of a worker's streams.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl Replay {
         }
     }
 
-    /// Carries out entries of a stream's trace up to the first that takes a slot.
+    /// Replays entries of a stream's trace up to the first that needs a slot.
     pub(super) fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
         if io.pass_gate(number).is_none() {
             return Due::Later;
@@ -62,7 +62,7 @@ impl Replay {
         }
     }
 
-    /// Closes the files that are idle now and were to be closed.
+    /// Closes idle files that the trace has closed.
     pub(super) fn after_reaping(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) {
         for index in 0..io.batch.done.len() {
             let record = *io.slots.get(io.batch.done[index].slot);
@@ -72,7 +72,7 @@ impl Replay {
         }
     }
 
-    /// A trace was replayed to its end; that happens once.
+    /// Whether a trace was replayed to its end.
     pub(crate) fn is_over(&self) -> bool {
         self.streams.iter().flatten().any(|stream| stream.over)
     }
@@ -89,13 +89,13 @@ impl Replay {
         files.filter(|file| !file.open).map(|file| &file.target).collect()
     }
 
-    /// True if the worker slept since the last call, to wait for the reader of a trace.
+    /// Whether the worker slept since the last call to wait for the reader of a trace.
     pub(super) fn take_stalls(&mut self) -> bool {
         let streams = self.streams.iter_mut().flatten();
         streams.fold(false, |any, stream| any | std::mem::take(&mut stream.stalled))
     }
 
-    /// Times that the worker had caught up with the reader of a trace.
+    /// How often the worker waited for the reader of a trace.
     pub(super) fn waits(&self) -> u64 {
         self.streams.iter().flatten().map(|stream| stream.waits).sum()
     }
@@ -111,21 +111,20 @@ struct StreamReplay {
     how: OpenOptions,
     engine: EngineKind,
     sync: SyncRule,
-    /// The longest operation of each direction that there is room for; 0 where none was expected.
+    /// The maximum length of each direction's operations; 0 if none were expected.
     longest: PerDirection<u32>,
     /// Flushes are expected.
     flushes: bool,
     start: Nanos,
-    /// When the entry before the present one was replayed; times between entries count from
-    /// there.
+    /// When the previous entry was replayed; gaps between entries count from there.
     last: Nanos,
-    /// The present entry was waited for, so that it counts as replayed when it was due.
+    /// The current entry was awaited, so it counts as replayed when it was due.
     waited: bool,
-    /// Nothing more comes.
+    /// The trace has ended.
     over: bool,
-    /// Times that the worker had to wait for the reader.
+    /// How often the worker had to wait for the reader.
     waits: u64,
-    /// The worker slept meanwhile since it last asked.
+    /// Whether the worker slept since the last check.
     stalled: bool,
     control: Arc<JobControl>,
 }
@@ -134,20 +133,20 @@ struct StreamReplay {
 #[derive(Debug)]
 struct ReplayedFile {
     target: ReadyTarget,
-    /// Its place among the files of the engine.
+    /// Its index among the files of the engine.
     place: u16,
     open: bool,
-    /// It is closed when nothing is in flight on it.
+    /// To be closed when nothing is in flight on it.
     closing: bool,
     in_flight: u32,
 }
 
-/// What a trace has due now.
+/// The due entry of a trace.
 pub(super) enum Due {
     Flush(Action),
     Move(Operation),
     Later,
-    /// Nothing more comes.
+    /// The trace has ended.
     Over,
 }
 
@@ -195,15 +194,15 @@ impl StreamReplay {
         }
     }
 
-    /// The present entry was replayed.
+    /// Completes the current entry.
     fn finish(&mut self, entry: &Entry, now: Nanos) {
-        // Waking up a little late must not add up over a long trace.
+        // Wake-up delays must not add up over a long trace.
         self.last = if self.waited { self.due(entry) } else { now };
         self.waited = false;
         self.source.advance();
     }
 
-    /// True if the trace was expected to hold this.
+    /// Whether the survey of the trace expected this entry.
     fn expects(&self, entry: &Entry) -> bool {
         let known = (entry.file as usize) < self.files.len();
         known
@@ -214,7 +213,7 @@ impl StreamReplay {
             }
     }
 
-    /// Carries out entries up to the first that takes a slot.
+    /// Replays entries up to the first that needs a slot.
     fn next(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, number: usize) -> Due {
         loop {
             let entry = match self.due_entry(io) {
@@ -250,7 +249,7 @@ impl StreamReplay {
         }
     }
 
-    /// The entry that is due now, or what to do without one.
+    /// The due entry, or what to do without one.
     fn due_entry(&mut self, io: &mut IoLoop) -> Result<Entry, Due> {
         let now = io.batch.reap_time;
         let entry = loop {
@@ -261,26 +260,26 @@ impl StreamReplay {
                     let Some(error) = self.source.error() else {
                         return Err(Due::Over);
                     };
-                    self.break_off(io, &error);
+                    self.fail(io, &error);
                     return Err(Due::Later);
                 }
                 Next::NotYet => {
                     self.waits += 1;
                     if io.in_flight == 0 && io.requests.is_empty() {
-                        // No latency grows by this; a simulated clock stands still meanwhile.
-                        std::thread::sleep(std::time::Duration::from_nanos(CATCH_UP.0));
+                        // This affects no latency; a simulated clock stands still meanwhile.
+                        std::thread::sleep(std::time::Duration::from_nanos(READER_WAIT.0));
                         self.stalled = true;
                         if self.control.stop_requested().is_none() {
                             continue;
                         }
                     }
-                    io.pacing.next_due = now + CATCH_UP;
+                    io.pacing.next_due = now + READER_WAIT;
                     return Err(Due::Later);
                 }
             }
         };
         if !self.expects(&entry) {
-            self.break_off(io, "it has changed since it was looked at first");
+            self.fail(io, "it has changed since it was looked at first");
             return Err(Due::Later);
         }
         let due = self.due(&entry);
@@ -292,7 +291,7 @@ impl StreamReplay {
         Ok(entry)
     }
 
-    fn break_off(&self, io: &mut IoLoop, why: &str) {
+    fn fail(&self, io: &mut IoLoop, why: &str) {
         io.fail(Failure {
             help: Some("do not change a trace during its replay".into()),
             ..Failure::new(format!("cannot replay the trace to its end: {why}"), self.path.clone())
@@ -317,7 +316,7 @@ impl StreamReplay {
         Ok(())
     }
 
-    /// Closes what was to be closed and is not in use any more.
+    /// Closes files that the trace has closed and that are idle.
     fn close_idle(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) -> Result<(), Box<Failure>> {
         let idle = |file: &&mut ReplayedFile| file.closing && file.in_flight == 0;
         while let Some(replayed) = self.files.iter_mut().find(idle) {
@@ -333,7 +332,7 @@ impl StreamReplay {
         Ok(())
     }
 
-    /// An operation on one of the files completed.
+    /// Counts a completion on one of the files.
     fn on_completed(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, place: u16) {
         let file = self.files.iter_mut().find(|file| file.place == place);
         let Some(file) = file else { return };

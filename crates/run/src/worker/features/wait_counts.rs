@@ -1,4 +1,4 @@
-//! Counts what the worker waits for (DiskSpd's verbose statistics).
+//! Counts the waits of the worker (DiskSpd's verbose statistics).
 
 use model::Nanos;
 use model::plan::Worker as Plan;
@@ -14,8 +14,7 @@ impl WaitCounts {
         plan.batching.count_waits.then_some(WaitCounts)
     }
 
-    /// A turn has ended that waited for `at_least` completions until `until`; nothing of it is
-    /// reaped yet.
+    /// Called after a turn that waited for `at_least` completions until `until`, before reaping.
     #[inline(never)]
     pub(super) fn after_turn(&self, io: &mut IoLoop, at_least: u32, until: Nanos) {
         let completed = io.batch.done.len();
@@ -26,7 +25,7 @@ impl WaitCounts {
         } else if io.in_flight + io.batch.submitted == 0 {
             waits.slept += 1;
         } else if io.one_at_a_time {
-            // Each call waits for its own operation; that is no wait for a queue.
+            // Each call waits for its own operation, which is not a wait for the queue.
         } else if until == Nanos::NEVER {
             waits.completion += 1;
         } else {

@@ -1,4 +1,4 @@
-//! The fast path: operations in batches, from streams that nothing holds back.
+//! The fast path: operations in batches, from streams that nothing delays.
 
 use engine::{Action, Engine, Request, Slot};
 use model::Nanos;
@@ -8,8 +8,8 @@ use model::sequence::Operation;
 
 use super::{Budget, IoLoop, SlotTable, action_for};
 
-/// Fills the buffers of writes that were just queued. Filling takes longer than all the rest of the
-/// loop, so each of them is ready only then. Returns the time of the last.
+/// Fills the buffers of writes that were just queued. Filling takes longer than the rest of the
+/// loop, so each operation is ready only then. Returns the time of the last.
 #[inline(never)]
 fn fill_queued(
     queued: &[Request],
@@ -35,8 +35,8 @@ fn fill_queued(
 }
 
 impl Budget {
-    /// Takes operations off the budget, no more than it has. Returns how many may be submitted: the
-    /// last one may go beyond the amount of bytes.
+    /// Subtracts operations from the budget. Returns how many may be submitted; the last one may
+    /// exceed the byte limit.
     #[inline(always)]
     fn admit(&mut self, operations: &[Operation]) -> usize {
         let mut admitted = operations.len();
@@ -58,9 +58,9 @@ impl Budget {
         operations.len()
     }
 
-    /// The operations that are left, as far as there is room for them.
+    /// The remaining operations of the budget, at most `room`.
     #[inline(always)]
-    fn within(&self, room: usize) -> usize {
+    fn remaining(&self, room: usize) -> usize {
         room.min(self.operations.try_into().unwrap_or(usize::MAX))
     }
 }
@@ -71,7 +71,7 @@ impl IoLoop {
     /// the batch, so no slot needs book-keeping.
     #[inline(always)]
     pub(crate) fn submit_synchronous(&mut self) {
-        // What the last turn has not reached comes first.
+        // Operations that the last turn did not reach come first.
         if !self.requests.is_empty() {
             return;
         }
@@ -84,11 +84,11 @@ impl IoLoop {
     #[inline(always)]
     fn submit_stream_synchronous(&mut self) {
         let Some(stream) = self.streams.first_mut() else { return };
-        let room = self.budget.within(self.batching.submit);
+        let room = self.budget.remaining(self.batching.submit);
         let operations = stream.sequence.take(&mut self.draws, 0, room);
-        let taken = self.budget.admit(operations);
+        let admitted = self.budget.admit(operations);
         let file = stream.file;
-        let places = self.requests.places(taken);
+        let places = self.requests.places(admitted);
         for (index, (operation, place)) in operations.iter().zip(places).enumerate() {
             *place = Request {
                 offset: operation.offset,
@@ -98,20 +98,19 @@ impl IoLoop {
                 action: action_for(operation.direction),
             };
         }
-        self.requests.add(taken);
+        self.requests.add(admitted);
         if let Some(filler) = &mut stream.filler {
-            let writes = self.requests.first(taken).iter();
+            let writes = self.requests.first(admitted).iter();
             for request in writes.filter(|request| request.action == Action::Write) {
                 let buffer = &mut self.engine.buffer(request.slot)[..request.length as usize];
                 filler.fill(buffer, request.offset, self.batch.reap_time, &mut self.draws);
             }
-            // Filling takes longer than all the rest of this loop: the operations are ready only
-            // now.
+            // Filling takes longer than the rest of this loop: the operations are ready only now.
             self.batch.reap_time = self.engine.now();
         }
-        stream.idle_pass &= taken == 0;
+        stream.idle_pass &= admitted == 0;
         self.winding_down |= self.budget.operations == 0;
-        if taken == 0 && room > 0 && self.end_pass(0, None) {
+        if admitted == 0 && room > 0 && self.end_pass(0, None) {
             self.submit_stream_synchronous();
         }
     }
@@ -119,7 +118,7 @@ impl IoLoop {
     /// The same for several streams, which take turns.
     #[inline(never)]
     fn submit_streams_synchronous(&mut self) {
-        let room = self.budget.within(self.batching.submit);
+        let room = self.budget.remaining(self.batching.submit);
         let mut filled = false;
         let mut idle_streams = 0;
         while self.requests.len() < room && idle_streams < self.streams.len() && self.budget.operations > 0 {
@@ -164,8 +163,8 @@ impl IoLoop {
 
 /// All other engines.
 impl IoLoop {
-    /// Queues an operation for every free slot. They are handed over in batches, but they count
-    /// from here: a slot that waits for its turn is not idle.
+    /// Queues an operation for every free slot. They are submitted in batches, but their latency
+    /// counts from here: a slot that waits for its turn is not idle.
     #[inline(always)]
     pub(crate) fn submit_batches(&mut self) {
         if self.batching.refill_below.is_some() && self.defers_refill() {
@@ -184,9 +183,9 @@ impl IoLoop {
         for number in 0..pools {
             let pool = (self.batching.next_pool + number) % pools;
             self.submit_stream(pool);
-            // Where operations complete inside the call only one goes out at a time. Its slot is
-            // free again at once, so the pools take turns: otherwise the first would always be the
-            // first that has room.
+            // If operations complete inside the call, they are submitted one at a time. The slot is
+            // free again at once, so the pools take turns: otherwise the first pool would always be
+            // chosen.
             if self.batching.inline.seen && !self.requests.is_empty() {
                 self.batching.next_pool = pool + 1;
                 return;
@@ -200,16 +199,16 @@ impl IoLoop {
         let Some(pool) = self.pools.get(number) else { return };
         let mut room = pool.free_count.saturating_sub(pool.reserve);
         if self.batching.inline.seen {
-            // More would only wait for what the target completes at once.
+            // More would only wait for completions inside the call.
             room = room.min(usize::from(self.requests.is_empty()));
         }
-        room = self.budget.within(room);
+        room = self.budget.remaining(room);
         while room > 0 {
             let (pool, stream) = (&mut self.pools[number], &mut self.streams[number]);
             let next_slot = pool.next_slot().0 - pool.first_slot;
             let operations = stream.sequence.take(&mut self.draws, next_slot, room);
-            let taken = self.budget.admit(operations);
-            if taken == 0 {
+            let admitted = self.budget.admit(operations);
+            if admitted == 0 {
                 if !self.end_pass(number, None) {
                     return;
                 }
@@ -217,8 +216,8 @@ impl IoLoop {
             }
             let (file, queued, round) = (stream.file, self.batch.reap_time, u64::from(self.round) << 32);
             let cells = stream.cells;
-            let slots = &pool.free[pool.free_count - taken..pool.free_count];
-            let places = self.requests.places(taken);
+            let slots = &pool.free[pool.free_count - admitted..pool.free_count];
+            let places = self.requests.places(admitted);
             for ((operation, slot), place) in operations.iter().zip(slots.iter().rev()).zip(places) {
                 let Operation {
                     direction,
@@ -238,7 +237,7 @@ impl IoLoop {
             }
             if let Some(filler) = &mut stream.filler {
                 let now = fill_queued(
-                    self.requests.places(taken),
+                    self.requests.places(admitted),
                     filler,
                     self.engine.as_mut(),
                     &mut self.slots,
@@ -247,12 +246,12 @@ impl IoLoop {
                 );
                 self.batch.reap_time = now.unwrap_or(self.batch.reap_time);
             }
-            self.requests.add(taken);
-            pool.free_count -= taken;
+            self.requests.add(admitted);
+            pool.free_count -= admitted;
             stream.idle_pass = false;
             room = match self.budget.operations {
                 0 => 0,
-                _ => room - taken,
+                _ => room - admitted,
             };
         }
         self.winding_down |= self.budget.operations == 0;

@@ -30,7 +30,7 @@ impl IoLoop {
         self.update_meter();
     }
 
-    /// Accounts for the slots as they are now, where some stream is paced.
+    /// Updates the meter with the current slots, if some stream is paced.
     pub(crate) fn update_meter(&mut self) {
         if self.pacing.meter.paced {
             self.pacing.meter.update(&self.pools, self.batch.reap_time);
@@ -38,8 +38,7 @@ impl IoLoop {
     }
 
     /// Queues one operation, for a target that completes it inside the call. Its slot is free again
-    /// at once, so the pools take turns: otherwise the first would always be the first that has
-    /// room.
+    /// at once, so the pools take turns: otherwise the first pool would always be chosen.
     fn submit_in_rotation(&mut self, mut features: Option<&mut Features>) {
         let pools = self.pools.len();
         for number in 0..pools {
@@ -52,8 +51,8 @@ impl IoLoop {
         }
     }
 
-    /// Queues operations of bursts, which go over all targets: their pools take turns, one
-    /// operation each.
+    /// Queues operations of bursts, which span all targets: their pools take turns, one operation
+    /// each.
     fn submit_bursts(&mut self, mut features: Option<&mut Features>) {
         let pools = self.pools.len();
         let mut refused = 0;
@@ -79,7 +78,7 @@ impl IoLoop {
         {
             return submitted;
         }
-        // A flush belongs to the writes before it and waits for no schedule.
+        // A flush belongs to the writes before it and ignores the schedule.
         for number in self.pools[pool].streams.clone() {
             if let Some(action) = self.streams[number].gate.as_mut().and_then(|gate| gate.flush_due()) {
                 self.queue_flush(pool, number, slot, action, features);
@@ -132,9 +131,8 @@ impl IoLoop {
         true
     }
 
-    /// The stream of a shared pool that the next operation belongs to. Where each has a schedule of
-    /// its own and none weighs more than the others, it is the one that is due first: another one
-    /// would hold it up until its own time.
+    /// Chooses the stream of a shared pool for the next operation. If each has its own schedule and
+    /// all weights are equal, it is the one that is due first: another one would delay it.
     fn choose_stream(&mut self, pool: usize) -> usize {
         let pool = &self.pools[pool];
         let has_schedules = self.pacing.meter.paced && !matches!(self.draws, Draws::Single(_)) && pool.equal_weights();
@@ -145,8 +143,8 @@ impl IoLoop {
         }
     }
 
-    /// When the next operation of a stream was due, and its direction where the schedule decides
-    /// it; `None` if none is due now.
+    /// The due time of a stream's next operation, and its direction if the schedule decides it;
+    /// `None` if none is due now.
     #[inline(always)]
     pub(crate) fn pass_gate(&mut self, number: usize) -> Option<(Nanos, Option<Direction>)> {
         let now = self.batch.reap_time;
@@ -212,14 +210,12 @@ impl IoLoop {
         }
         if let Some(gate) = &mut self.streams[number].gate {
             gate.issued(operation.direction, operation.length, now, &mut self.draws);
-            // Each paced operation has a due time of its own, so none is counted together with
-            // another.
+            // Each paced operation has its own due time, so none is counted together with another.
             self.round = self.round.wrapping_add(1);
         }
     }
 
-    /// Queues an operation that no sequence has drawn and no schedule knows of. Flushes have a
-    /// length of 0.
+    /// Queues an operation outside of sequences and schedules. Flushes have a length of 0.
     pub(crate) fn queue_unscheduled(&mut self, pool: usize, number: usize, request: Request) {
         let Request {
             offset,
@@ -270,7 +266,7 @@ impl IoLoop {
         self.pools[pool].free_count -= 1;
     }
 
-    /// Fills the buffer of a write, which is ready only then.
+    /// Fills the buffer of a write, whose latency counts from then.
     pub(crate) fn fill_write(&mut self, number: usize, slot: Slot, operation: &Operation) {
         if operation.direction != Direction::Write {
             return;
@@ -283,7 +279,7 @@ impl IoLoop {
         self.stamp_filled();
     }
 
-    /// A buffer was filled: the operations queued from here on have another stamp.
+    /// Starts a new round after a buffer was filled: later operations have another stamp.
     pub(crate) fn stamp_filled(&mut self) {
         self.batch.reap_time = self.engine.now();
         self.round = self.round.wrapping_add(1);

@@ -2,7 +2,7 @@
 //!
 //! A plain job takes the fast path (`batches`), which plans and counts operations in batches. All
 //! others take the general one (`general`), which asks gates and features for each operation.
-//! Nothing here knows phases, commands or what a feature does.
+//! It is independent of phases, commands and single features.
 
 mod batches;
 mod general;
@@ -24,7 +24,7 @@ use super::stream::LiveStream;
 /// Operations that a synchronous engine gets in a turn.
 pub(crate) const MAX_IN_TURN: usize = 32;
 
-/// Everything an operation passes through on its way.
+/// Everything that an operation passes through.
 pub(crate) struct IoLoop {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) batch: Batch,
@@ -32,11 +32,10 @@ pub(crate) struct IoLoop {
     pub(crate) streams: Vec<LiveStream>,
     pub(crate) pools: Vec<SlotPool>,
     pub(crate) slots: SlotTable,
-    /// Operations that the next turn hands over.
+    /// Operations that the next turn submits.
     pub(crate) requests: Requests,
     pub(crate) in_flight: u32,
-    /// Changes whenever operations are queued with another stamp: those of one round are counted
-    /// together.
+    /// Changes whenever operations get another stamp: those of one round are counted together.
     pub(crate) round: u32,
     pub(crate) path: IssuePath,
     /// The engine is synchronous: several operations in a turn only save turns.
@@ -45,14 +44,14 @@ pub(crate) struct IoLoop {
     pub(crate) pacing: PaceState,
     /// The earliest of all boundaries: phase, exchange of recorders, interval series.
     pub(crate) boundary: Nanos,
-    /// Which of the alternatives of its targets the worker uses now, where they have some.
+    /// The current alternative of its targets, if they have some.
     pub(crate) bursts: Option<Bursts>,
     pub(crate) budget: Budget,
     /// Passes over its region that each stream makes.
     pub(crate) passes: Option<u32>,
-    /// Each pass draws as the first did, where the form of draws knows that; otherwise draws
+    /// Each pass repeats the draws of the first, if the form of draws supports it; otherwise draws
     /// continue.
-    pub(crate) passes_are_alike: bool,
+    pub(crate) repeats_draws: bool,
     /// Nothing more is submitted.
     pub(crate) winding_down: bool,
     pub(crate) recorder: Box<Recorder>,
@@ -62,16 +61,16 @@ pub(crate) struct IoLoop {
 /// How operations are submitted; chosen once, before the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IssuePath {
-    /// In batches, from streams that nothing holds back.
+    /// In batches, from streams that nothing delays.
     Batches,
-    /// One by one, with every question.
+    /// One by one, with all checks.
     General,
 }
 
-/// When streams that are held back may continue.
+/// When delayed streams may continue.
 #[derive(Debug)]
 pub(crate) struct PaceState {
-    /// Some stream has a gate, which needs to know of completions.
+    /// Some stream has a gate, which tracks completions.
     pub(crate) gated: bool,
     /// When the next stream may submit, if none may now.
     pub(crate) next_due: Nanos,
@@ -104,9 +103,8 @@ pub(crate) fn action_for(direction: Direction) -> Action {
 
 /// The budget, and passes over the region of a stream.
 impl IoLoop {
-    /// Takes an operation off the budget. The last one may go beyond the amount of bytes. The
-    /// budget may be empty already: a feature that failed while it prepared the operation has ended
-    /// it.
+    /// Subtracts an operation from the budget. The last one may exceed the byte limit. The budget
+    /// may already be 0 if a feature failed while it prepared the operation.
     #[inline(always)]
     pub(crate) fn spend(&mut self, length: u32) {
         self.budget.operations = self.budget.operations.saturating_sub(1);
@@ -127,13 +125,13 @@ impl IoLoop {
         self.pools.iter().any(SlotPool::has_room)
     }
 
-    /// True while a queue that was full once has not run down far enough to be refilled.
+    /// Whether a queue that was full has not drained enough to be refilled.
     fn defers_refill(&mut self) -> bool {
         let has_room = self.has_room();
         self.batching.defers_refill(self.in_flight, has_room)
     }
 
-    /// A stream has come to the end of a pass. True if it begins another.
+    /// Ends a pass of a stream. Returns whether it begins another.
     #[inline(never)]
     pub(crate) fn end_pass(&mut self, number: usize, features: Option<&mut Features>) -> bool {
         let stream = &mut self.streams[number];
@@ -141,14 +139,14 @@ impl IoLoop {
             return false;
         }
         stream.passes += 1;
-        // A pass without a single operation would never end: nothing of the region can be used.
+        // A pass without any operation would repeat forever: the region has no usable position.
         if stream.idle_pass || self.passes.is_some_and(|passes| stream.passes >= passes) {
             stream.done = true;
             self.winding_down |= self.streams.iter().all(|stream| stream.done);
             return false;
         }
         stream.idle_pass = true;
-        if self.passes_are_alike {
+        if self.repeats_draws {
             self.draws.begin_pass();
         }
         self.restart_stream(number, features);
@@ -157,7 +155,7 @@ impl IoLoop {
 
     /// Begins another pass of all streams.
     pub(crate) fn restart_streams(&mut self, mut features: Option<&mut Features>) {
-        if self.passes_are_alike {
+        if self.repeats_draws {
             self.draws.begin_pass();
         }
         for number in 0..self.streams.len() {
@@ -176,12 +174,13 @@ impl IoLoop {
 
 /// Waiting and reaping.
 impl IoLoop {
-    /// How many completions the next turn waits for, and until when; `phase_end` is when the phase
-    /// ends by time. A worker that holds locks waits for none: others wait for the locks meanwhile.
+    /// The number of completions to wait for in the next turn, and the deadline; `phase_end` is the
+    /// end of the phase by time. A worker that holds locks does not wait, since others wait for the
+    /// locks.
     #[inline(always)]
     pub(crate) fn completions_to_await(&self, phase_end: Nanos, holds_locks: bool) -> (u32, Nanos) {
         if self.one_at_a_time && !self.requests.is_empty() {
-            // Operations follow one another until something happens between them.
+            // Operations follow one another until the next boundary.
             return (1, self.boundary);
         }
         let waiting = self.requests.len();
@@ -194,14 +193,14 @@ impl IoLoop {
         let at_least = self.batching.complete_min;
         let PaceState { next_due, meter, .. } = &self.pacing;
         if *next_due == Nanos::NEVER {
-            // Only a completion brings more to do. Paced workers still account for every second.
+            // Only a completion allows more. Paced workers still update their meter every second.
             let until = if meter.paced { self.boundary } else { Nanos::NEVER };
             return (at_least.min(self.in_flight + waiting as u32), until);
         }
         (at_least.max(1), (*next_due).min(phase_end))
     }
 
-    /// Notes when the operations of this turn were issued, and how many were in flight then.
+    /// Records when the operations of this turn were issued, and how many were in flight then.
     #[inline(always)]
     pub(crate) fn note_issued(&mut self, at_least: u32) {
         let taken = self.batch.submitted as usize;
@@ -229,7 +228,7 @@ impl IoLoop {
         }
     }
 
-    /// Counts what a turn has brought and frees its slots. True if some of it needs
+    /// Counts the completions of a turn and frees their slots. True if some need
     /// [`IoLoop::reap_exception`].
     #[inline(always)]
     pub(crate) fn reap(&mut self) -> bool {
@@ -325,7 +324,7 @@ impl IoLoop {
         record
     }
 
-    /// Notifies gates of what completed.
+    /// Notifies gates of completions.
     #[inline(never)]
     pub(crate) fn notify_pacing(&mut self, reaped: Nanos) {
         for completion in self.batch.done.iter() {
@@ -336,10 +335,10 @@ impl IoLoop {
         }
     }
 
-    /// Drops operations that no engine has taken over yet, and frees their slots.
+    /// Drops operations that the engine has not accepted yet, and frees their slots.
     pub(crate) fn drop_waiting(&mut self) {
         if self.one_at_a_time {
-            // The list is still being reaped; it is emptied at the end of that.
+            // The list is still being reaped, and cleared afterwards.
             return;
         }
         for request in self.requests.first(usize::MAX) {

@@ -1,4 +1,4 @@
-//! The engine of a worker: which one, what it must be able to do, and how it is fed.
+//! The engine of a worker: its choice, its requirements, and its batches.
 
 use engine::sys::OpenFor;
 use engine::{File, Setup, TreeSetup, choose, sys};
@@ -13,22 +13,22 @@ use crate::setup_error::SetupError;
 use crate::worker::batching::Batching;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
 
-/// No more bytes than these are written in a turn of a synchronous engine.
+/// The maximum bytes written in a turn of a synchronous engine.
 const MAX_BYTES_IN_TURN: usize = 64 << 10;
 
 /// The engine that was chosen.
 #[derive(Clone, Debug)]
 pub(super) struct Choice {
     choice: EngineChoice,
-    /// Why, where the plan left it open.
+    /// The reason, if the plan leaves the engine open.
     pub(super) reason: String,
-    /// It executes one operation after the other, whatever depth was asked for.
+    /// It executes one operation after the other, regardless of the configured depth.
     pub(super) one_at_a_time: bool,
     /// Slots that streams and features need.
     pub(super) slots: u32,
 }
 
-/// How many slots there are, and how many operations a turn hands over.
+/// The number of slots, and of operations per turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batches {
     pub(super) slots: u32,
@@ -38,9 +38,8 @@ pub(super) struct Batches {
 }
 
 impl Choice {
-    /// Chooses the engine, and refuses one that cannot do what the plan asks of it with these
-    /// files.
-    pub(super) fn make(assignment: &Assignment<'_>, opened: &Opened) -> Result<Choice, SetupError> {
+    /// Chooses the engine, and refuses one that does not support the plan with these files.
+    pub(super) fn choose(assignment: &Assignment<'_>, opened: &Opened) -> Result<Choice, SetupError> {
         let plan = assignment.worker;
         let (choice, reason) = choose_engine(assignment, &opened.files, plan.slots());
         check_choice(plan, &choice, opened)?;
@@ -58,17 +57,17 @@ impl Choice {
         })
     }
 
-    /// The batches of a worker that takes this path. More slots than the depth only save turns.
+    /// The batches of a worker on this path. More slots than the depth only save turns.
     pub(super) fn batches(&self, plan: &Plan, path: IssuePath) -> Batches {
-        // A completion that issues the next operation by itself makes a call for it.
-        let wanted = match plan.batching.completion_routines {
+        // A completion routine makes a call for the next operation.
+        let operations_per_turn = match plan.batching.completion_routines {
             true => Some(1),
             false => plan.batching.submit,
         };
-        let adapts = self.completes_inside() && wanted.is_none();
+        let adapts = self.completes_inside() && operations_per_turn.is_none();
         if !self.one_at_a_time {
             let default = self.choice.kind.info().default_batch;
-            let submit = wanted.unwrap_or(default) as usize;
+            let submit = operations_per_turn.unwrap_or(default) as usize;
             return Batches {
                 slots: self.slots,
                 submit: submit.min(self.slots as usize),
@@ -78,7 +77,7 @@ impl Choice {
         let submit = match (path, keeps_buffers(plan)) {
             (IssuePath::General, _) => 1,
             (IssuePath::Batches, false) => MAX_IN_TURN,
-            // Their buffers must stay in the cache between being filled and being written.
+            // Their buffers should stay in the cache between filling and writing.
             (IssuePath::Batches, true) => (MAX_BYTES_IN_TURN / buffer_bytes(plan)).clamp(1, MAX_IN_TURN),
         };
         Batches {
@@ -98,12 +97,12 @@ impl Choice {
         plan.latency == LatencyPoints::AfterCall && !waits(&self.choice)
     }
 
-    /// How operations are handed over.
+    /// How operations are submitted.
     pub(super) fn batching(&self, plan: &Plan, batches: &Batches) -> Batching {
         Batching::new(&plan.batching, batches.submit, batches.adapts, self.splits_stamps(plan))
     }
 
-    /// What the engine needs to know before it starts.
+    /// The set-up parameters of the engine.
     pub(super) fn setup(
         &self,
         assignment: &Assignment<'_>,
@@ -146,7 +145,7 @@ impl Choice {
     }
 }
 
-/// What the sessions of a worker open their files for.
+/// The access for which the sessions of a worker open their files.
 fn open_for(work: &FileWork) -> Option<OpenFor> {
     let session = work.session.as_ref()?;
     let creates = matches!(&work.groups[..], [group] if group.operations.last() == Some(&FileOperationKind::Create));
@@ -166,7 +165,7 @@ fn waits(choice: &EngineChoice) -> bool {
     choice.kind.is_synchronous() && !choice.offload
 }
 
-/// What is in a buffer when an operation is queued must be there when it is executed.
+/// Whether buffers must keep their contents from queueing to execution.
 fn keeps_buffers(plan: &Plan) -> bool {
     plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write))
 }
@@ -175,7 +174,7 @@ fn buffer_bytes(plan: &Plan) -> usize {
     plan.streams.iter().map(max_buffer).max().unwrap_or(1)
 }
 
-/// Can the engine do all that is wanted of it with these files?
+/// Checks that the engine supports the plan with these files.
 fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
     let name = choice.kind.name();
     let unfit = |what: String, help: &str| Err(SetupError::unfit(what, help));
@@ -257,14 +256,14 @@ fn check_simulated(assignment: &Assignment<'_>, choice: &EngineChoice) -> Result
 }
 
 fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (EngineChoice, String) {
-    let asked = &assignment.worker.engine;
-    if asked.kind != EngineKind::Auto {
-        return (asked.clone(), String::new());
+    let requested = &assignment.worker.engine;
+    if requested.kind != EngineKind::Auto {
+        return (requested.clone(), String::new());
     }
     if !simulated_devices(assignment).is_empty() {
         let choice = EngineChoice {
             kind: EngineKind::Simulated,
-            ..asked.clone()
+            ..requested.clone()
         };
         return (choice, "the target is simulated".into());
     }
@@ -276,13 +275,19 @@ fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (En
     } else if has_own_priorities(assignment.worker) {
         let reason = "each operation has an I/O priority of its own";
         (EngineKind::IoUring, reason.to_owned())
-    } else if asked.atomic {
+    } else if requested.atomic {
         let reason = "writes that happen whole or not at all need its flags";
         (EngineKind::Pvsync2, reason.to_owned())
     } else {
         (choice.kind, choice.reason)
     };
-    (EngineChoice { kind, ..asked.clone() }, reason)
+    (
+        EngineChoice {
+            kind,
+            ..requested.clone()
+        },
+        reason,
+    )
 }
 
 /// The simulated devices that a worker uses, each once, in the order of its streams.

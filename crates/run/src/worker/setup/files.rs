@@ -1,5 +1,4 @@
-//! The files of a worker: opened as its streams want them, checked, and their caches emptied or
-//! filled.
+//! The files of a worker: opens and checks them, and empties or fills their caches.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +15,9 @@ use crate::worker::features::priorities;
 /// The files of a worker.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// As the engine gets them.
+    /// The files of the engine.
     pub(crate) files: Vec<File>,
-    /// What each stream has of them.
+    /// The files of each stream.
     pub(crate) streams: Vec<OpenedStream>,
     /// Number of the target behind each file.
     pub(crate) targets: Vec<u32>,
@@ -29,21 +28,21 @@ pub(crate) struct Opened {
 /// The files of one stream.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenedStream {
-    /// How they are opened.
+    /// The options with which they are opened.
     pub(crate) how: OpenOptions,
     /// I/O priority of their operations; 0 for that of the thread.
     pub(crate) priority: u16,
     /// Files whose cached pages are dropped before each pass.
     pub(crate) uncached: Vec<PathBuf>,
-    /// Index of each target's file. Of a set whose files cannot all be open at once, only the first
-    /// ones have one.
+    /// Index of each target's file. If a set has more files than may be open, only the first ones
+    /// have one.
     pub(crate) files: Vec<u16>,
     /// I/O priorities for parts of the operations, and the same files with each of them.
     pub(crate) rules: Vec<(PriorityRule, Vec<u16>)>,
 }
 
 impl OpenedStream {
-    /// The first file stands for all where they need not be distinguished.
+    /// The first file, where the files need not be distinguished.
     pub(crate) fn first(&self) -> u16 {
         self.files[0]
     }
@@ -52,7 +51,7 @@ impl OpenedStream {
 /// Opens the files of a worker, and prepares their caches.
 pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut opened = open_files(assignment)?;
-    // fio leaves it to the system, which refuses the first operation.
+    // In fio the system refuses the first operation.
     if assignment.checks_alignment {
         for (stream, opened_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
             let mut files = opened_stream.files.iter();
@@ -63,8 +62,7 @@ pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     Ok(opened)
 }
 
-/// Opens each target once for each way of using it. An I/O priority of single operations is a way
-/// of using it.
+/// Opens each target once for each combination of open options and I/O priority.
 fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut opening = Opening {
         assignment,
@@ -74,14 +72,14 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let own_priorities = has_own_priorities(assignment.worker);
     let mut streams = Vec::new();
     for stream in &assignment.worker.streams {
-        let how = how_of(stream, assignment.worker);
+        let how = open_options(stream, assignment.worker);
         let priority = if own_priorities {
             priorities::default_number(stream)
         } else {
             0
         };
         if stream.replay.is_some() {
-            // They are opened where the trace says so.
+            // The trace decides when they are opened.
             let places = stream.target.ids().iter().map(|target| opening.place_for(target.0));
             streams.push(OpenedStream {
                 how,
@@ -92,7 +90,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             });
             continue;
         }
-        // Places for files that come and go belong to one stream alone.
+        // Slots for files that are opened and closed belong to one stream.
         let (targets, shared) = match &stream.target {
             StreamTarget::Files {
                 targets, open_at_once, ..
@@ -130,7 +128,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     })
 }
 
-/// Has a stream's files bypass the local cache, or drivers, as it wants.
+/// Makes a stream's files bypass the local cache or drivers, as configured.
 fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> Result<(), SetupError> {
     let own = || opened.files.iter().map(|file| &files[usize::from(*file)]);
     let failed = |what: String, source| SetupError::Placement { what, source };
@@ -156,11 +154,11 @@ fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> R
     Ok(())
 }
 
-/// Opening files, each only once.
+/// Opens files, each only once.
 struct Opening<'a> {
     assignment: &'a Assignment<'a>,
     files: Vec<File>,
-    /// Target, how, priority, and whether others may use it too.
+    /// Target, options, priority, and whether several streams may share it.
     known: Vec<(u32, OpenOptions, u16, bool)>,
 }
 
@@ -182,7 +180,7 @@ impl Opening<'_> {
         Ok(index)
     }
 
-    /// A place for a file that is opened later.
+    /// A slot for a file that is opened later.
     fn place_for(&mut self, target: u32) -> Result<u16, SetupError> {
         let index = self.next_index()?;
         let nothing = File::nothing(0);
@@ -201,28 +199,27 @@ impl Opening<'_> {
     }
 }
 
-/// Opens a target, and no other that has taken its place since it was judged. Engines that work on
-/// names get the name.
+/// Opens a target, and fails if it was replaced since the guard's decision. Metadata engines get
+/// the name.
 pub(crate) fn open_target(ready: &ReadyTarget, how: OpenOptions, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
         ReadyKind::Path(path) if engine.is_metadata_engine() => Ok(File::named(path, ready.size)),
-        ReadyKind::Path(path) => open_judged(path, how, ready.identity),
+        ReadyKind::Path(path) => open_permitted(path, how, ready.identity),
         ReadyKind::Tree { path, .. } => Ok(File::named(path, ready.size)),
         ReadyKind::Nothing => Ok(File::nothing(ready.size)),
         ReadyKind::Simulated { device } => Ok(File::simulated(*device, ready.size)),
     }
 }
 
-fn how_of(stream: &Stream, worker: &Worker) -> OpenOptions {
+fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
     let engine = worker.engine.kind;
-    // What was written may have to be read back.
+    // Verification may have to read written data.
     let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
     let access = match (reads, writes(&stream.mix)) {
         (true, true) => Access::ReadWrite,
-        // Their reads change what is allocated, or fail for another reason than that the file
-        // cannot be opened.
+        // Their reads change the allocation, or must fail for another reason than a failed open.
         _ if matches!(engine.info().effect, Effect::Allocate | Effect::Truncate) => Access::ReadWrite,
-        // The system maps only what may be read.
+        // The system only maps readable files.
         (false, true) if engine == EngineKind::Mmap => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
@@ -232,12 +229,12 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenOptions {
         overlapped: wants_overlapped(&worker.engine, worker.slots()) && stream.cache.mapping.is_none(),
         ..OpenOptions::new(access, stream.cache)
     };
-    // What bypasses the cache here goes to the cache there.
+    // For remote files, direct I/O bypasses only the local cache.
     how.cache.direct |= how.cache.local_only && sys::file::DIRECT_BYPASSES_LOCAL_CACHE;
     how
 }
 
-/// Empties or fills the page cache for the streams that want it.
+/// Empties or fills the page cache for the streams that request it.
 fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<(), SetupError> {
     for (stream, of_stream) in assignment.worker.streams.iter().zip(&mut opened.streams) {
         for (number, id) in stream.target.ids().iter().enumerate() {
@@ -277,8 +274,8 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
             only_direct_fails: false,
         })
     };
-    // Where nothing can be dropped, nothing need be written back for it, which a file that is only
-    // read refuses there.
+    // Without a way to drop pages, no write-back is needed, which would fail there for read-only
+    // files.
     if stream.cache.drop_before && sys::file::CAN_DROP_CACHE {
         handle.sync_data().map_err(failed)?;
         sys::file::drop_cache(handle);
@@ -290,10 +287,10 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Opens the file that was judged, and no other that has taken its place since.
-fn open_judged(path: &Path, how: OpenOptions, judged: Option<Identity>) -> Result<File, OpenError> {
+/// Opens a permitted file, and fails if it was replaced since.
+fn open_permitted(path: &Path, how: OpenOptions, permitted: Option<Identity>) -> Result<File, OpenError> {
     let file = File::open(path, how)?;
-    if judged.is_some() && file.identity() != judged {
+    if permitted.is_some() && file.identity() != permitted {
         return Err(OpenError {
             path: path.to_owned(),
             source: std::io::Error::other("another file or device has taken its place since it was judged"),
@@ -311,7 +308,7 @@ fn direct_alignment_of(file: &File) -> Option<u64> {
     file.how().cache.direct.then(|| file.direct_alignment())
 }
 
-/// Direct I/O takes only multiples of a sector. Better said before the test than by the first
+/// Direct I/O needs multiples of a sector. This is checked before the test, not by the first
 /// operation.
 fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
     let Some(alignment) = direct_alignment_of(file) else {

@@ -36,13 +36,13 @@ use crate::sources::Sources;
 use crate::setup_error::SetupError;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
-/// Rows of interval series beyond those of one interval that a recorder holds for each cell: an
-/// interval may be joined to the next.
+/// Spare rows of interval series in a recorder for each cell, since an interval may be merged with
+/// the next.
 const SPARE_ROWS: u64 = 128;
 /// The same for windows, which take more memory.
 const SPARE_WINDOWS: u64 = 16;
 
-/// What a worker is set up from.
+/// The data from which a worker is set up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Assignment<'plan> {
     pub(crate) job: &'plan Job,
@@ -56,12 +56,12 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) grids: &'plan [Nanos],
     /// There are processors to spare for spinning.
     pub(crate) spin: bool,
-    /// Direct I/O that the target does not take is refused before the start.
+    /// Refuse misaligned direct I/O before the start.
     pub(crate) checks_alignment: bool,
-    /// Files that write data come from.
+    /// Source buffers of writes.
     pub(crate) sources: &'plan Sources,
     pub(crate) control_groups: &'plan ControlGroups,
-    /// What streams of the step divide among themselves.
+    /// The flows of the step.
     pub(crate) flows: &'plan Flows,
     pub(crate) simulation: &'plan Simulation,
     /// Number of the worker in its step.
@@ -75,13 +75,13 @@ pub(crate) struct ReadyTarget {
     /// The file or device that was examined and prepared.
     pub(crate) identity: Option<Identity>,
     pub(crate) size: u64,
-    /// What the streams of all workers share.
+    /// The access state that all workers share.
     pub(crate) shared: Arc<SharedAccess>,
-    /// The lock that streams of a step take where the plan asks for one.
+    /// The lock for streams of a step, if the plan has one.
     pub(crate) lock: Arc<FileLock>,
 }
 
-/// What kind of target it is.
+/// Kinds of prepared targets.
 #[derive(Clone, Debug)]
 pub(crate) enum ReadyKind {
     Path(PathBuf),
@@ -93,19 +93,19 @@ pub(crate) enum ReadyKind {
         claims: Arc<FileClaims>,
     },
     Simulated {
-        /// Its place in the simulation of the run.
+        /// Its index in the simulation of the run.
         device: u32,
     },
 }
 
-/// Opens files and engine and makes everything ready. Call it on the worker's own thread: rings
-/// belong to a thread.
+/// Opens files and engine and sets everything up. Call it on the worker's own thread: rings belong
+/// to a thread.
 pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'plan>, Inbox), SetupError> {
     let plan = assignment.worker;
     thread::place(plan, assignment.control_groups)?;
     let pinned = thread::pin_memory(plan)?;
     let mut opened = files::open(assignment)?;
-    let choice = engine::Choice::make(assignment, &opened)?;
+    let choice = engine::Choice::choose(assignment, &opened)?;
     let keys = assignment.cells();
     let mut draws = plan.draws.start();
     let (mut streams, sets) = streams::build(assignment, &keys, &opened.streams, choice.slots, &mut draws)?;
@@ -127,7 +127,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let (recorder, outbox, inbox) = mailbox(&keys, (rows, window_room), simulated.is_some());
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
     let mut batch = Batch::new(batches.slots);
-    // Waiting for a lock takes its time, which is no operation's.
+    // Waiting for a lock takes time that belongs to no operation.
     batch.chained = choice.one_at_a_time && !holds_locks;
     let worker = Worker {
         io: IoLoop {
@@ -152,8 +152,8 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
             bursts: Bursts::from_plan(plan),
             budget: Budget::OPEN,
             passes: assignment.job.stop.passes,
-            // What is read back is worked out pass by pass, so that these have to be alike.
-            passes_are_alike: !assignment.job.stop.repeat_until_time
+            // Verification recomputes writes pass by pass, so passes must repeat.
+            repeats_draws: !assignment.job.stop.repeat_until_time
                 || plan.streams.iter().any(|stream| stream.verify.is_some()),
             winding_down: false,
             recorder,
@@ -181,14 +181,14 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 }
 
 impl IssuePath {
-    /// The fast path is for streams that nothing holds back, each with slots of its own: no
-    /// feature, no pace, no pauses or flushes. Nothing is tried behind the write that finds no
-    /// space.
+    /// The fast path is for streams that nothing delays, each with its own slots: no features,
+    /// pacing, pauses or flushes. With `fill_device` no operation may follow the write that finds
+    /// no space.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {
-            let held = stream.think.is_some() || flushes(&stream.sync) || stream.on_error.full_is_end;
-            stream.pacing == Pacing::Unpaced && !held
+            let is_delayed = stream.think.is_some() || flushes(&stream.sync) || stream.on_error.full_is_end;
+            stream.pacing == Pacing::Unpaced && !is_delayed
         };
         match no_features && own_slots && plan.streams.iter().all(free) {
             true => IssuePath::Batches,
@@ -232,7 +232,7 @@ impl Assignment<'_> {
                 for priority in priorities::numbers_of(stream, direction) {
                     keys.push(CellKey {
                         stream: stream_number,
-                        kind: CellKind::OfPriority(direction, priority),
+                        kind: CellKind::Priority(direction, priority),
                         paced: false,
                         completion_in_series,
                         in_windows: false,
@@ -262,8 +262,7 @@ impl Assignment<'_> {
     }
 }
 
-/// The directions that operations of a stream have. What was written is read back by reads of the
-/// same stream, and discarded by trims of it.
+/// The directions of a stream's operations, including reads and trims of verification.
 fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
     let verified = |direction: Direction| match (&stream.verify, direction) {
         (Some(_), Direction::Read) => true,
@@ -274,13 +273,13 @@ fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
     Direction::ALL.into_iter().filter(occurs)
 }
 
-/// Bytes of memory that the patterns of all streams hold beyond their own structure.
+/// Bytes of additional memory of the patterns of all streams.
 fn extra_bytes(streams: &[LiveStream], features: Option<&Features>) -> u64 {
     let sequences: u64 = streams.iter().map(|stream| stream.sequence.extra_bytes()).sum();
     sequences + features.map_or(0, Features::extra_bytes)
 }
 
-/// What the worker may issue, where the plan bounds it.
+/// The budget of the worker.
 fn budget(assignment: &Assignment<'_>) -> Budget {
     Budget {
         operations: assignment.job.stop.operations.unwrap_or(u64::MAX),
@@ -288,7 +287,7 @@ fn budget(assignment: &Assignment<'_>) -> Budget {
     }
 }
 
-/// Bytes that the worker may issue, where the plan bounds them.
+/// The byte limit of the worker.
 fn byte_budget(assignment: &Assignment<'_>) -> u64 {
     let regions = assignment.worker.streams.iter().flat_map(|stream| {
         let targets = stream.target.ids().iter();

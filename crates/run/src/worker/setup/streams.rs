@@ -1,4 +1,4 @@
-//! The streams of a worker: their operations, their cells, and what they write.
+//! The streams of a worker: their operations, cells and contents.
 
 use engine::Engine;
 use model::content::Filler;
@@ -129,7 +129,7 @@ fn filler_for(assignment: &Assignment<'_>, stream: &Stream, number: usize) -> Fi
     )
 }
 
-/// Fills every buffer once, and drops fillers whose buffers then stay as they are.
+/// Fills every buffer once, and drops fillers whose buffers then stay constant.
 pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan: &Plan, engine: &mut dyn Engine) {
     let one_generator = matches!(plan.draws, DrawsForm::Single { .. });
     for pool in pools {
@@ -146,7 +146,7 @@ pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan:
             if plan.content.changes_each_write() || plan.verify.is_some() {
                 continue;
             }
-            // A read, or a write of another stream, would leave something else in the buffer.
+            // A read, or a write of another stream, would change the buffer.
             if !pool.shared && !plan.mix.includes(Direction::Read) {
                 stream.filler = None;
             } else {

@@ -7,7 +7,7 @@ use crate::control_groups::ControlGroups;
 use crate::setup_error::SetupError;
 use crate::worker::features::priorities;
 
-/// Memory that is kept from others while the worker runs.
+/// Pins memory while the worker runs.
 pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupError> {
     let bytes = plan.memory.pinned;
     if bytes.0 == 0 {
@@ -46,7 +46,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
         sys::thread::set_io_priority(priorities::class_number(priority.class), priority.level, priority.hint)
             .map_err(failed("a worker cannot get its I/O priority".to_owned()))
     };
-    // Better refused here than by the first operation.
+    // Refused here, not by the first operation.
     let own: Vec<Priority> = all_priorities(plan).collect();
     if has_own_priorities(plan) && sys::thread::SUPPORTS_IO_PRIORITY {
         own.iter().try_for_each(|priority| set_priority(*priority))?;
@@ -60,7 +60,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     if let Some(group) = &placement.control_group {
         control_groups.enter(group)?;
     }
-    // Last: what comes before may be a matter for root.
+    // Last, because the steps before may need root.
     if placement.user.is_some() || placement.group.is_some() {
         let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());
         sys::thread::switch_user(placement.user, placement.group).map_err(failed(format!(
@@ -72,8 +72,8 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     Ok(())
 }
 
-/// The I/O priority of the thread: where it is that of every operation, and threads have one.
-/// Otherwise each operation carries its own, by the file that it goes to.
+/// The I/O priority of the thread, if all operations share it and threads have one. Otherwise each
+/// operation has the priority of its file.
 fn common_priority(plan: &Plan) -> Option<Priority> {
     if !sys::thread::SUPPORTS_IO_PRIORITY {
         return None;
@@ -83,7 +83,7 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
     common.then_some(first)
 }
 
-/// True if operations carry I/O priorities of their own.
+/// Whether operations have their own I/O priorities.
 pub(super) fn has_own_priorities(plan: &Plan) -> bool {
     let of_streams = common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
     of_streams || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())

@@ -12,7 +12,7 @@ use crate::verify::state::Progress;
 use crate::worker::features::{StreamVerification, Verification, VerifySetup, load_state};
 
 impl Verification {
-    /// The verification that some stream asks for. `slots` are those of the worker.
+    /// The verification of the streams that have one. `slots`: those of the worker.
     pub(in crate::worker) fn from_plan(
         assignment: &Assignment<'_>,
         slots: u32,
@@ -65,7 +65,7 @@ fn for_stream(
     Ok(verification)
 }
 
-/// How far an earlier run came, where only that is checked.
+/// The recorded progress of an earlier run, if only that is checked.
 fn recorded(verify: &Verify) -> Result<Option<Progress>, SetupError> {
     if !verify.load_state {
         return Ok(None);
@@ -77,7 +77,7 @@ fn recorded(verify: &Verify) -> Result<Option<Progress>, SetupError> {
     state.map(Some)
 }
 
-/// The threads that check, where the worker does not check by itself.
+/// The checker threads, if the worker does not check by itself.
 fn checkers<T: Send + 'static>(
     stream: &Stream,
     verify: &Verify,

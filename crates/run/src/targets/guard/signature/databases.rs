@@ -2,7 +2,7 @@
 
 use super::{Signature, SignatureKind, View};
 
-/// `None` where the file is too short to have what the rule looks at.
+/// Returns `None` if the file is too short for the rule.
 type Rule = fn(&View) -> Option<bool>;
 
 const RULES: [(&str, Rule); 5] = [

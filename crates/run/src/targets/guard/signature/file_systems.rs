@@ -1,4 +1,4 @@
-//! File systems whose magic number is too short to prove anything alone: the ext family and FAT.
+//! File systems whose magic number is too short alone: the ext family and FAT.
 
 use super::{Signature, SignatureKind, View};
 
@@ -14,7 +14,7 @@ fn find_ext(view: &View) -> Option<Signature> {
     if !view.has(EXT_SUPERBLOCK + 56, &[0x53, 0xef]) {
         return None;
     }
-    // Two bytes of magic prove little; the fields around it must make sense too.
+    // Two bytes of magic prove little, so the fields around it must be plausible too.
     let plausible = view.little_u32(EXT_SUPERBLOCK)? > 0
         && view.little_u32(EXT_SUPERBLOCK + 4)? > 0
         && view.little_u32(EXT_SUPERBLOCK + 24)? <= 6

@@ -1,9 +1,9 @@
-//! Marks that are nothing but fixed bytes at a fixed place.
+//! Signatures of fixed bytes at a fixed position.
 
 use super::SignatureKind::{Database, DiskImage, Encrypted, FileSystem, PartitionTable, Raid, Swap, VolumeManager};
 use super::{Signature, SignatureKind, View};
 
-/// Where a mark stands.
+/// The position of a signature.
 enum Offset {
     /// At this byte.
     Byte(u64),
@@ -16,7 +16,7 @@ struct Magic {
     name: &'static str,
     at: Offset,
     bytes: &'static [u8],
-    /// Where a label stands, counted from the beginning, and its length.
+    /// The position of the label from the beginning, and its length.
     label: Option<(u64, usize)>,
 }
 
@@ -147,7 +147,7 @@ const BCACHEFS_UUID: [u8; 16] = [
 ];
 const STRATIS: &[u8] = b"!Stra0tis\x86\xff\x02^\x41rh";
 
-/// What stands in the last ten bytes of the first page, whose size depends on the processor.
+/// The last ten bytes of the first page, whose size depends on the processor.
 const SWAP: [(&str, &[u8]); 6] = [
     ("swap space", b"SWAPSPACE2"),
     ("swap space", b"SWAP-SPACE"),

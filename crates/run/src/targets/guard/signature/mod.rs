@@ -1,9 +1,9 @@
-//! What a device or file holds, recognised by the marks that file systems, volume managers,
-//! databases and disk images leave at fixed places near its beginning and end.
+//! Recognises the contents of a device or file by the signatures of file systems, volume managers,
+//! databases and disk images at fixed positions near its beginning and end.
 //!
-//! A mark is only ever a reason to ask, so a doubtful one counts. But random and patterned test
-//! data must not look like one: every rule looks at 32 bits or more. Nothing is interpreted beyond
-//! the name and a label.
+//! A signature only leads to a refusal without permission, so a doubtful one counts. But random and
+//! patterned test data must not match: every rule checks 32 bits or more. Nothing is interpreted
+//! beyond the name and a label.
 
 mod databases;
 mod file_systems;
@@ -16,20 +16,20 @@ mod volumes;
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// A mark that was found.
+/// A signature that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// What kind of thing left it.
+    /// Its kind.
     pub kind: SignatureKind,
     /// Its name, such as `ext4`.
     pub name: &'static str,
-    /// Where the mark stands.
+    /// Its position.
     pub offset: u64,
-    /// The name that its owner gave it: a label, a pool, a volume.
+    /// The user's name for it: a label, a pool, a volume.
     pub label: Option<String>,
 }
 
-/// What kinds of things leave marks.
+/// Kinds of signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignatureKind {
     /// A file system.
@@ -74,25 +74,24 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Names that are read letter by letter.
+/// Whether a name is spelt out and begins with a vowel sound.
 fn sounds_like_a_vowel(name: &str) -> bool {
     ["XFS", "NTFS", "F2FS", "HFS", "LVM", "LMDB", "MBR", "SGI", "MD "]
         .iter()
         .any(|word| name.starts_with(word))
 }
 
-/// Bytes looked at from the beginning: the last mark there is VMFS at 2 MiB.
+/// Bytes examined at the beginning: the last signature there is VMFS at 2 MiB.
 const HEAD: u64 = (2 << 20) + (64 << 10);
-/// Bytes looked at before the end: two ZFS labels of 256 KiB, whose place is rounded down to 256
-/// KiB.
+/// Bytes examined at the end: two ZFS labels of 256 KiB, whose position is rounded down to 256 KiB.
 const TAIL: u64 = 768 << 10;
-/// Reads are made in whole units of this, so that a file open for direct I/O can be looked at too.
+/// The unit of reads, so that a file open for direct I/O can be examined too.
 const UNIT: u64 = 4096;
 
-/// Finds every mark in a file or device of the given size.
+/// Finds all signatures in a file or device of the given size.
 ///
 /// # Errors
-/// The error of the first read that failed: what cannot be read has not been looked at.
+/// The error of the first failed read: unread data was not examined.
 pub fn find(source: &mut (impl Read + Seek), size: u64) -> io::Result<Vec<Signature>> {
     let view = View::read(source, size)?;
     let mut found = Vec::new();
@@ -101,7 +100,7 @@ pub fn find(source: &mut (impl Read + Seek), size: u64) -> io::Result<Vec<Signat
     volumes::find(&view, &mut found);
     databases::find(&view, &mut found);
     partitions::find(&view, &mut found);
-    // A backup at the end says no more than the original.
+    // A backup at the end is redundant.
     let mut unique: Vec<Signature> = Vec::new();
     for signature in found {
         if !unique
@@ -139,7 +138,7 @@ impl View {
         })
     }
 
-    /// The bytes at a place, if they were read.
+    /// The bytes at an offset, if they were read.
     fn at(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let part = |bytes: &'_ [u8], start: u64| -> Option<std::ops::Range<usize>> {
             let first = usize::try_from(offset.checked_sub(start)?).ok()?;
@@ -156,7 +155,7 @@ impl View {
         self.at(offset, bytes.len()) == Some(bytes)
     }
 
-    /// A place counted back from the end.
+    /// An offset counted back from the end.
     fn before_end(&self, distance: u64) -> Option<u64> {
         self.size.checked_sub(distance)
     }
@@ -190,7 +189,7 @@ impl View {
             .is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0))
     }
 
-    /// A label: text up to the first zero byte, absent if there is none that can be printed.
+    /// A label: text up to the first zero byte; `None` if it is not printable.
     fn label(&self, offset: u64, length: usize) -> Option<String> {
         let bytes = self.at(offset, length)?;
         let text = bytes.split(|byte| *byte == 0).next()?;
@@ -204,7 +203,7 @@ impl View {
 fn read_range(source: &mut (impl Read + Seek), start: u64, length: u64) -> io::Result<Vec<u8>> {
     let whole = length.next_multiple_of(UNIT) as usize;
     let mut buffer = vec![0u8; whole + UNIT as usize];
-    // Direct I/O wants its buffer aligned too.
+    // Direct I/O needs an aligned buffer too.
     let skip = buffer.as_ptr().align_offset(UNIT as usize).min(UNIT as usize);
     source.seek(SeekFrom::Start(start))?;
     let mut filled = 0;

@@ -3,8 +3,8 @@
 
 use super::{Signature, SignatureKind, View};
 
-/// Runs last: file systems leave the same two bytes, and a protective table says no more than the
-/// GPT behind it.
+/// Runs last: file systems write the same two bytes, and a protective table is redundant with the
+/// GPT.
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     let explained = found.iter().any(|known| {
         known.name == "GPT"

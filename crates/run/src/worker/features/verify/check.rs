@@ -1,5 +1,5 @@
-//! Data that were read back: checked by the worker or by threads, reported, dumped. And the state
-//! that is left for a later check.
+//! Checks of data that was read, by the worker or by threads; reports, dumps, and the state for a
+//! later check.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use model::plan::Verify;
 use model::results::{Failure, MAX_MISMATCHES};
 
 use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
-use crate::verify::pool::{Checked, Gone};
+use crate::verify::pool::{Checked, ThreadsEnded};
 use crate::verify::{Block, Fault, mismatch, seed_in};
 use crate::worker::io_loop::IoLoop;
 
-/// EILSEQ of Linux, fio's error number for data that are not as they were written.
+/// EILSEQ of Linux, fio's error number for mismatches.
 const MISMATCH: i32 = 84;
 
 impl Verification {
-    /// Checks what was read, or has a thread check it.
+    /// Checks the data of a read, or submits it to a thread.
     pub(super) fn check(&mut self, io: &mut IoLoop, ended: &EndedOperation, block: Block) {
         let (slot, record) = (ended.slot, ended.record);
         let number = record.stream as usize;
@@ -45,20 +45,20 @@ impl Verification {
             .and_then(|stream| stream.checkers.as_mut());
         let Some(checkers) = checkers else { return };
         let buffer = &io.engine.buffer(slot)[..record.length as usize];
-        if checkers.give((slot, record), block, buffer).is_err() {
+        if checkers.submit((slot, record), block, buffer).is_err() {
             self.fail_without_checkers(io);
         }
     }
 
-    /// Waits for everything that is being checked.
+    /// Waits for all submitted checks.
     pub(crate) fn await_checks(&mut self, io: &mut IoLoop) {
         for number in 0..self.streams.len() {
             self.take_checked(io, number, true);
         }
     }
 
-    /// Takes what was checked meanwhile, and waits for it: for all of it, or until there is room
-    /// for another block. False if no thread checks.
+    /// Processes finished checks, and waits for all of them or for a free buffer. Returns false if
+    /// there are no checker threads.
     fn take_checked(&mut self, io: &mut IoLoop, number: usize, all: bool) -> bool {
         loop {
             let checkers = self.streams[number]
@@ -68,14 +68,14 @@ impl Verification {
             let wait = all || !checkers.has_room();
             let checked = if wait { checkers.wait() } else { checkers.try_take() };
             let Checked {
-                of: (slot, record),
+                owner_data: (slot, record),
                 block,
                 data,
                 faults,
             } = match checked {
                 Ok(Some(checked)) => checked,
                 Ok(None) => return true,
-                Err(Gone) => {
+                Err(ThreadsEnded) => {
                     self.fail_without_checkers(io);
                     return false;
                 }
@@ -87,7 +87,7 @@ impl Verification {
                 .as_mut()
                 .and_then(|stream| stream.checkers.as_mut());
             if let Some(checkers) = checkers {
-                checkers.take_back(data);
+                checkers.return_buffer(data);
             }
         }
     }
@@ -97,7 +97,7 @@ impl Verification {
         io.fail(Failure {
             help: Some("please report it with the plan that led to it".into()),
             ..Failure::new(
-                "a fault of this program: the threads that check what was read have ended",
+                "internal error: the threads that check what was read have ended",
                 format!("job `{}`", self.job),
             )
         });
@@ -139,8 +139,8 @@ impl Verification {
         }
     }
 
-    /// Saves for a later check how far the writes came, whatever ended them. Returns what could not
-    /// be saved, in sentences.
+    /// Saves the progress of the writes for a later check. Returns what could not be saved, in
+    /// sentences.
     pub(super) fn save_states(&self, io: &IoLoop) -> Vec<String> {
         let mut not_kept = Vec::new();
         for stream in self.streams.iter().flatten() {
@@ -161,14 +161,13 @@ impl Verification {
     }
 }
 
-/// Writes what was read and, where its seed is known, what was expected to files that are named as
-/// fio names them.
+/// Writes the received and, if its seed is known, the expected data to files with fio's names.
 fn dump(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
     let file = |kind: &str| dump_path(&stream.plan.directory, io.errors.path(record.file), block.offset, kind);
     let write = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
-    // A dump that fails is no reason to end the run: the mismatch itself is reported in any case.
+    // A failed dump does not end the run: the mismatch itself is reported anyway.
     let _ = write(file("received"), received);
-    // What another process wrote has its seed in its header, if that is whole.
+    // Data of another process has its seed in its header, if that is intact.
     let Some(seed) = block.seed.or_else(|| seed_in(received)) else {
         return;
     };
@@ -187,13 +186,13 @@ fn state_path(verify: &Verify) -> PathBuf {
     Path::new(&verify.directory).join(&verify.state_file)
 }
 
-/// What an earlier run recorded, or the file that cannot be read.
+/// Loads the state of an earlier run; on an error returns the path.
 pub(crate) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
     let path = state_path(verify);
     let read = open_without_waiting(&path).and_then(|mut file| {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        Progress::of_bytes(&bytes)
+        Progress::from_bytes(&bytes)
     });
     read.map_err(|error| (path, error))
 }

@@ -1,6 +1,6 @@
-//! Writes that are checked later: which are kept or discarded again, and when they are read back.
+//! Verification of writes: which are recorded or discarded, and when they are read back.
 //!
-//! The rules of one stream are in `stream`, what becomes of data that were read in `check`.
+//! The rules of a stream are in `stream`, the checks of data in `check`.
 
 mod check;
 mod stream;
@@ -21,7 +21,7 @@ use crate::worker::stream::LiveStream;
 pub(crate) use check::load_state;
 pub(crate) use stream::{StreamVerification, VerifySetup};
 
-/// A request to do something to a whole block.
+/// A request for a whole block.
 fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
     Request {
         offset: block.offset,
@@ -32,8 +32,8 @@ fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
     }
 }
 
-/// Writes of a replay that the worker skips before it checks whether to stop, and that it computes
-/// ahead of reading back.
+/// Recomputed writes that the worker skips before it checks whether to stop, and that it computes
+/// ahead of reads.
 const REPLAYED_AT_ONCE: u64 = 1024;
 
 /// The verification of a worker's streams.
@@ -42,13 +42,13 @@ pub(crate) struct Verification {
     streams: Vec<Option<StreamVerification>>,
     /// Name of the job, for messages and state files.
     job: String,
-    /// What was written is read back now, and nothing else happens.
+    /// Written data is read back now, and nothing else is issued.
     reading_back: bool,
-    /// All is written, and only blocks that are due to be discarded again are left.
+    /// Everything is written, and only trims of blocks remain.
     trims_the_rest: bool,
-    /// When the phase began in which everything is read back, and how long it took.
+    /// Start and length of the verify phase.
     phase: (Option<Nanos>, Nanos),
-    /// The same for reading back between two rounds, which lies in the measured window.
+    /// The same for verification between two rounds, within the measured window.
     between_rounds: (Option<Nanos>, Nanos),
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
@@ -56,11 +56,11 @@ pub(crate) struct Verification {
     phantom_writes: u64,
 }
 
-/// What an operation in flight is to verification.
+/// The role of an operation in flight.
 #[derive(Clone, Copy, Debug)]
 enum SlotTag {
     Nothing,
-    /// A write, where it is kept, and its file.
+    /// A write with its history entry and its file.
     Write(Option<crate::verify::history::Note>, u32),
     Check(Block),
     Trim(crate::verify::history::Note),
@@ -68,7 +68,7 @@ enum SlotTag {
 }
 
 impl Verification {
-    /// The verification of those streams that have one.
+    /// The verification of the streams that have one.
     pub(crate) fn from_streams(streams: Vec<Option<StreamVerification>>, job: &str) -> Option<Verification> {
         streams.iter().any(Option::is_some).then(|| Verification {
             streams,
@@ -83,12 +83,12 @@ impl Verification {
         })
     }
 
-    /// It decides alone what is issued now.
+    /// Whether verification alone decides what is issued now.
     pub(super) fn is_busy(&self) -> bool {
         self.reading_back || self.trims_the_rest
     }
 
-    /// Queues what it has to issue while it is busy.
+    /// Queues its operations while it is busy.
     pub(super) fn submit(&mut self, io: &mut IoLoop, files: &mut Files) {
         match self.reading_back {
             true => self.issue_checks(io, files),
@@ -96,7 +96,7 @@ impl Verification {
         }
     }
 
-    /// Queues reads of everything that was written and not yet read back.
+    /// Queues reads of everything that is not yet verified.
     #[inline(never)]
     fn issue_checks(&mut self, io: &mut IoLoop, files: &mut Files) {
         io.round = io.round.wrapping_add(1);
@@ -112,7 +112,7 @@ impl Verification {
         io.winding_down |= !self.has_to_verify();
     }
 
-    /// Queues trims of blocks that are due, as long as they are.
+    /// Queues the remaining due trims.
     #[inline(never)]
     fn issue_last_trims(&mut self, io: &mut IoLoop, files: &mut Files) {
         let mut has_room = false;
@@ -129,7 +129,7 @@ impl Verification {
         io.winding_down |= has_room;
     }
 
-    /// Reads a block of the backlog or discards one, if that is due now.
+    /// Reads or discards a block of the backlog, if due.
     pub(super) fn issue_instead(
         &mut self,
         io: &mut IoLoop,
@@ -145,10 +145,10 @@ impl Verification {
             || self.trim_written(io, files, pool, number, slot)
     }
 
-    /// Queues a read of the oldest block that was written. False if there is none now.
+    /// Queues a read of the oldest written block. False if there is none now.
     fn read_back(&mut self, io: &mut IoLoop, files: &mut Files, pool: usize, number: usize, slot: Slot) -> bool {
         if self.reading_back {
-            self.work_out(io, number);
+            self.recompute(io, number);
         }
         let Some(stream) = &mut self.streams[number] else {
             return false;
@@ -159,7 +159,7 @@ impl Verification {
         let Some(file) = files.open(io, number, file) else {
             return false;
         };
-        let Some(written) = stream.history.take() else {
+        let Some(written) = stream.history.take_next() else {
             return false;
         };
         let block = stream.expected(written.block);
@@ -170,7 +170,7 @@ impl Verification {
         true
     }
 
-    /// Discards a block that was written, if that is due now.
+    /// Discards a written block, if due.
     fn trim_written(&mut self, io: &mut IoLoop, files: &mut Files, pool: usize, number: usize, slot: Slot) -> bool {
         let Some(stream) = &mut self.streams[number] else {
             return false;
@@ -194,14 +194,14 @@ impl Verification {
         true
     }
 
-    /// Works out again what was written: all of it where blocks may have been written again, and
-    /// otherwise as much as is read back next.
-    fn work_out(&mut self, io: &mut IoLoop, number: usize) {
+    /// Recomputes written data: everything if blocks may have been rewritten, otherwise as much as
+    /// is read next.
+    fn recompute(&mut self, io: &mut IoLoop, number: usize) {
         let Some(stream) = &mut self.streams[number] else {
             return;
         };
         let mut idle = false;
-        while stream.has_to_work_out() {
+        while stream.must_recompute() {
             let Some(operation) = io.streams[number].next(&mut io.draws, 0, None) else {
                 if std::mem::replace(&mut idle, true) {
                     return;
@@ -212,15 +212,15 @@ impl Verification {
             };
             idle = false;
             if operation.direction == Direction::Write {
-                stream.work_out(&operation, &mut io.draws);
+                stream.recompute(&operation, &mut io.draws);
             }
         }
     }
 
-    /// Passes over an operation that must not go out: a write of a stream that only repeats what
-    /// was written before, or a read of what an earlier run did not record. `None` if it must;
-    /// otherwise whether more may be passed over at once.
-    pub(super) fn pass_over(
+    /// Skips an operation that must not be issued: a write of a stream that only verifies, or a
+    /// read of data that an earlier run did not record. `None` if it must be issued; otherwise
+    /// whether more may be skipped at once.
+    pub(super) fn skip_operation(
         &mut self,
         io: &mut IoLoop,
         files: &mut Files,
@@ -228,17 +228,17 @@ impl Verification {
         operation: &Operation,
     ) -> Option<bool> {
         let stream = self.streams[number].as_mut()?;
-        let go_on = stream.pass_over(files.present(number), operation, &mut io.draws)?;
+        let may_skip_more = stream.skip_operation(files.present(number), operation, &mut io.draws)?;
         self.phantom_writes += u64::from(operation.direction == Direction::Write);
         if let Some(set) = files.sets.as_mut().and_then(|sets| sets.set(number)) {
-            set.passed_over();
+            set.undo_last();
         }
         io.streams[number].idle_pass = false;
         io.spend(operation.length);
-        Some(go_on)
+        Some(may_skip_more)
     }
 
-    /// Fills the buffer of a write, or notes what a read should bring.
+    /// Fills the buffer of a write, or records the expected data of a read.
     pub(super) fn prepare(&mut self, io: &mut IoLoop, files: &Files, number: usize, slot: Slot, operation: &Operation) {
         let Some(stream) = &mut self.streams[number] else {
             return io.fill_write(number, slot, operation);
@@ -258,14 +258,14 @@ impl Verification {
         }
     }
 
-    /// A flush of a stream is queued.
+    /// Called when a flush of a stream is queued.
     pub(super) fn on_flush(&mut self, number: usize, slot: Slot) {
         if let Some(stream) = &mut self.streams[number] {
             stream.tags[slot.0 as usize] = SlotTag::Flush(stream.history.flush_mark());
         }
     }
 
-    /// An operation completed, and its buffer is still as it was left.
+    /// Called when an operation has completed, with its buffer unchanged.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
         let Some(stream) = &mut self.streams[ended.record.stream as usize] else {
             return;
@@ -278,13 +278,13 @@ impl Verification {
 
 /// What the lifecycle asks and announces.
 impl Verification {
-    /// Something was written that is to be read back.
+    /// Whether there is written data to verify.
     pub(crate) fn has_to_verify(&self) -> bool {
         let mut streams = self.streams.iter().flatten();
         streams.any(|stream| stream.after_writes && stream.has_blocks())
     }
 
-    /// All is written. Lets blocks be discarded that are due now, once: true if there may be some.
+    /// Called when everything is written. Permits due trims once: true if there may be some.
     pub(crate) fn may_trim_the_rest(&mut self, io: &mut IoLoop) -> bool {
         let mut streams = self.streams.iter().flatten();
         if self.trims_the_rest || !streams.any(|stream| stream.history.has_to_trim()) {
@@ -294,32 +294,32 @@ impl Verification {
         true
     }
 
-    /// Nothing is written any more in this round. `flushed` says for each stream whether a flush at
-    /// the end has just succeeded, which matters where only flushed writes count.
+    /// Called at the end of the writes of a round. `flushed`: whether a final flush of a stream has
+    /// succeeded, if only flushed writes count.
     pub(crate) fn end_writes(&mut self, flushed: impl Fn(usize) -> bool) {
         for (number, stream) in self.streams.iter_mut().enumerate() {
             if let Some(stream) = stream
                 && stream.flushed_only
             {
                 if flushed(number) {
-                    stream.history.flushed(stream.history.flush_mark());
+                    stream.history.record_flush(stream.history.flush_mark());
                 }
-                stream.history.forget_unflushed();
+                stream.history.drop_unflushed();
             }
         }
     }
 
-    /// A stream reads back only what was flushed.
+    /// Whether a stream only verifies flushed data.
     pub(crate) fn is_flushed_only(&self, number: usize) -> bool {
         self.streams[number].as_ref().is_some_and(|stream| stream.flushed_only)
     }
 
-    /// Budget and passes of the streams begin anew.
+    /// Called when budget and passes of the streams are reset.
     pub(crate) fn on_reset(&mut self) {
         self.trims_the_rest = false;
     }
 
-    /// The same operations begin anew.
+    /// Called when the same operations restart.
     pub(crate) fn begin_round(&mut self) {
         self.streams
             .iter_mut()
@@ -341,13 +341,13 @@ impl Verification {
         }
     }
 
-    /// fio reads back what each round has written before the next.
+    /// As in fio, each round is verified before the next.
     pub(crate) fn begin_between_rounds(&mut self, io: &mut IoLoop, at: Nanos) {
         self.between_rounds.0 = Some(at);
         self.begin_reading_back(io);
     }
 
-    /// Reading back between two rounds has ended. False if it was not under way.
+    /// Ends verification between two rounds. False if there was none.
     pub(crate) fn end_between_rounds(&mut self, at: Nanos) -> bool {
         let Some(began) = self.between_rounds.0.take() else {
             return false;
@@ -357,7 +357,7 @@ impl Verification {
         true
     }
 
-    /// Those that work out again what they wrote begin anew.
+    /// Restarts the streams that recompute their writes.
     fn begin_reading_back(&mut self, io: &mut IoLoop) {
         self.reading_back = true;
         (io.winding_down, io.budget) = (false, Budget::OPEN);

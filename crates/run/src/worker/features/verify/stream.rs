@@ -1,5 +1,5 @@
-//! What one stream has written and how it is checked: which writes are kept, and when blocks are
-//! read back or discarded.
+//! The verification of a stream: which writes are recorded, and when blocks are read back or
+//! discarded.
 
 use engine::Slot;
 use model::Nanos;
@@ -21,40 +21,39 @@ pub(crate) struct StreamVerification {
     pub(super) tolerated: Vec<i32>,
     pub(super) checker: Checker,
     pub(super) history: History,
-    /// What each slot carries.
+    /// The role of each slot's operation.
     pub(super) tags: Vec<SlotTag>,
     writes: u64,
-    /// Blocks of the backlog that are still to be read at present.
+    /// Remaining blocks of the current backlog batch.
     backlog_left: u64,
     /// The last operation was a read of the backlog.
     pub(super) has_just_read: bool,
-    /// The stream only reads: what it reads is checked.
+    /// The stream only reads and checks.
     checks_reads: bool,
     pub(super) flushed_only: bool,
     pub(super) after_writes: bool,
     trims: Option<TrimWritten>,
-    /// Blocks that are still to be discarded at present.
+    /// Remaining blocks of the current trim batch.
     trims_left: u64,
-    /// What is written is kept in the history; otherwise it is worked out again, or not read back
-    /// at all.
+    /// Writes are recorded in the history; otherwise they are recomputed, or not verified at all.
     remembers: bool,
-    /// What was written since the stream began anew, where it is worked out again.
+    /// Writes since the stream restarted, if they are recomputed.
     pub(super) replayed: Option<Replayed>,
-    /// How far the writes have come, for a later check.
+    /// The progress of the writes, for a later check.
     pub(super) progress: Option<Progress>,
-    /// How far they had come in an earlier run; only that is checked.
+    /// The progress in an earlier run; only that is checked.
     recorded: Option<Progress>,
     /// Threads that check.
     pub(super) checkers: Option<Pool<(Slot, SlotRecord)>>,
 }
 
-/// Writes that are worked out again.
+/// Recomputed writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Replayed {
-    /// How many were issued since the stream began anew.
+    /// How many were issued since the stream restarted.
     issued: u64,
-    /// How many of them have been worked out.
-    worked_out: u64,
+    /// How many of them were recomputed.
+    recomputed: u64,
     /// The number of the first.
     first: u64,
 }
@@ -71,14 +70,14 @@ pub(crate) struct VerifySetup {
 }
 
 impl StreamVerification {
-    /// The verification that a stream asks for.
+    /// The verification of a stream.
     pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
         let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let visits_once = stream.pattern.access.iter().all(model::access::Access::visits_once);
-        // Without writes there is no flush either: all that an earlier process wrote counts.
+        // Without writes there is no flush: all data of an earlier process counts.
         let flushed_only = verify.flushed_only && !verify.only;
         let reads_back = verify.after_writes || verify.backlog > 0;
-        let replays = verify.work_out_again && can_be_worked_out(plan, stream, verify);
+        let replays = verify.work_out_again && can_be_recomputed(plan, stream, verify);
         let writes = stream.mix.includes(model::Direction::Write);
         let files = stream.target.ids().len() as u32;
         StreamVerification {
@@ -105,12 +104,12 @@ impl StreamVerification {
 
     /// The min length of a block or an interval.
     pub(crate) fn min_length(&self) -> usize {
-        self.checker.least_length()
+        self.checker.min_length()
     }
 
-    /// Where the header is and where it can be at the earliest, if it lies in neither place.
+    /// The position of the header and its minimum, if the position is invalid.
     pub(crate) fn misplaced(&self) -> Option<(usize, usize)> {
-        let (place, min) = (self.checker.place(), self.checker.least_place());
+        let (place, min) = (self.checker.place(), self.checker.min_header_offset());
         (place > 0 && place < min).then_some((place, min))
     }
 
@@ -133,9 +132,9 @@ impl StreamVerification {
         }
     }
 
-    /// A block goes out to `file`, or counts as gone out. Returns what is kept of it.
+    /// Records a block that is written to `file`, or counts as written. Returns its history entry.
     fn note(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<Note> {
-        // Drawn even if nothing comes of it, so that the others stay as they are.
+        // Drawn even if unused, so that the other draws stay the same.
         let trim = self.trims.is_some_and(|trims| {
             let max = u32::MAX / 100 * u32::from(trims.percent);
             trims.percent > 0 && draws.half(Purpose::Trim) <= max
@@ -145,21 +144,21 @@ impl StreamVerification {
             .recorded
             .as_ref()
             .is_none_or(|recorded| recorded.includes(number, (file, block.offset)));
-        checked.then(|| self.history.issued(Written { file, block }, trim))
+        checked.then(|| self.history.record_issued(Written { file, block }, trim))
     }
 
-    /// What is expected of a block when it is read.
+    /// The expected data of a block.
     pub(super) fn expected(&self, block: Block) -> Block {
         Block {
             seed: block.seed.filter(|_| !self.plan.any_seed),
             number: block.number.filter(|_| !self.plan.any_order),
-            // What was written in another run has another hash.
+            // Data of another run has another hash.
             hash: block.hash.filter(|_| !self.plan.only),
             ..block
         }
     }
 
-    /// Fills the buffer of a write to `file`, and keeps what is needed to check it.
+    /// Fills the buffer of a write to `file`, and records what is needed to check it.
     pub(super) fn fill_write(
         &mut self,
         (slot, file): (Slot, u32),
@@ -184,7 +183,7 @@ impl StreamVerification {
         self.has_just_read = false;
     }
 
-    /// A read goes out that is none of the backlog.
+    /// Records a read that is not of the backlog.
     pub(super) fn on_read(&mut self, slot: Slot, operation: &Operation, draws: &mut Draws) {
         self.tags[slot.0 as usize] = match self.checks_reads {
             true => {
@@ -196,9 +195,9 @@ impl StreamVerification {
         self.has_just_read = false;
     }
 
-    /// Passes over an operation on `file` that must not go out. `None` if it must; otherwise
-    /// whether more may be passed over at once.
-    pub(super) fn pass_over(&mut self, file: u32, operation: &Operation, draws: &mut Draws) -> Option<bool> {
+    /// Skips an operation on `file` that must not be issued. `None` if it must be issued; otherwise
+    /// whether more may be skipped at once.
+    pub(super) fn skip_operation(&mut self, file: u32, operation: &Operation, draws: &mut Draws) -> Option<bool> {
         if self.checks_reads {
             let recorded = self.recorded.as_ref()?;
             if recorded.includes(self.writes, (file, operation.offset)) {
@@ -211,20 +210,20 @@ impl StreamVerification {
         if !self.checks_reads
             && let Some(note) = self.note(file, block, draws)
         {
-            self.history.ended(note, true);
+            self.history.record_completed(note, true);
         }
         Some(!self.writes.is_multiple_of(REPLAYED_AT_ONCE))
     }
 
-    /// An operation completed. Returns the block that its data are to be checked for.
+    /// Processes a completed operation. Returns the block to check, if any.
     pub(super) fn on_completed(&mut self, ended: &EndedOperation) -> Option<Block> {
-        let whole = ended.is_whole();
+        let whole = ended.is_complete();
         let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], SlotTag::Nothing);
         match tag {
             SlotTag::Nothing => {}
             SlotTag::Write(note, file) => {
                 if let Some(note) = note {
-                    self.history.ended(note, whole);
+                    self.history.record_completed(note, whole);
                 }
                 if let Some(progress) = self.progress.as_mut().filter(|_| whole) {
                     progress.complete((file, ended.record.offset));
@@ -232,11 +231,11 @@ impl StreamVerification {
             }
             SlotTag::Trim(note) => {
                 let zeros = self.trims.is_some_and(|trims| trims.read_as_zeros);
-                self.history.trimmed(note, whole && zeros);
+                self.history.record_trim(note, whole && zeros);
             }
-            SlotTag::Flush(mark) if whole => self.history.flushed(mark),
+            SlotTag::Flush(mark) if whole => self.history.record_flush(mark),
             SlotTag::Check(block) if whole => return Some(block),
-            // What could not be read or flushed is an error of its own.
+            // Failed reads and flushes are reported separately.
             SlotTag::Check(_) | SlotTag::Flush(_) => {}
         }
         None
@@ -260,14 +259,13 @@ impl StreamVerification {
         self.backlog_left > 0
     }
 
-    /// A block of the backlog is read.
+    /// Counts a read of the backlog.
     pub(super) fn count_backlog_read(&mut self) {
         self.has_just_read = true;
         self.backlog_left = self.backlog_left.saturating_sub(1);
     }
 
-    /// The same rule for blocks that are to be discarded. As in fio, the one that is found due
-    /// begins a batch and does not belong to it.
+    /// The same rule for trims. As in fio, the block that makes a batch due does not belong to it.
     pub(super) fn trim_is_due(&mut self) -> bool {
         let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
             return false;
@@ -289,31 +287,31 @@ impl StreamVerification {
         due
     }
 
-    /// Something is there to be read back, or will be worked out.
+    /// Whether there are blocks to verify, or to recompute.
     pub(super) fn has_blocks(&self) -> bool {
-        let to_work_out = |replayed: &Replayed| replayed.worked_out < replayed.issued;
+        let to_work_out = |replayed: &Replayed| replayed.recomputed < replayed.issued;
         self.history.len() > 0 || self.replayed.as_ref().is_some_and(to_work_out)
     }
 
-    /// More must be worked out before the next block is read back.
-    pub(super) fn has_to_work_out(&self) -> bool {
+    /// Whether more must be recomputed before the next block is read.
+    pub(super) fn must_recompute(&self) -> bool {
         let enough = !self.history.repeats() && self.history.len() as u64 >= REPLAYED_AT_ONCE;
-        let left = |replayed: &Replayed| replayed.worked_out < replayed.issued;
+        let left = |replayed: &Replayed| replayed.recomputed < replayed.issued;
         !enough && self.replayed.as_ref().is_some_and(left)
     }
 
-    /// Keeps the next of the writes that are worked out again.
-    pub(super) fn work_out(&mut self, operation: &Operation, draws: &mut Draws) {
+    /// Records the next recomputed write.
+    pub(super) fn recompute(&mut self, operation: &Operation, draws: &mut Draws) {
         let Some(replayed) = &mut self.replayed else { return };
-        let number = replayed.first + replayed.worked_out;
-        replayed.worked_out += 1;
+        let number = replayed.first + replayed.recomputed;
+        replayed.recomputed += 1;
         let block = self.block(operation, number, draws);
         if let Some(note) = self.note(0, block, draws) {
-            self.history.ended(note, true);
+            self.history.record_completed(note, true);
         }
     }
 
-    /// The same operations begin anew.
+    /// Called when the same operations restart.
     pub(super) fn begin_round(&mut self) {
         if let Some(replayed) = &mut self.replayed {
             *replayed = Replayed {
@@ -324,9 +322,9 @@ impl StreamVerification {
     }
 }
 
-/// The order of the operations of a stream depends on nothing but its seed, and nothing else has to
-/// be known of them.
-fn can_be_worked_out(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
+/// Whether the operations of a stream depend only on its seed, and nothing else about them is
+/// needed.
+fn can_be_recomputed(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
     only_at_the_end
         && plan.streams.len() == 1
