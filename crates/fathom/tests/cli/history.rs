@@ -464,6 +464,16 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
             .contains("5 runs are too few to tell a change from chance; from 6 on it is looked for."),
         "{few:#?}"
     );
+    assert_eq!(few.out.matches("too few").count(), 1, "it is said once: {}", few.out);
+    let page = place.path("trend.html");
+    place
+        .fathom(&["trend", "--report", page.to_str().unwrap()])
+        .expect(0, &[]);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("TOO FEW RUNS") && page.contains("5 runs from 20"),
+        "{page}"
+    );
     // The same test of a device that takes a quarter longer: the file is another, and the plan is
     // not, apart from the device.
     let slow = fs::read_to_string(place.path("job.toml"))

@@ -419,6 +419,20 @@ fn saved_results_are_compared_and_ranked() {
     assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);
     let page = fs::read_to_string(&page).unwrap();
     assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
+    let tested = "What was tested: the same for all results";
+    for part in [
+        "3 results compared</h1>",
+        "ONE IS BEST",
+        "c.fathom is better than all others",
+        tested,
+        "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
+        "<th scope=\"row\">in flight</th><td>8</td>",
+        "How each was called",
+        "a.toml",
+        "What next",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
     let row = page
         .split("class=\"plot rows\"")
         .nth(1)
