@@ -582,10 +582,13 @@ fn differing(files: &[String], differences: &[Difference]) -> Block {
     }
 }
 
+/// Facts of a plan that repeat short ones exactly: of use where they differ.
+const EXACT_FACTS: [&str; 5] = ["positions", "block sizes", "mix", "caches", "pacing"];
+
 /// Facts that all results share, which say what was tested.
 fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
     let first = facts.first()?;
-    let is_shared = |fact: &&Fact| facts.iter().all(|side| side.contains(fact));
+    let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
     let rows = first.iter().filter(is_shared);
     let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
     let table = Table::of_pairs("What was tested: the same for all results", rows);

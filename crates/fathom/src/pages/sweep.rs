@@ -85,8 +85,8 @@ fn title_of(report: &Report, summary: Option<&Summary>) -> String {
     }
 }
 
-/// Whether the recommended load is good, as far as that is known, and how to find the most load that
-/// keeps a latency where none was named.
+/// Whether the recommended load is good, as far as that is known, and how to find the most load
+/// that keeps a latency where none was named.
 fn worth(report: &Report, study: &Study) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;
     if report.limit.is_some() || report.curves.is_empty() || arguments.get(1).is_none_or(|word| word != "sweep") {
@@ -117,13 +117,16 @@ fn worth(report: &Report, study: &Study) -> Option<Lead> {
     })
 }
 
-/// What was measured at the recommended load of the only curve.
+/// What was measured at the recommended load of the only curve, on storage that is real.
 fn recommended(report: &Report, study: &Study) -> Option<Observation> {
     let [curve] = &report.curves[..] else { return None };
     let load = curve.knee.advice.load?;
     let at = curve.knee.points.iter().position(|point| point.load == load)?;
     let row = rows_of(curve, report).get(at).copied()?;
-    Observation::from_results(&study.runs.get(row.order - 1)?.results, 0, 0)
+    let results = &study.runs.get(row.order - 1)?.results;
+    let mut targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
+    let is_real = targets.all(|target| target.kind != "simulated");
+    is_real.then(|| Observation::from_results(results, 0, 0))?
 }
 
 fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {

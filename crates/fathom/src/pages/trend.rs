@@ -90,7 +90,7 @@ fn verdict(tests: &[Test<'_>]) -> Verdict {
         (
             "TOO FEW RUNS",
             page::Tone::Unsure,
-            format!("Repeat the test until there are {MIN_RUNS} runs: from then on a change is told from chance."),
+            format!("Repeat the test until there are {MIN_RUNS} runs: fewer do not show a change."),
         )
     } else if last.contains(&Judgement::Worse) {
         (

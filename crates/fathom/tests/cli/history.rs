@@ -442,21 +442,7 @@ fn assert_table_has_points(table: &str, figures: &[Value]) {
     }
 }
 
-#[test]
-fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
-    let place = Place::new();
-    let run = |seed: u32| {
-        let (seed, time) = (seed.to_string(), format!("{}ms", 40 + seed));
-        place
-            .fathom(&["run", "job.toml", "-q", "--seed", &seed, "--time", &time])
-            .expect(0, &[]);
-    };
-    place
-        .fathom(&["trend"])
-        .expect(0, &["There is no run to tell a trend of"]);
-    run(1);
-    place.fathom(&["trend"]).expect(0, &["There is one run of this test"]);
-    (2..=5).for_each(run);
+fn few_runs_are_no_series(place: &Place) {
     let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
     let few = place.fathom(&["trend"]);
     assert!(
@@ -474,6 +460,25 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
         page.contains("TOO FEW RUNS") && page.contains("5 runs from 20"),
         "{page}"
     );
+}
+
+#[test]
+fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
+    let place = Place::new();
+    let run = |seed: u32| {
+        let (seed, time) = (seed.to_string(), format!("{}ms", 40 + seed));
+        place
+            .fathom(&["run", "job.toml", "-q", "--seed", &seed, "--time", &time])
+            .expect(0, &[]);
+    };
+    place
+        .fathom(&["trend"])
+        .expect(0, &["There is no run to tell a trend of"]);
+    run(1);
+    place.fathom(&["trend"]).expect(0, &["There is one run of this test"]);
+    (2..=5).for_each(run);
+    few_runs_are_no_series(&place);
+    let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
     // The same test of a device that takes a quarter longer: the file is another, and the plan is
     // not, apart from the device.
     let slow = fs::read_to_string(place.path("job.toml"))
