@@ -56,7 +56,7 @@ usage: cargo xtask VERB
   docs            links and command lines of the documents are checked; with mdbook the book is built in target/book
   fuzz [--seconds N] [--target NAME]… [--seed N]  mutated inputs for each parser; 60 seconds each if nothing is said
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
-  screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
+  screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux, chromium and pdftoppm
   verdicts [--seeds N]  verdicts on simulated devices of known truth, into docs/verdict-accuracy.md; 100 seeds take 20 minutes
 ";
 

@@ -1,5 +1,7 @@
 //! How numbers are written for people. Machines get plain digits.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use model::Nanos;
 
 /// A count with commas between thousands.
@@ -13,6 +15,20 @@ pub fn count(value: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// A moment such as `2026-11-27T19:11:29Z` as the clock on the reader's wall shows it, with its
+/// zone; other text stays as it is.
+pub fn local_time(moment: &str) -> String {
+    moment.parse::<Timestamp>().map_or_else(
+        |_| moment.to_owned(),
+        |moment| {
+            moment
+                .to_zoned(TimeZone::system())
+                .strftime("%Y-%m-%d %H:%M %Z")
+                .to_string()
+        },
+    )
 }
 
 /// Words that precede a number which names something and counts nothing.

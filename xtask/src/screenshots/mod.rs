@@ -14,7 +14,33 @@ use terminal::Terminal;
 type Picture = (&'static str, fn(&Path) -> Result<Vec<u8>, String>);
 
 /// Files in `docs/pictures`, with what draws them by the program at a path.
-const PICTURES: [Picture; 3] = [("live.svg", live), ("report.png", report), ("sweep.png", sweep)];
+const PICTURES: [Picture; 9] = [
+    ("live.svg", live),
+    ("report.png", report),
+    ("sweep.png", sweep),
+    ("run.png", |program| run_page(program, &Shot::new(1280, 800))),
+    ("run-800.png", |program| run_page(program, &Shot::new(800, 800))),
+    ("run-420.png", |program| run_page(program, &Shot::new(420, 1400))),
+    ("run-print.png", |program| {
+        run_page(
+            program,
+            &Shot {
+                medium: Medium::Paper,
+                ..Shot::new(0, 0)
+            },
+        )
+    }),
+    ("run-no-script.png", |program| {
+        run_page(
+            program,
+            &Shot {
+                medium: Medium::NoScript,
+                ..Shot::new(1280, 800)
+            },
+        )
+    }),
+    ("compare.png", compare),
+];
 
 /// Builds the program, unless one is given with `--program PATH`, and makes the named pictures, or
 /// all.
@@ -66,17 +92,41 @@ fn live(program: &Path) -> Result<Vec<u8>, String> {
     Ok(picture.into_bytes())
 }
 
+/// How a page is looked at.
+struct Shot {
+    width: u32,
+    height: u32,
+    medium: Medium,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Medium {
+    Screen,
+    /// A screen whose browser runs no scripts.
+    NoScript,
+    /// The first sheet.
+    Paper,
+}
+
+impl Shot {
+    fn new(width: u32, height: u32) -> Shot {
+        Shot {
+            width,
+            height,
+            medium: Medium::Screen,
+        }
+    }
+}
+
 /// The first screen of the page of a promise that is not kept, on the simulated device of the
 /// examples.
 fn report(program: &Path) -> Result<Vec<u8>, String> {
     let example = root().join("examples/simulated.toml");
     let job = std::fs::read_to_string(&example).map_err(|error| format!("{}: {error}", example.display()))?;
-    page(
-        program,
-        &job,
-        &["verify", "disk.toml", "--require", "iops>=100000,p99<=3ms", "--quick"],
-        1260,
-    )
+    let line = [
+        "verify", "disk.toml", "--require", "iops>=100000,p99<=3ms", "--quick", "--report", "page.html",
+    ];
+    page(program, &job, &[&line], &Shot::new(1280, 900))
 }
 
 /// A device of 16 servers.
@@ -85,41 +135,110 @@ const SERVERS: &str = "name = \"orders database\"\n[[job]]\ntarget = \"simulated
 
 /// The first screen of the page of a sweep.
 fn sweep(program: &Path) -> Result<Vec<u8>, String> {
-    page(program, SERVERS, &["sweep", "disk.toml", "--over", "depth=1..64"], 820)
+    let line = ["sweep", "disk.toml", "--over", "depth=1..64", "--report", "page.html"];
+    page(program, SERVERS, &[&line], &Shot::new(1280, 820))
 }
 
-/// The upper part of the page that a command writes about `disk.toml`, of this height in pixels.
-fn page(program: &Path, job: &str, words: &[&str], height: u32) -> Result<Vec<u8>, String> {
-    let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| error.to_string())?;
+/// The page of a run on a file of this machine.
+fn run_page(program: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
+    let line = [
+        "run", "--target", "orders.dat", "--size", "256m", "--block", "8k", "--read", "70", "--depth", "16", "--time",
+        "30s", "--save", "orders.fathom", "--report", "page.html",
+    ];
+    page(program, "", &[&line], shot)
+}
+
+/// The page of three results.
+fn compare(program: &Path) -> Result<Vec<u8>, String> {
+    let run = |saved| {
+        [
+            "run", "--target", "orders.dat", "--size", "256m", "--block", "8k", "--keep", "--time", "10s", "--save",
+            saved,
+        ]
+    };
+    let names = ["monday.fathom", "tuesday.fathom", "today.fathom"];
+    let [one, two, three] = names.map(run);
+    let compare = [&["compare"][..], &names[..], &["--report", "page.html"][..]].concat();
+    page(program, "", &[&one, &two, &three, &compare], &Shot::new(1280, 800))
+}
+
+/// The upper part of `page.html`, which the last of these commands writes, about `disk.toml`.
+fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec<u8>, String> {
+    // The page shows where its target lies: a place that tells nothing of this machine.
+    let folder = tempfile::Builder::new()
+        .prefix("data")
+        .rand_bytes(0)
+        .tempdir_in("/var/tmp");
+    let folder = folder.map_err(|error| format!("/var/tmp/data: {error}"))?;
     let place = folder.path();
-    let (page, picture) = (place.join("page.html"), place.join("page.png"));
     std::fs::write(place.join("disk.toml"), job).map_err(|error| error.to_string())?;
-    // By a name, so that the picture tells nothing of this machine's folders.
-    let mut measure = Command::new(program);
-    measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", "off");
-    measure.args(words).args(["--report", "page.html"]);
-    // A promise that is not kept is no failure of the program.
-    let ended = measure
-        .output()
-        .map_err(|error| format!("{}: {error}", program.display()))?;
-    if !page.exists() {
-        return Err(format!("no page was made: {}", String::from_utf8_lossy(&ended.stderr)));
+    let mut complaints = String::new();
+    for words in lines {
+        // By a name, so that the picture tells nothing of this machine's folders.
+        let mut measure = Command::new(program);
+        measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", "off");
+        // A promise that is not kept is no failure of the program.
+        let ended = measure
+            .args(*words)
+            .output()
+            .map_err(|error| format!("{}: {error}", program.display()))?;
+        complaints += &String::from_utf8_lossy(&ended.stderr);
     }
+    if !place.join("page.html").exists() {
+        return Err(format!("no page was made: {complaints}"));
+    }
+    photograph(place, shot)
+}
+
+/// A picture of `page.html` in a folder.
+fn photograph(place: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
+    let picture = place.join("page.png");
     let mut browser = Command::new("chromium");
     browser.args([
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        // Small enough for a page: below 120 KB.
-        "--force-device-scale-factor=0.75",
-        "--disable-lcd-text",
-        &format!("--window-size=1280,{height}"),
-        "--virtual-time-budget=15000",
+        "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-lcd-text",
     ]);
-    browser
-        .arg(format!("--screenshot={}", picture.display()))
-        .arg(format!("file://{}", page.display()));
-    run(&mut browser)?;
+    if shot.medium == Medium::Paper {
+        let sheet = place.join("page.pdf");
+        browser
+            .arg(format!("--print-to-pdf={}", sheet.display()))
+            .arg("--no-pdf-header-footer");
+        run(browser.arg(format!("file://{}/page.html", place.display())))?;
+        let mut sheets = Command::new("pdftoppm");
+        run(sheets
+            .args(["-png", "-r", "72", "-singlefile"])
+            .arg(sheet)
+            .arg(place.join("page")))?;
+    } else {
+        if shot.medium == Medium::NoScript {
+            forbid_scripts(&place.join("page.html")).map_err(|error| error.to_string())?;
+        }
+        // No window is narrower than 500 pixels, so a page is framed.
+        let Shot { width, height, .. } = shot;
+        let frame = format!(
+            "<body style='margin:0'><iframe src='page.html' style='border:0;width:{width}px;height:{height}px'></iframe>"
+        );
+        let file = place.join("frame.html");
+        std::fs::write(&file, frame).map_err(|error| error.to_string())?;
+        browser.args([
+            // Small enough for a page: below 120 KB.
+            "--force-device-scale-factor=0.75",
+            "--allow-file-access-from-files",
+            "--virtual-time-budget=15000",
+            &format!("--window-size={width},{height}"),
+            &format!("--screenshot={}", picture.display()),
+        ]);
+        run(browser.arg(format!("file://{}", file.display())))?;
+    }
     std::fs::read(&picture).map_err(|error| format!("{}: {error}", picture.display()))
+}
+
+/// Lets the security policy of a page run no script.
+fn forbid_scripts(page: &Path) -> std::io::Result<()> {
+    const SCRIPTS: &str = "script-src ";
+    let mut text = std::fs::read_to_string(page)?;
+    if let Some(at) = text.find(SCRIPTS).map(|at| at + SCRIPTS.len()) {
+        let end = at + text[at..].find(';').unwrap_or(0);
+        text.replace_range(at..end, "'none'");
+    }
+    std::fs::write(page, text)
 }

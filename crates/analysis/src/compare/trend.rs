@@ -224,12 +224,15 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     let (first, latest) = (&runs[0], &runs[runs.len() - 1]);
     let Some(detectable_step) = trend.detectable_step else {
         sentences.push(format!(
-            "{name}: {} in {}, {} in {}: {}. {} runs are too few to tell a change from chance; from {MIN_RUNS} on it is looked for.",
+            "{name}: {} in {}, {} in {}: {}.",
             figure.words(first.value),
             run_label(first.entry),
             figure.words(latest.value),
             run_label(latest.entry),
-            format_change(latest.value / first.value),
+            format_change(latest.value / first.value)
+        ));
+        sentences.push(format!(
+            "{} runs are too few to tell a change from chance; from {MIN_RUNS} on it is looked for.",
             runs.len()
         ));
         return sentences;

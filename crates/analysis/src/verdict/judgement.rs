@@ -306,12 +306,17 @@ impl Case<'_> {
     /// What to do about a clause that the test did not decide.
     pub(super) fn action(&self, clause: &Clause, cause: Cause) -> String {
         if matches!(cause, Cause::Stall | Cause::Burst | Cause::Spread) && !self.has_full_time() {
-            return format!("repeat for the full time of {:.0} s", self.full_time_secs());
+            return format!("repeat for the full time: --time {:.0}s", self.full_time_secs());
         }
+        let measured = self.observation.measured_ns.map(|length| length.as_secs());
         match cause {
             Cause::Generator => "raise --workers, or use a machine with more processors",
             Cause::Others => "stop the others, or repeat when they are idle",
-            Cause::Stall | Cause::Spread => "measure for longer with --time",
+            // Four times the time halves an interval.
+            Cause::Stall | Cause::Spread => match measured {
+                Some(seconds) => return format!("measure four times as long: --time {:.0}s", 4.0 * seconds),
+                None => "measure for longer with --time",
+            },
             Cause::Burst => "measure for longer than the credits last, with --time",
             Cause::Uncapped => match self.promised_iops() {
                 Some(rate) => return format!("repeat with the promised rate: --rate {rate:.0}"),

@@ -8,6 +8,8 @@ use model::results::Results;
 use model::study::Question;
 use report::formats;
 use report::html::page::{Page, Table};
+use report::html::run::Head;
+use report::numbers::local_time;
 use serde::Serialize;
 
 use super::study_outputs::{Contents, Form, StudyOutputs, csv_number, csv_table};
@@ -61,6 +63,7 @@ struct Measured {
 /// Everything that one file holds.
 struct Side {
     name: String,
+    head: Head,
     jobs: Vec<Measured>,
 }
 
@@ -69,6 +72,9 @@ struct Side {
 struct Compared {
     /// Its name in the first file.
     job: String,
+    /// What is known around each result.
+    #[serde(skip)]
+    facts: Vec<Vec<Fact>>,
     differences: Vec<Difference>,
     /// From the first result to each of the others.
     changes: Vec<ComparedFile>,
@@ -88,6 +94,8 @@ struct ComparedFile {
 #[derive(Debug, Serialize)]
 struct Comparison {
     files: Vec<String>,
+    #[serde(skip)]
+    heads: Vec<Head>,
     margin: f64,
     jobs: Vec<Compared>,
 }
@@ -120,6 +128,7 @@ fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, 
     }
     Ok(Comparison {
         files: files.to_vec(),
+        heads: sides.iter().map(|side| side.head.clone()).collect(),
         margin,
         jobs,
     })
@@ -130,19 +139,24 @@ pub fn page_with(files: &[String], margin: f64, force: bool) -> Result<Page, Fau
     Ok(page(&comparison(files, margin, force)?))
 }
 
+fn sides(comparison: &Comparison) -> Vec<Sides<'_>> {
+    let jobs = comparison.jobs.iter();
+    jobs.map(|job| Sides {
+        job: &job.job,
+        facts: &job.facts,
+        differences: &job.differences,
+        changes: job.changes.iter().map(|to| to.changes.as_slice()).collect(),
+        ranking: &job.ranking,
+        sentences: &job.sentences,
+    })
+    .collect()
+}
+
 fn page(comparison: &Comparison) -> Page {
-    let sides: Vec<Sides<'_>> = comparison
-        .jobs
-        .iter()
-        .map(|job| Sides {
-            job: &job.job,
-            differences: &job.differences,
-            changes: job.changes.iter().map(|to| to.changes.as_slice()).collect(),
-            ranking: &job.ranking,
-            sentences: &job.sentences,
-        })
-        .collect();
-    pages::compared(&comparison.files, &sides, comparison.margin, comparison)
+    let sides = sides(comparison);
+    pages::compared(
+        &comparison.files, &comparison.heads, &sides, comparison.margin, comparison,
+    )
 }
 
 /// Where measured loads come in, whichever tool measured them.
@@ -152,7 +166,15 @@ fn read(file: &str) -> Result<Side, Faults> {
             facts: compare::facts_of_observation(&observation),
             observation,
         };
-        return side(file, found.loads.into_iter().map(measured).collect());
+        let source = found.source;
+        let head = Head {
+            about: std::iter::once(source.form)
+                .chain(source.host.map(|host| format!("on {host}")))
+                .chain(source.started.as_deref().map(local_time))
+                .collect(),
+            ..Head::default()
+        };
+        return side(file, head, found.loads.into_iter().map(measured).collect());
     }
     let results = match results::any(file)? {
         Saved::Run(results) => *results,
@@ -172,15 +194,16 @@ fn read(file: &str) -> Result<Side, Faults> {
         .enumerate()
         .flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
     let jobs: Vec<Measured> = places.filter_map(|(step, job)| measured(&results, step, job)).collect();
-    side(file, jobs)
+    side(file, Head::from_results(&results), jobs)
 }
 
-fn side(file: &str, jobs: Vec<Measured>) -> Result<Side, Faults> {
+fn side(file: &str, head: Head, jobs: Vec<Measured>) -> Result<Side, Faults> {
     if jobs.is_empty() {
         return Err(Faults::usage(Fault::new(format!("nothing was measured in {file}"))));
     }
     Ok(Side {
         name: file.into(),
+        head,
         jobs,
     })
 }
@@ -265,6 +288,7 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
     Compared {
         job: first.name.clone(),
         differences: compare::differences(&facts),
+        facts,
         sentences,
         changes,
         ranking,
@@ -330,13 +354,13 @@ fn values(difference: &Difference) -> String {
 }
 
 fn text(comparison: &Comparison) -> String {
-    let mut text = String::new();
-    for (index, file) in comparison.files.iter().enumerate() {
-        text += &match comparison.files.len() {
-            2 => format!("{}: {file}\n", ["A", "B"][index]),
-            _ => format!("{file}\n"),
-        };
-    }
+    let named: Vec<String> = match &comparison.files[..] {
+        [a, b] => vec![format!("A: {a}"), format!("B: {b}")],
+        many => many.to_vec(),
+    };
+    let (title, about) = pages::headline(&named, &comparison.heads);
+    let mut text = format!("{title}\n");
+    about.iter().for_each(|line| text += &wrapped(line));
     for job in &comparison.jobs {
         if comparison.jobs.len() > 1 {
             text += &format!("\n{}\n", job.job);
@@ -356,6 +380,13 @@ fn text(comparison: &Comparison) -> String {
         job.sentences.iter().for_each(|sentence| text += &wrapped(sentence));
         text += &wrapped(WITHIN_RUNS);
     }
+    let next = pages::next(&comparison.heads, &sides(comparison));
+    text += "\nWhat next\n";
+    text += &wrapped(&next.sentence);
+    // A command is not wrapped, so that it can be copied.
+    next.advice
+        .iter()
+        .for_each(|command| text += &format!("  {}\n", command.trim_matches('`')));
     text
 }
 
@@ -396,7 +427,13 @@ fn markdown(comparison: &Comparison) -> String {
     for job in &comparison.jobs {
         let table = table(comparison, job);
         let caption = formats::markdown_text(&table.caption);
-        text += &format!("### {}\n\n{caption}\n\n", formats::markdown_text(&job.job));
+        let (title, about) = pages::headline(&comparison.files, &comparison.heads);
+        let head = if comparison.jobs.len() == 1 { &title } else { &job.job };
+        text += &format!("### {}\n\n", formats::markdown_text(head));
+        about
+            .iter()
+            .for_each(|line| text += &format!("- {}\n", formats::markdown_text(line)));
+        text += &format!("\n{caption}\n\n");
         text += &line(&table.head);
         text += &format!("| --- |{}\n", " ---: |".repeat(table.head.len() - 1));
         table.rows.iter().for_each(|row| text += &line(row));

@@ -146,6 +146,10 @@ fn of_logs(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     };
     let read: Vec<LogFile> = logs.files.iter().map(read).collect::<Result<_, Faults>>()?;
     let title = match &args.file[..] {
+        // `.` says nothing to a reader elsewhere.
+        [one] if Path::new(one).file_name().is_none() => {
+            std::path::absolute(one).map_or_else(|_| one.clone(), |path| path.display().to_string())
+        }
         [one] => one.clone(),
         many => format!("{} and {} more", many[0], many.len() - 1),
     };

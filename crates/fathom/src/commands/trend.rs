@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::compare::{self, Figure, RunRecord, Trend};
+use analysis::compare::{self, Fact, Figure, RunRecord, Trend};
 use archive::history::{Entry, EntryJob, Filter};
 use report::html::page::Page;
 use serde::Serialize;
@@ -69,6 +69,9 @@ struct TestTrend {
     job: String,
     host: String,
     targets: Vec<String>,
+    /// What is known around the latest run.
+    #[serde(skip)]
+    facts: Vec<Fact>,
     runs: Vec<TrendRun>,
     figures: Vec<Trend>,
 }
@@ -121,11 +124,33 @@ fn page(trends: &Trends) -> Page {
             };
             pages::Test {
                 title: format!("{}{job} on {} ({})", test.name, test.targets.join(", "), test.host),
+                about: runs_words(test),
                 figures: &test.figures,
             }
         })
         .collect();
     pages::trend(&tests, trends)
+}
+
+/// Facts of a load that say what was tested.
+const SHOWN_FACTS: [&str; 8] = [
+    "block size", "pattern", "reads", "in flight", "rate", "system's cache", "measured", "device",
+];
+
+/// What was tested, how many runs there are, and from when to when.
+fn runs_words(test: &TestTrend) -> Vec<String> {
+    let ends = test.runs.first().zip(test.runs.last());
+    let facts = test.facts.iter().filter(|fact| SHOWN_FACTS.contains(&&*fact.name));
+    let load: Vec<String> = facts.map(|fact| format!("{} {}", fact.name, fact.value)).collect();
+    let words = |(first, last): (&TrendRun, &TrendRun)| {
+        let [first, last] = [first, last].map(|run| local(run.started_unix_ns));
+        format!(
+            "{} runs from {first} to {last}, as the history of this user holds them.",
+            test.runs.len()
+        )
+    };
+    let load = (!load.is_empty()).then(|| load.join(", "));
+    load.into_iter().chain(ends.map(words)).collect()
 }
 
 /// Tells it.
@@ -215,6 +240,7 @@ fn of_test(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
             job: latest.jobs[number].name.clone(),
             host: latest.host.clone(),
             targets: latest.targets.clone(),
+            facts: latest.jobs[number].facts.clone(),
             figures: figures.collect(),
             runs: jobs
                 .iter()
@@ -271,8 +297,8 @@ fn text(trends: &Trends) -> String {
         text += &head(test);
         text += &table(test);
         text += "\nWhat this means\n";
-        for sentence in test.figures.iter().flat_map(|figure| &figure.sentences) {
-            text += &wrapped(sentence);
+        for sentence in pages::trend_sentences(&test.figures) {
+            text += &wrapped(&sentence);
         }
     }
     if trends.alone > 0 {
@@ -290,7 +316,11 @@ fn head(test: &TestTrend) -> String {
     } else {
         format!(", {}", test.job)
     };
-    format!("{}{job}: {} on {}\n\n", test.name, test.targets.join(", "), test.host)
+    let mut text = format!("{}{job}: {} on {}\n", test.name, test.targets.join(", "), test.host);
+    for line in runs_words(test) {
+        text += &wrapped(&line);
+    }
+    text + "\n"
 }
 
 /// A line for each run; a rule where a level ends.

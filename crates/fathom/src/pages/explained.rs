@@ -2,10 +2,11 @@
 
 use model::finding::Finding;
 use model::observation::{Flow, Observation};
+use model::shell_word;
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::run::{PlanePoint, plane};
-use report::numbers::{rate, throughput, time};
+use report::numbers::{local_time, rate, throughput, time};
 use study::explain::{Explained, Explanation};
 
 /// Quantiles that are asked of a source which has the whole distribution.
@@ -23,14 +24,11 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
             word: study::verify::headline(verdict.outcome, &verdict.clauses, length),
             ..super::verdict(promised, verdict)
         },
-        None => Verdict {
-            sentence: "Nothing was promised, so there is no PASS or FAIL: --require 'iops>=4000,p99<=3ms' holds these figures to a promise.".into(),
-            ..Verdict::default()
-        },
+        None => unjudged(explanation),
     };
     let mut about = vec![format!("{}, {}", source.file, source.form)];
     about.extend(source.host.as_ref().map(|host| format!("host {host}")));
-    about.extend(source.started.clone());
+    about.extend(source.started.as_deref().map(local_time));
     about.extend(source.commands.iter().cloned());
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     let mut sections: Vec<Section> = explanation
@@ -53,7 +51,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         }),
     );
     let mut page = Page {
-        title: source.file.clone(),
+        title: title(explanation).unwrap_or_else(|| source.file.clone()),
         charts: Vec::new(),
         about,
         verdict,
@@ -88,6 +86,41 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
     page
 }
 
+/// What is known without a promise, and how the figures are held to one.
+fn unjudged(explanation: &Explanation) -> Verdict {
+    let usual = match &explanation.loads[..] {
+        [only] => super::usual(&only.observation).unwrap_or_default(),
+        _ => String::new(),
+    };
+    let file = shell_word(&explanation.source.file);
+    let sentence = format!(
+        "{usual} No promise was tested, so there is no PASS or FAIL. Judge it by limits of your own: \
+         `fathom report {file} --require 'iops>=4000,p99<=3ms'`"
+    );
+    Verdict {
+        sentence: sentence.trim_start().to_owned(),
+        ..Verdict::default()
+    }
+}
+
+/// Load and target, where there is one load and the source tells them.
+fn title(explanation: &Explanation) -> Option<String> {
+    let [only] = &explanation.loads[..] else { return None };
+    let load = &only.observation.load;
+    let order = if load.random? { "random" } else { "sequential" };
+    let mix = match load.read_percent? {
+        100.0 => "reads".to_owned(),
+        0.0 => "writes".to_owned(),
+        percent => format!("operations, {percent:.0} % reads"),
+    };
+    let depth = load.depth.map_or_else(String::new, |depth| format!(", QD {depth}"));
+    let target = match &load.targets[..] {
+        [one] => format!(" — {one}"),
+        _ => String::new(),
+    };
+    Some(format!("{} {order} {mix}{depth}{target}", load.block?))
+}
+
 fn lead(load: &Explained, several: bool) -> Lead {
     Lead {
         topic: match several {
@@ -117,24 +150,20 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
         tile("Throughput", format!("{} MB/s", throughput(bytes / 1e6)), mib)
     }));
     let latency = total.waited();
+    let in_flight = seen.in_flight().map(|in_flight| {
+        let of = seen.load.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
+        format!("{in_flight:.1}{of} in flight on average")
+    });
     tiles.extend(
         latency
             .and_then(|latency| latency.mean_ns)
-            .map(|mean| tile("Mean latency", time(mean), String::new())),
+            .map(|mean| tile("Mean latency", time(mean), in_flight.unwrap_or_default())),
     );
     tiles.extend(
         latency
             .and_then(|latency| latency.quantile(0.99))
             .map(|p99| tile("99 % took no longer than", time(p99), String::new())),
     );
-    tiles.extend(seen.in_flight().map(|in_flight| {
-        let of = seen.load.depth.map_or_else(String::new, |depth| format!(" of {depth}"));
-        tile(
-            "In flight",
-            format!("{in_flight:.1}{of}"),
-            "on average, by Little's law".into(),
-        )
-    }));
     tiles
 }
 

@@ -91,7 +91,7 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         title: title.into(),
         about,
         verdict: Verdict {
-            sentence: "Logs hold no totals of a run, so there is no PASS or FAIL. fio's JSON report can be judged: fathom report fio.json --require 'iops>=4000,p99<=3ms'.".into(),
+            sentence: "Logs hold no totals of a run, so there is no PASS or FAIL. fio's JSON report can be judged: `fathom report fio.json --require 'iops>=4000,p99<=3ms'`".into(),
             ..Verdict::default()
         },
         findings: unread(logs, others),
@@ -107,6 +107,9 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     }
     if !several {
         page.raise_charts(&["iops", "percentiles"]);
+        if page.charts.len() < 2 {
+            page.raise_charts(&["latency"]);
+        }
     }
     page.sections.push(sources(logs));
     page

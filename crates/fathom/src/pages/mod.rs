@@ -10,8 +10,10 @@ mod suite;
 mod sweep;
 mod trend;
 
+use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
 use analysis::verdict::{Cause, ClauseVerdict, Outcome, Verdict};
+use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::observation::Observation;
 use model::results::Results;
@@ -24,31 +26,54 @@ use crate::judged::Judged;
 
 pub use explained::page as explained;
 pub use rounds::page as rounds;
-pub use sides::{Sides, ab, changes_table, compared, ranking_table};
+pub use sides::{Sides, ab, changes_table, compared, headline, next, ranking_table};
 pub use sweep::{csv as sweep_csv, page as sweep};
-pub use trend::{Test, page as trend};
+pub use trend::{Test, page as trend, sentences as trend_sentences};
 
 /// The page of a run. `verdict` is the default where nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
-    let has_verdict = !verdict.word.is_empty();
     let beside = Beside {
         verdict,
+        usual: Observation::from_results(results, 0, 0)
+            .and_then(|seen| usual(&seen))
+            .unwrap_or_default(),
         diagnoses: diagnoses(results),
         changes: changes(results),
     };
-    let mut page = run::page(results, &beside);
-    if !has_verdict {
-        page.sections.push(page::Section {
-            title: "Is it what you were promised?".into(),
-            blocks: vec![page::Block::Code {
-                title: "Judge this result by a promise: PASS, FAIL or INCONCLUSIVE".into(),
-                text: "fathom report RESULT --require 'iops>=4000,p99<=3ms' -o judged.html".into(),
-                notes: vec!["RESULT is the file that --save wrote, or history:NUMBER from `fathom history`.".into()],
-            }],
-            ..page::Section::default()
-        });
+    run::page(results, &beside)
+}
+
+/// Longer operations transfer more than they wait.
+const MAX_USUAL_BLOCK: Bytes = Bytes::kib(64);
+
+/// How the mean latency compares with what the catalogue knows of disks: the time with which cloud
+/// providers plan theirs, and that of platters and heads.
+fn usual(seen: &Observation) -> Option<String> {
+    let load = &seen.load;
+    let is_small = load.block.is_some_and(|block| block <= MAX_USUAL_BLOCK);
+    if load.random != Some(true) || load.direct != Some(true) || !is_small {
+        return None;
     }
-    page
+    let mean = seen.total.waited()?.mean_ns?;
+    let rotating = Catalogue::built_in()
+        .find("generic/hdd")
+        .ok()?
+        .resolve(&Inputs::new())
+        .ok()?;
+    let rotating = 1e9 / rotating.clauses.first()?.target;
+    let cloud = 1e9 * policies::DEFAULT_LATENCY_SECS;
+    let word = match mean {
+        mean if mean <= cloud => "fast",
+        mean if mean <= rotating => "slow for flash storage",
+        _ => "slow",
+    };
+    let time = report::numbers::time;
+    Some(format!(
+        "An operation took {} on average, which is {word}: cloud providers plan their disks with {}, and rotating disks take about {}.",
+        time(mean),
+        time(cloud),
+        time(rotating)
+    ))
 }
 
 /// The worst verdict of all jobs of a run, for the first screen of its page.
@@ -119,13 +144,40 @@ pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
         sentence: format!("{} {promised}", meaning(verdict.outcome)),
         clauses: verdict.clauses.iter().map(clause).collect(),
         notes: reasons.chain(notes).chain(brackets(verdict)).collect(),
+        options: options(verdict),
     }
+}
+
+/// The options with their values that the actions of a verdict name; of several times the longest.
+fn options(verdict: &Verdict) -> Vec<(String, String)> {
+    let number = |value: &str| {
+        value
+            .trim_end_matches(char::is_alphabetic)
+            .parse::<f64>()
+            .unwrap_or(0.0)
+    };
+    let mut found: Vec<(String, String)> = Vec::new();
+    for action in verdict.clauses.iter().filter_map(|clause| clause.action.as_deref()) {
+        let words: Vec<&str> = action.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let (name, value) = (pair[0], pair[1].trim_end_matches([',', '.']));
+            if !name.starts_with("--") || !value.starts_with(|letter: char| letter.is_ascii_digit()) {
+                continue;
+            }
+            match found.iter_mut().find(|(known, _)| known == name) {
+                Some((_, known)) if number(known) < number(value) => *known = value.to_owned(),
+                Some(_) => {}
+                None => found.push((name.to_owned(), value.to_owned())),
+            }
+        }
+    }
+    found
 }
 
 /// What stands in brackets behind figures, where any does.
 fn brackets(verdict: &Verdict) -> Option<String> {
     let any = verdict.clauses.iter().any(|clause| clause.interval != (None, None));
-    any.then(|| "In parentheses: the 95 % confidence interval.".to_owned())
+    any.then(|| "In parentheses: the range in which the figure lies with 95 % confidence.".to_owned())
 }
 
 /// What the word means, for those who read it for the first time.
@@ -156,12 +208,10 @@ fn clause(one: &ClauseVerdict) -> page::Clause {
         promised: one.clause.to_string(),
         word: one.outcome.word().into(),
         tone: tone(one.outcome),
-        sentence: match &one.action {
-            Some(action) => format!(
-                "{}{cause} What to do: {action}.",
-                report::diagnosis::sentence(&one.reason)
-            ),
-            None => format!("{}{cause}", report::diagnosis::sentence(&one.reason)),
+        sentence: {
+            let reason = report::diagnosis::sentence(&format!("{}{cause}", one.reason));
+            let action = one.action.as_ref().map(|action| format!(" What to do: {action}."));
+            reason + &action.unwrap_or_default()
         },
         line: match one.clause.metric {
             Metric::Iops => Some(Line::Iops(one.clause.target)),

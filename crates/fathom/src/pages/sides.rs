@@ -1,12 +1,13 @@
 //! Pages that hold results against each other: A and B in turns, and saved results.
 
-use analysis::compare::{self, Change, Difference, Figure, Judgement, Ranked};
+use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranked};
 use model::observation::Observation;
 use model::study::{Role, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::provenance;
+use report::html::run::{Head, provenance, with_options};
+use report::numbers::local_time;
 use serde::Serialize;
 use study::ab::Report;
 
@@ -18,9 +19,13 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         .as_ref()
         .map(|found| found.changes.as_slice())
         .unwrap_or_default();
+    let names = ["A".to_owned(), "B".to_owned()];
     let mut sections = vec![Section {
         title: "A against B".into(),
-        blocks: bars("", &["A".into(), "B".into()], &[changes], report.margin),
+        blocks: Block::chart(latencies("", &names, &[changes]))
+            .into_iter()
+            .chain(pairs_of("", &names, &[changes], report.margin))
+            .collect(),
         ..Section::default()
     }];
     sections.push(Section {
@@ -36,7 +41,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
                 format!("B: {}", report.b),
                 format!("{} runs in turns", study.runs.len()),
             ])
-            .chain(summary.as_ref().map(|summary| summary.started.clone()))
+            .chain(summary.as_ref().map(|summary| local_time(&summary.started)))
             .collect(),
         verdict: report
             .found
@@ -97,99 +102,75 @@ fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str) -> Verd
     }
 }
 
-/// Figures of each side as bars, and how they change from the first to the others with their
-/// intervals.
-fn bars(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Vec<Block> {
-    let is_rate = |change: &&Change| change.figure == Figure::Iops;
-    let mut charts = Vec::new();
-    let Some(first) = changes.first() else {
-        return Vec::new();
+/// How each figure changes from the first to the others with its interval, as pictures and tables.
+fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Vec<Block> {
+    let of = |(number, to): (usize, &&[Change])| {
+        let id = match number {
+            0 => format!("{prefix}effects"),
+            _ => format!("{prefix}effects-{number}"),
+        };
+        let chart = effects(id, &names[0], &names[number + 1], to, margin);
+        let table = Block::Table(changes_table(&names[0], &names[number + 1], to));
+        Block::chart(Some(chart)).into_iter().chain([table])
     };
+    changes.iter().enumerate().flat_map(of).collect()
+}
+
+/// Latencies of each side as bars.
+fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Chart> {
+    let is_latency = |change: &&Change| change.figure != Figure::Iops;
+    let first: Vec<&Change> = changes.first()?.iter().filter(is_latency).collect();
     let slowest = first
         .iter()
-        .filter(|change| !is_rate(change))
         .map(|change| change.from.max(change.to))
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
-    let side = |index: usize, of: bool| -> Vec<(String, Option<f64>)> {
-        let of_first = |change: &Change| {
-            if index == 0 {
-                Some(change.from)
-            } else {
-                changes
-                    .get(index - 1)?
-                    .iter()
-                    .find(|one| one.figure == change.figure)
-                    .map(|one| one.to)
-            }
-        };
-        let scale = if of { 1.0 } else { ns };
-        let kept = first.iter().filter(|change| is_rate(change) == of);
-        kept.map(|change| (change.figure.name(), of_first(change).map(|value| value / scale)))
-            .collect()
+    let value = |index: usize, change: &Change| match index.checked_sub(1) {
+        None => Some(change.from),
+        Some(other) => {
+            let to = changes.get(other)?.iter().find(|one| one.figure == change.figure);
+            to.map(|one| one.to)
+        }
     };
-    let chart = |id: &str, title: &str, about: &str, y: Axis, rates: bool| Chart {
-        id: format!("{prefix}{id}"),
-        title: title.into(),
-        about: about.into(),
-        x: Axis::names(""),
-        y,
-        series: names
+    let bars = |(index, name): (usize, &String)| {
+        let each = first
             .iter()
-            .enumerate()
-            .map(|(index, name)| Series::over_names(name.clone(), Form::Bars, side(index, rates)))
-            .collect(),
-        ..Chart::default()
+            .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
+        Series::over_names(name.clone(), Form::Bars, each)
     };
-    charts.push(chart(
-        "rates",
-        "Rate",
-        "Operations per second of each side. More is better.",
-        Axis::from_zero("IOPS", "IOPS"),
-        true,
-    ));
-    charts.push(chart(
-        "latencies",
-        "Latency",
-        "Latencies of each side. Less is better.",
-        Axis::from_zero("latency", unit),
-        false,
-    ));
-    charts.push(effects(prefix, names, changes, margin));
-    let mut blocks: Vec<Block> = charts
-        .into_iter()
-        .filter_map(|chart| Block::chart(Some(chart)))
-        .collect();
-    for (number, to) in changes.iter().enumerate() {
-        blocks.push(Block::Table(changes_table(&names[0], &names[number + 1], to)));
-    }
-    blocks
+    Some(Chart {
+        id: format!("{prefix}latencies"),
+        title: "Latency".into(),
+        about: "How long operations took: on average, and the time that 50 %, 95 %, 99 % … of them took at most. Less is better.".into(),
+        x: Axis::names(""),
+        y: Axis::from_zero("latency", unit),
+        series: names.iter().enumerate().map(bars).collect(),
+        ..Chart::default()
+    })
 }
 
-/// How much each figure changes, with its interval.
-fn effects(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Chart {
+/// How much each figure changes from one result to another, with its interval.
+fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Chart {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-    let of = |(number, to): (usize, &&[Change])| {
-        let mut series = Series::over_names(
-            format!("{} against {}", names[number + 1], names[0]),
-            Form::Bars,
-            to.iter()
-                .map(|change| (change.figure.name(), Some(percent(change.ratio)))),
-        );
-        if to.iter().all(|change| change.low.is_some() && change.high.is_some()) {
-            series.low = to.iter().map(|change| change.low.map(percent)).collect();
-            series.high = to.iter().map(|change| change.high.map(percent)).collect();
-        }
-        series.words = to.iter().map(|change| change.word.word().to_owned()).collect();
-        series
-    };
+    let mut series = Series::over_names(
+        format!("{name} against {from}"),
+        Form::Rows,
+        to.iter()
+            .map(|change| (change.figure.name(), Some(percent(change.ratio)))),
+    );
+    series.low = to.iter().map(|change| change.low.map(percent)).collect();
+    series.high = to.iter().map(|change| change.high.map(percent)).collect();
+    series.words = to
+        .iter()
+        .map(|change| format!("{}: {}", change.words(), change.word.word()))
+        .collect();
     Chart {
-        id: format!("{prefix}effects"),
-        title: "Change with its 95 % interval".into(),
-        about: "By how much each figure differs. An interval that does not reach zero is a difference by more than chance; within the shaded margin it counts as none.".into(),
-        x: Axis::names(""),
+        id,
+        title: format!("Change of each figure: {name} against {from}"),
+        about: "By how much each figure differs, with its 95 % interval. An interval that does not reach zero is a difference by more than chance; within the shaded margin it counts as none.".into(),
+        x: Axis::names("figure"),
         y: Axis::linear("change", "%"),
-        series: changes.iter().enumerate().map(of).collect(),
+        series: vec![series],
         marks: vec![Mark {
             across: Across::Y,
             at: -100.0 * margin,
@@ -369,6 +350,8 @@ fn pairs(study: &Study) -> Chart {
 pub struct Sides<'a> {
     /// Its name.
     pub job: &'a str,
+    /// What is known around each result.
+    pub facts: &'a [Vec<Fact>],
     /// What differs around the results.
     pub differences: &'a [Difference],
     /// From the first result to each of the others.
@@ -379,47 +362,31 @@ pub struct Sides<'a> {
     pub sentences: &'a [String],
 }
 
-/// The page of saved results that are held against each other.
-pub fn compared<T: Serialize>(files: &[String], jobs: &[Sides<'_>], margin: f64, document: &T) -> Page {
+/// The page of saved results that are held against each other; each has a head.
+pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_>], margin: f64, document: &T) -> Page {
     let mut sections = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
-        let differing = job.differences.iter().map(|difference| {
-            let values = difference
-                .values
-                .iter()
-                .map(|value| value.clone().unwrap_or_else(|| "not known".into()));
-            std::iter::once(difference.name.clone()).chain(values).collect()
-        });
-        let rows: Vec<Vec<String>> = differing.collect();
-        let mut blocks = Vec::new();
-        blocks.push(match rows.is_empty() {
-            true => Block::Text("Nothing that is known differs around the results.".into()),
-            false => Block::Table(Table {
-                caption: "What differs around the results".into(),
-                head: std::iter::once(String::new()).chain(files.iter().cloned()).collect(),
-                rows,
-            }),
-        });
         let prefix = if jobs.len() > 1 {
             format!("j{number}-")
         } else {
             String::new()
         };
-        let mut pairs = bars(&prefix, files, &job.changes, margin);
         let is_ranked = files.len() > 2;
+        let mut blocks: Vec<Block> = Block::chart(intervals(&prefix, files, job.ranking, margin))
+            .into_iter()
+            .chain(Block::chart(latencies(&prefix, files, &job.changes)))
+            .collect();
+        let pairs = pairs_of(&prefix, files, &job.changes, margin);
         match is_ranked {
-            false => blocks.append(&mut pairs),
-            true => {
-                blocks.insert(0, Block::Table(ranking_table(files, job.ranking)));
-                let chart = Block::chart(intervals(&prefix, files, job.ranking, margin));
-                blocks.splice(0..0, chart);
-            }
+            true => blocks.push(Block::Table(ranking_table(files, job.ranking))),
+            false => blocks.extend(pairs.iter().cloned()),
         }
+        blocks.push(differing(files, job.differences));
+        blocks.extend(tested(job.facts));
         sections.push(Section {
-            title: if jobs.len() > 1 {
-                job.job.to_owned()
-            } else {
-                "What was compared".into()
+            title: match jobs.len() {
+                1 => "What was compared".into(),
+                _ => job.job.to_owned(),
             },
             blocks,
             ..Section::default()
@@ -433,45 +400,216 @@ pub fn compared<T: Serialize>(files: &[String], jobs: &[Sides<'_>], margin: f64,
             });
         }
     }
-    let [only] = jobs else {
-        return compared_page(files, Verdict::default(), jobs, sections, document);
+    sections.extend(commands(files, heads));
+    let verdict = match jobs {
+        [only] => judged(files, only),
+        _ => Verdict::default(),
     };
-    let decisive = match &only.changes[..] {
-        [to] => to.iter().find(|change| change.figure == Figure::Iops).zip(Some(*to)),
-        _ => None,
-    };
-    let verdict = decisive.map_or_else(Verdict::default, |(change, to)| {
-        word((change.word, to), &files[1], &files[0])
-    });
-    compared_page(files, verdict, jobs, sections, document)
-}
-
-fn compared_page<T: Serialize>(
-    files: &[String],
-    verdict: Verdict,
-    jobs: &[Sides<'_>],
-    sections: Vec<Section>,
-    document: &T,
-) -> Page {
     let lead = jobs.iter().map(|job| Lead {
-        topic: if jobs.len() > 1 {
-            job.job.to_owned()
-        } else {
-            "What this means".into()
+        topic: match jobs.len() {
+            1 => "What this means".into(),
+            _ => job.job.to_owned(),
         },
         sentence: job.sentences.join(" "),
         advice: Vec::new(),
     });
-    Page {
-        title: "Results compared".into(),
-        about: files.to_vec(),
+    let (title, about) = headline(files, heads);
+    let mut page = Page {
+        title,
+        about,
         verdict,
-        lead: lead.collect(),
+        lead: lead.chain([next(heads, jobs)]).collect(),
         sections,
         downloads: json("comparison", document),
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
+    };
+    if jobs.len() == 1 {
+        page.raise_charts(&["intervals", "latencies"]);
     }
+    page
+}
+
+/// Title and first lines: what all results have in common, then what each is.
+pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
+    let has_all = |line: &String| heads.iter().all(|head| head.about.contains(line));
+    let first = heads.first().map_or(&[][..], |head| &head.about[..]);
+    let mut about: Vec<String> = first.iter().filter(|line| has_all(line)).cloned().collect();
+    for (file, head) in files.iter().zip(heads) {
+        let own: Vec<&str> = head
+            .about
+            .iter()
+            .filter(|line| !has_all(line))
+            .map(String::as_str)
+            .collect();
+        about.push(match own.is_empty() {
+            true => file.clone(),
+            false => format!("{file}: {}", own.join("; ")),
+        });
+    }
+    let title = heads.first().map_or("", |head| &head.title);
+    let is_common = !title.is_empty() && heads.iter().all(|head| head.title == title);
+    match is_common {
+        true => (format!("{title}: {} results compared", files.len()), about),
+        false => (format!("{} results compared", files.len()), about),
+    }
+}
+
+/// The comparison in a word: two results by what decides, more by how the others stand to the best.
+fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
+    if let [to] = &job.changes[..] {
+        let decisive = to.iter().find(|change| change.figure == Figure::Iops);
+        return decisive.map_or_else(Verdict::default, |change| word((change.word, to), &files[1], &files[0]));
+    }
+    let Some((best, others)) = job.ranking.split_first() else {
+        return Verdict::default();
+    };
+    let words: Vec<Judgement> = others
+        .iter()
+        .filter_map(|one| one.to_best.as_ref())
+        .map(|to| to.word)
+        .collect();
+    let best = &files[best.index];
+    let all = |wanted: Judgement| words.iter().all(|word| *word == wanted);
+    let (said, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
+        (
+            "DIFFERENT LOADS",
+            page::Tone::Plain,
+            "The results are of different loads, so none is better.".to_owned(),
+        )
+    } else if all(Judgement::Worse) {
+        (
+            "ONE IS BEST",
+            page::Tone::Good,
+            format!("{best} is better than all others, by more than chance."),
+        )
+    } else if all(Judgement::Same) {
+        (
+            "SAME",
+            page::Tone::Plain,
+            "The results differ by less than the margin, if at all.".to_owned(),
+        )
+    } else if words.contains(&Judgement::Worse) {
+        (
+            "NO SINGLE BEST",
+            page::Tone::Unsure,
+            format!("{best} leads; some of the others are worse, by more than chance, and some are not shown to be."),
+        )
+    } else {
+        (
+            "NOT KNOWN",
+            page::Tone::Unsure,
+            "These runs do not show which is the best: they differ by no more than chance.".to_owned(),
+        )
+    };
+    Verdict {
+        word: said.into(),
+        tone,
+        sentence,
+        ..Verdict::default()
+    }
+}
+
+/// What to do after a comparison.
+pub fn next(heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
+    let changes = || jobs.iter().flat_map(|job| &job.changes).flat_map(|to| to.iter());
+    let decided = changes()
+        .filter(|change| matches!(change.figure, Figure::Iops))
+        .all(|change| change.word != Judgement::Undecided);
+    let differs = jobs.iter().any(|job| !job.differences.is_empty());
+    let (sentence, longer) = match (decided, differs) {
+        (false, _) => (
+            "Measure each four times as long, which halves the intervals, and compare again.",
+            true,
+        ),
+        (true, true) => (
+            "Look for the cause in what differs around the results; repeat each once before you act on it.",
+            false,
+        ),
+        (true, false) => (
+            "Nothing that is known differs around the results: repeat each once before you act on it. What varies from run to run is not in these intervals.",
+            false,
+        ),
+    };
+    let measured = jobs
+        .first()
+        .and_then(|job| job.facts.first())
+        .and_then(|facts| measured_secs(facts));
+    let again = |head: &Head| {
+        let takes_time = head.arguments.get(1).is_some_and(|word| word == "run");
+        let options: Vec<(String, String)> = measured
+            .filter(|_| longer && takes_time)
+            .map(|seconds| ("--time".to_owned(), format!("{:.0}s", 4.0 * seconds)))
+            .into_iter()
+            .collect();
+        (!head.arguments.is_empty()).then(|| format!("`{}`", with_options(&head.arguments, &options)))
+    };
+    Lead {
+        topic: "What next".into(),
+        sentence: sentence.into(),
+        advice: heads.iter().filter_map(again).take(3).collect(),
+    }
+}
+
+/// Seconds of the measured window among facts.
+fn measured_secs(facts: &[Fact]) -> Option<f64> {
+    let measured = facts.iter().find(|fact| fact.name == "measured")?;
+    let (number, unit) = measured.value.split_once(' ')?;
+    let number: f64 = number.parse().ok()?;
+    match unit {
+        "s" => Some(number),
+        "min" => Some(60.0 * number),
+        "ms" => Some((number / 1000.0).max(0.25)),
+        _ => None,
+    }
+}
+
+/// What differs around the results.
+fn differing(files: &[String], differences: &[Difference]) -> Block {
+    let rows = differences.iter().map(|difference| {
+        let values = difference.values.iter();
+        let values = values.map(|value| value.clone().unwrap_or_else(|| "not known".into()));
+        std::iter::once(difference.name.clone()).chain(values).collect()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    match rows.is_empty() {
+        true => Block::Text("Nothing that is known differs around the results.".into()),
+        false => Block::Table(Table {
+            caption: "What differs around the results".into(),
+            head: std::iter::once(String::new()).chain(files.iter().cloned()).collect(),
+            rows,
+        }),
+    }
+}
+
+/// Facts of a plan that repeat short ones exactly: of use where they differ.
+const EXACT_FACTS: [&str; 5] = ["positions", "block sizes", "mix", "caches", "pacing"];
+
+/// Facts that all results share, which say what was tested.
+fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
+    let first = facts.first()?;
+    let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
+    let rows = first.iter().filter(is_shared);
+    let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
+    let table = Table::of_pairs("What was tested: the same for all results", rows);
+    (!table.rows.is_empty()).then_some(Block::Table(table))
+}
+
+/// How each result was made.
+fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
+    let called = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
+    let code = called.map(|(file, head)| Block::Code {
+        title: file.clone(),
+        text: with_options(&head.arguments, &[]),
+        notes: Vec::new(),
+    });
+    let blocks: Vec<Block> = code.collect();
+    (!blocks.is_empty()).then(|| Section {
+        title: "How each was called".into(),
+        folded: true,
+        blocks,
+        ..Section::default()
+    })
 }
 
 fn json<T: Serialize>(name: &str, document: &T) -> Vec<Download> {

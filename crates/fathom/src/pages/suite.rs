@@ -6,7 +6,7 @@ use model::study::{RequiredOf, Study, StudyRun};
 use report::html::chart::{Axis, Chart, Form, Series, Tone};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
 use report::html::run::{PlanePoint, plane, provenance};
-use report::numbers::{rate, throughput, time};
+use report::numbers::{local_time, rate, throughput, time};
 use report::{Summary, words};
 use study::suite::worst;
 
@@ -47,7 +47,7 @@ pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
     let mut about = vec![format!("A suite of {} workloads", workloads.len())];
     if let Some(summary) = &summary {
         about.extend(summary.targets.iter().take(4).map(words::target));
-        about.push(summary.started.clone());
+        about.push(local_time(&summary.started));
     }
     Page {
         title: study.name.clone(),
@@ -57,7 +57,7 @@ pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
             tone: super::tone(overall),
             sentence: format!("{} what is required of all workloads.", super::meaning(overall)),
             clauses: held.iter().map(clause).collect(),
-            notes: Vec::new(),
+            ..page::Verdict::default()
         },
         lead: limits(&held),
         sections: vec![figures(&held)],

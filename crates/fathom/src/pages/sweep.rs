@@ -1,15 +1,21 @@
 //! The page of a sweep: the curve with its knee and limit, the plane of rate and latency, and every
 //! point.
 
+mod points;
+
 use analysis::knee::{LimitedFigure, Scalability};
 use model::observation::Observation;
+use model::results::Results;
 use model::study::{Parameter, Role, Setting, Study};
+use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
-use report::html::page::{Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::{PlanePoint, called, plane, provenance};
-use report::numbers::{rate, throughput, time};
-use report::{Summary, words};
+use report::html::page::{Block, Lead, Page, Section, Table, Verdict};
+use report::html::run::{Head, PlanePoint, called, plane, provenance, with_options};
+use report::numbers::{rate, time};
 use study::sweep::{Curve, Report, Row, format_settings};
+
+pub use points::csv;
+use points::{downloads, table, warnings, weak};
 
 /// From this ratio of the last to the first load on, loads are spread by their logarithm.
 const WIDE: f64 = 8.0;
@@ -37,10 +43,15 @@ pub fn page(report: &Report, study: &Study) -> Page {
     let mut page = Page {
         title: title_of(report, summary.as_ref()),
         charts: Vec::new(),
-        about: about(report, summary.as_ref()),
+        about: about(report, first, summary.as_ref()),
         verdict: limit_words(report),
-        lead: report.curves.iter().map(|curve| lead(curve, report)).collect(),
-        findings: Vec::new(),
+        lead: report
+            .curves
+            .iter()
+            .map(|curve| lead(curve, report))
+            .chain(worth(report, study))
+            .collect(),
+        findings: warnings(report, study),
         tiles: Vec::new(),
         sections,
         downloads: downloads(report),
@@ -74,21 +85,67 @@ fn title_of(report: &Report, summary: Option<&Summary>) -> String {
     }
 }
 
-fn about(report: &Report, summary: Option<&Summary>) -> Vec<String> {
+/// Whether the recommended load is good, as far as that is known, and how to find the most load
+/// that keeps a latency where none was named.
+fn worth(report: &Report, study: &Study) -> Option<Lead> {
+    let arguments = &study.runs.first()?.results.plan.origin.arguments;
+    if report.limit.is_some() || report.curves.is_empty() || arguments.get(1).is_none_or(|word| word != "sweep") {
+        return None;
+    }
+    let saved = arguments
+        .iter()
+        .position(|word| word == "--save")
+        .and_then(|at| arguments.get(at + 1));
+    let again = match saved {
+        Some(file) => ["fathom", "sweep", "--from", file].map(str::to_owned).to_vec(),
+        None => arguments.clone(),
+    };
+    let limit = [("--slo".to_owned(), "p99<=5ms".to_owned())];
+    let usual = recommended(report, study)
+        .and_then(|seen| super::usual(&seen))
+        .unwrap_or_default();
+    let sentence = format!(
+        "{usual} Which load is right depends on the latency that your programs bear: name it, and this command says the most load that keeps it."
+    );
+    Some(Lead {
+        topic: "Is it good?".into(),
+        sentence: sentence.trim_start().to_owned(),
+        advice: vec![format!(
+            "with your own limit in place of 5 ms: `{}`",
+            with_options(&again, &limit)
+        )],
+    })
+}
+
+/// What was measured at the recommended load of the only curve, on storage that is real.
+fn recommended(report: &Report, study: &Study) -> Option<Observation> {
+    let [curve] = &report.curves[..] else { return None };
+    let load = curve.knee.advice.load?;
+    let at = curve.knee.points.iter().position(|point| point.load == load)?;
+    let row = rows_of(curve, report).get(at).copied()?;
+    let results = &study.runs.get(row.order - 1)?.results;
+    let mut targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
+    let is_real = targets.all(|target| target.kind != "simulated");
+    is_real.then(|| Observation::from_results(results, 0, 0))?
+}
+
+fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
     let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     let mut lines = vec![format!(
         "A sweep over {}: the same load {} times, in an order without pattern.",
         names.join(" and "),
         report.rows.len()
     )];
-    if let Some(summary) = summary {
-        lines.extend(summary.targets.iter().take(4).map(words::target));
-        lines.extend(summary.jobs.first().map(|job| {
-            let measured = report::numbers::duration(job.measured_ns);
-            format!("{}; each point measured for {measured}", job.operations)
-        }));
-        lines.push(summary.started.clone());
-    }
+    // The load of the first point is that of all but for what was varied.
+    let job = summary.and_then(|summary| summary.jobs.first());
+    let load = job.map(|job| {
+        let measured = report::numbers::duration(job.measured_ns);
+        format!("{}; each point measured for {measured}", job.operations)
+    });
+    let head = first.map(Head::from_results).unwrap_or_default();
+    let of_point = job.map(|job| job.operations.as_str()).unwrap_or_default();
+    lines.extend(head.about.into_iter().filter(|line| !line.starts_with(of_point)));
+    lines.extend(load);
     if report.interrupted {
         lines.push("It was interrupted: this is what was measured until then.".into());
     }
@@ -136,8 +193,16 @@ fn lead(curve: &Curve, report: &Report) -> Lead {
             true => "What the curve says".into(),
             false => format!("What the curve says for {}", format_settings(&curve.fixed)),
         },
-        sentence: curve.knee.advice.sentence.clone(),
+        sentence: in_short(curve).0,
     }
+}
+
+/// What to use, and what else the curve says.
+fn in_short(curve: &Curve) -> (String, String) {
+    let sentence = &curve.knee.advice.sentence;
+    let ends = sentence.match_indices(". ").nth(1).map(|(at, _)| at + 1);
+    let (first, rest) = sentence.split_at(ends.unwrap_or(sentence.len()));
+    (first.to_owned(), rest.trim_start().to_owned())
 }
 
 /// The two loads between which a reader chooses: the one with the most rate for its latency, and
@@ -248,6 +313,7 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
     blocks.push(Block::Table(readings(curve)));
     Section {
         title: format!("{}{of}", self::title(curve.parameter)),
+        about: in_short(curve).1,
         blocks,
         ..Section::default()
     }
@@ -553,106 +619,4 @@ fn heat(report: &Report) -> Option<Section> {
         ],
         ..Section::default()
     })
-}
-
-fn table(report: &Report) -> Section {
-    let mut head: Vec<String> = report
-        .varied
-        .iter()
-        .map(|parameter| parameter.name().to_owned())
-        .collect();
-    let has_intervals = report.rows.iter().any(|row| row.iops_half_width.is_some());
-    let figures = [
-        "in flight", "IOPS", "± (95 %)", "MB/s", "MiB/s", "mean", "median", "p99", "p99.9",
-    ];
-    let shown = figures.into_iter().filter(|name| has_intervals || *name != "± (95 %)");
-    head.extend(shown.map(str::to_owned));
-    let row = |row: &Row| {
-        let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
-        let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
-        let half = row.iops_half_width;
-        let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
-        cells.extend([row.format_in_flight(), rate(row.iops)]);
-        cells.extend(has_intervals.then_some(interval));
-        cells.extend([
-            throughput(row.bytes_per_sec / 1e6),
-            throughput(row.bytes_per_sec / f64::from(1 << 20)),
-            time(row.mean_ns),
-            or(row.p50_ns),
-            or(row.p99_ns),
-            or(row.p999_ns),
-        ]);
-        cells
-    };
-    Section {
-        title: "Every point".into(),
-        blocks: vec![Block::Table(Table {
-            caption: "Percentiles that fewer than ten operations lie beyond are left out".into(),
-            head,
-            rows: report.rows.iter().map(row).collect(),
-        })],
-        ..Section::default()
-    }
-}
-
-/// What weakens the figures, and what was not measured.
-fn weak(report: &Report) -> Option<Section> {
-    let left = report
-        .left_out
-        .iter()
-        .map(|left| format!("Left out: {}: {}.", format_settings(&left.settings), left.why));
-    let blocks: Vec<Block> = report.notes.iter().cloned().chain(left).map(Block::Text).collect();
-    (!blocks.is_empty()).then(|| Section {
-        title: "What weakens the figures, and what was left out".into(),
-        blocks,
-        ..Section::default()
-    })
-}
-
-fn downloads(report: &Report) -> Vec<Download> {
-    let name = report::html::id_of(&report.name);
-    vec![
-        Download {
-            file: format!("{name}.json"),
-            words: "All figures (JSON)".into(),
-            media: "application/json".into(),
-            text: serde_json::to_string_pretty(report).unwrap_or_default(),
-        },
-        Download {
-            file: format!("{name}.csv"),
-            words: "Every point (CSV)".into(),
-            media: "text/csv".into(),
-            text: csv(report),
-        },
-    ]
-}
-
-/// The points as CSV.
-pub fn csv(report: &Report) -> String {
-    let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
-    head.extend([
-        "order", "in_flight", "iops", "iops_half_width", "bytes_per_sec", "mean_ns", "p50_ns", "p99_ns", "p999_ns",
-        "warnings",
-    ]);
-    let mut text = head.join(",") + "\n";
-    for row in &report.rows {
-        let or_empty = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        // Numbers for programs: a block size is a count of bytes here. Names of rules have neither
-        // commas nor quotes.
-        let mut cells: Vec<String> = row.settings.iter().map(|setting| or_empty(setting.number)).collect();
-        cells.extend([
-            row.order.to_string(),
-            or_empty(row.in_flight_mean.or(row.in_flight.map(|depth| depth as f64))),
-            row.iops.to_string(),
-            or_empty(row.iops_half_width),
-            row.bytes_per_sec.to_string(),
-            row.mean_ns.to_string(),
-            or_empty(row.p50_ns),
-            or_empty(row.p99_ns),
-            or_empty(row.p999_ns),
-            row.warnings.join(" "),
-        ]);
-        text += &(cells.join(",") + "\n");
-    }
-    text
 }

@@ -1,8 +1,8 @@
 //! The page of a trend: the figures of a test over the runs of it, with the levels they kept.
 
-use analysis::compare::{Figure, Trend};
+use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
-use report::html::page::{Block, Download, Lead, Page, Section};
+use report::html::page::{self, Block, Download, Lead, Page, Section, Verdict};
 use serde::Serialize;
 
 /// Ticks at most.
@@ -12,6 +12,8 @@ const MAX_TICKS: usize = 12;
 pub struct Test<'a> {
     /// What it is called, and where it ran.
     pub title: String,
+    /// Which runs there are, and how one more is made.
+    pub about: Vec<String>,
     /// Its figures.
     pub figures: &'a [Trend],
 }
@@ -30,21 +32,27 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         ..Section::default()
     };
     let lead = tests.iter().take(4).map(|test| Lead {
-        topic: test.title.clone(),
-        sentence: test
-            .figures
-            .iter()
-            .flat_map(|trend| trend.sentences.iter().cloned())
-            .collect::<Vec<_>>()
-            .join(" "),
+        topic: match tests.len() {
+            1 => "What this means".into(),
+            _ => test.title.clone(),
+        },
+        sentence: sentences(test.figures).join(" "),
         advice: Vec::new(),
     });
-    Page {
-        title: "Figures over the history".into(),
-        about: vec![format!(
-            "{} tests, as the history of this user holds them.",
-            tests.len()
-        )],
+    let (title, about) = match tests {
+        [only] => (only.title.clone(), only.about.clone()),
+        _ => (
+            "Figures over the history".into(),
+            vec![format!(
+                "{} tests, as the history of this user holds them.",
+                tests.len()
+            )],
+        ),
+    };
+    let mut page = Page {
+        title,
+        about,
+        verdict: verdict(tests),
         lead: lead.collect(),
         sections: tests.iter().enumerate().map(section).collect(),
         downloads: vec![Download {
@@ -55,6 +63,59 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         }],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
+    };
+    if tests.len() == 1 {
+        page.raise_charts(&["t0f0", "t0f2"]);
+        page.sections[0].title = "Further figures".into();
+    }
+    page
+}
+
+/// What the figures of a test did; what holds for all of them is said once, at the end.
+pub fn sentences(figures: &[Trend]) -> Vec<String> {
+    let all: Vec<&String> = figures.iter().flat_map(|trend| &trend.sentences).collect();
+    let is_last = |(at, sentence): &(usize, &&String)| !all[at + 1..].contains(sentence);
+    all.iter()
+        .enumerate()
+        .filter(is_last)
+        .map(|(_, sentence)| (**sentence).clone())
+        .collect()
+}
+
+/// Better, worse or the same since the history began, by the last change of each figure.
+fn verdict(tests: &[Test<'_>]) -> Verdict {
+    let figures = || tests.iter().flat_map(|test| test.figures);
+    let last: Vec<Judgement> = figures().filter_map(|trend| Some(trend.changes.last()?.word)).collect();
+    let (word, tone, sentence) = if figures().any(|trend| trend.detectable_step.is_none()) {
+        (
+            "TOO FEW RUNS",
+            page::Tone::Unsure,
+            format!("Repeat the test until there are {MIN_RUNS} runs: fewer do not show a change."),
+        )
+    } else if last.contains(&Judgement::Worse) {
+        (
+            "WORSE",
+            page::Tone::Bad,
+            "At its last change a figure became worse, by more than chance.".to_owned(),
+        )
+    } else if last.is_empty() {
+        (
+            "UNCHANGED",
+            page::Tone::Good,
+            "No figure changed by more than chance and the margin.".to_owned(),
+        )
+    } else {
+        (
+            "BETTER",
+            page::Tone::Good,
+            "What changed last became better, by more than chance.".to_owned(),
+        )
+    };
+    Verdict {
+        word: word.into(),
+        tone,
+        sentence,
+        ..Verdict::default()
     }
 }
 

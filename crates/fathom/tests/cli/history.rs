@@ -442,6 +442,26 @@ fn assert_table_has_points(table: &str, figures: &[Value]) {
     }
 }
 
+fn few_runs_are_no_series(place: &Place) {
+    let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
+    let few = place.fathom(&["trend"]);
+    assert!(
+        flat(few.expect(0, &[]))
+            .contains("5 runs are too few to tell a change from chance; from 6 on it is looked for."),
+        "{few:#?}"
+    );
+    assert_eq!(few.out.matches("too few").count(), 1, "it is said once: {}", few.out);
+    let page = place.path("trend.html");
+    place
+        .fathom(&["trend", "--report", page.to_str().unwrap()])
+        .expect(0, &[]);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("TOO FEW RUNS") && page.contains("5 runs from 20"),
+        "{page}"
+    );
+}
+
 #[test]
 fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
     let place = Place::new();
@@ -457,13 +477,8 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
     run(1);
     place.fathom(&["trend"]).expect(0, &["There is one run of this test"]);
     (2..=5).for_each(run);
+    few_runs_are_no_series(&place);
     let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
-    let few = place.fathom(&["trend"]);
-    assert!(
-        flat(few.expect(0, &[]))
-            .contains("5 runs are too few to tell a change from chance; from 6 on it is looked for."),
-        "{few:#?}"
-    );
     // The same test of a device that takes a quarter longer: the file is another, and the plan is
     // not, apart from the device.
     let slow = fs::read_to_string(place.path("job.toml"))

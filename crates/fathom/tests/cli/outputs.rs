@@ -29,6 +29,52 @@ fn machine_output_stands_alone_on_stdout() {
 }
 
 #[test]
+fn charts_are_added_to_the_text_and_need_one() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let saved = folder.path().join("r.fathom");
+    let charts = ["IOPS over time", "latency up to"];
+    let plain = fathom(&[
+        "run",
+        "--target",
+        "null",
+        "--time",
+        "1s",
+        "--warm-up",
+        "0",
+        "--save",
+        text(&saved),
+    ]);
+    assert!(!plain.expect(0, &[]).out.contains(charts[0]));
+    let drawn = fathom(&["show", text(&saved), "--charts"]);
+    let drawn = drawn.expect(0, &charts);
+    let own = drawn.out.split(charts[0]).nth(1).unwrap();
+    assert!(own.lines().all(|line| line.chars().count() <= 80), "{own}");
+    run(&["--charts"]).expect(0, &charts[1..]);
+    let help = "help: add it: --out text,json=result.json";
+    run(&["--charts", "--out", "json"]).expect(4, &["--charts", "no text is written", help]);
+}
+
+#[test]
+fn a_sweep_has_no_charts_in_text_and_a_page_whose_warnings_stand_once() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let (study, page) = (folder.path().join("s.fathom"), folder.path().join("s.html"));
+    let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --save";
+    fathom(&[&["sweep", text(folder.path())], &split_words(load)[..], &[text(&study)]].concat()).expect(0, &[]);
+    fathom(&["show", text(&study), "--charts"]).expect(4, &["this is a study", "--report FILE.html"]);
+    fathom(&["show", text(&study), "--report", text(&page)]).expect(0, &[]);
+    let page = fs::read_to_string(&page).unwrap();
+    assert_eq!(page.matches("<code>SHORT-RUN</code>").count(), 1);
+    for part in [
+        "likewise at all 2 points",
+        "What to do:",
+        "--from</span>",
+        "--slo</span>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn several_outputs_are_written_at_once() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str| text(&folder.path().join(name)).to_owned();

@@ -59,6 +59,14 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     assert_eq!(table.lines().count(), 1 + json["rows"].as_array().unwrap().len());
 
     // The saved study answers again, and another question too.
+    let page = folder.path().join("page.html");
+    fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
+    let page = fs::read_to_string(&page).unwrap();
+    // A simulated device is not held against real ones.
+    assert!(
+        page.contains("Is it good?") && !page.contains("cloud providers"),
+        "{page}"
+    );
     let again = fathom(&["sweep", "--from", text(&saved)]);
     again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
@@ -362,6 +370,33 @@ fn saved(job: &Path, name: &str, more: &[&str]) -> String {
     text(&path).to_owned()
 }
 
+fn a_page_ranks_three(page: &Path) {
+    let page = fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
+    let tested = "What was tested: the same for all results";
+    for part in [
+        "3 results compared</h1>",
+        "ONE IS BEST",
+        "c.fathom is better than all others",
+        tested,
+        "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
+        "<th scope=\"row\">in flight</th><td>8</td>",
+        "How each was called",
+        "a.toml",
+        "What next",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let row = page
+        .split("class=\"plot rows\"")
+        .nth(1)
+        .unwrap()
+        .split("</svg>")
+        .next()
+        .unwrap();
+    assert_eq!(row.matches("class=\"dots\"").count(), 3, "{row}");
+}
+
 #[test]
 fn saved_results_are_compared_and_ranked() {
     let folder = folder();
@@ -417,16 +452,7 @@ fn saved_results_are_compared_and_ranked() {
         .parse()
         .unwrap();
     assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);
-    let page = fs::read_to_string(&page).unwrap();
-    assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
-    let row = page
-        .split("class=\"plot rows\"")
-        .nth(1)
-        .unwrap()
-        .split("</svg>")
-        .next()
-        .unwrap();
-    assert_eq!(row.matches("class=\"dots\"").count(), 3, "{row}");
+    a_page_ranks_three(&page);
     let markdown = fathom(&["compare", &disks[0], &disks[1], &disks[2], "--out", "markdown"]);
     markdown.expect(0, &["| --- | ---: |", "c.fathom | 99,"]);
     let json = fathom(&["compare", &disks[2], &disks[0], "--out", "json"]);

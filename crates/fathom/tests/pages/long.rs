@@ -1,6 +1,7 @@
 //! A long run with many jobs: the page must still open.
 
 use std::path::Path;
+use std::time::Instant;
 
 use model::histogram::Histogram;
 use model::results::{IntervalHistogram, Point, Results, Series};
@@ -10,17 +11,17 @@ use report::html::run::{self, Beside};
 
 use super::browser::open_pages;
 
-const SECONDS: u64 = 3600;
-const JOBS: usize = 8;
+/// Seconds and jobs of the runs whose pages are opened.
+const RUNS: [(u64, usize); 3] = [(300, 1), (3600, 1), (3600, 8)];
 
-/// An hour of eight jobs, a point for each second: rates and latencies that wander.
-fn an_hour() -> Results {
+/// Jobs with a point for each second: rates and latencies that wander.
+fn long_run(seconds: u64, jobs: usize) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     let mut results: Results = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let asked = results.plan.steps[0].jobs[0].clone();
     let mut found = results.steps[0].jobs[0].clone();
     for worker in &mut found.workers {
-        worker.measured_ns = Nanos::secs(SECONDS);
+        worker.measured_ns = Nanos::secs(seconds);
     }
     let point = |second: u64, operations: u64| Point {
         operations,
@@ -29,7 +30,7 @@ fn an_hour() -> Results {
         ..Point::default()
     };
     let rates = |of: u64| {
-        (0..SECONDS)
+        (0..seconds)
             .map(|second| point(second, of + second * 7919 % 97))
             .collect::<Vec<_>>()
     };
@@ -49,8 +50,8 @@ fn an_hour() -> Results {
             latency: PerDirection::new(Some((&latency).into()), None, None),
         }
     };
-    found.histograms = (0..SECONDS).map(interval).collect();
-    for job in 0..JOBS {
+    found.histograms = (0..seconds).map(interval).collect();
+    for job in 0..jobs {
         let name = format!("job{job}");
         let mut asked = asked.clone();
         asked.name.clone_from(&name);
@@ -70,22 +71,33 @@ fn an_hour() -> Results {
 #[test]
 fn an_hour_of_eight_jobs_opens() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let file = place.path().join("hour.html");
-    let page = html::file(&run::page(&an_hour(), &Beside::default()));
-    std::fs::write(&file, &page).unwrap();
-    let Some(seen) = open_pages(&[&file]) else { return };
-    let seen = &seen[0];
-    assert_eq!(seen.errors, Vec::<String>::new());
-    assert_eq!(seen.state, "ready");
-    assert_eq!(seen.misplaced, Vec::<String>::new());
-    let points = seen.trace("s0j0-iops", "reads").x.len();
-    assert_eq!(points as u64, SECONDS, "every second is drawn");
-    let times = format!(
-        "{{\"bytes\": {}, \"ready_secs\": {:.2}, \"charts\": {}}}\n",
-        page.len(),
-        seen.ready_secs,
-        seen.charts.len()
-    );
-    println!("an hour of {JOBS} jobs: {times}");
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages/hour.json"), times).unwrap();
+    let write = |(seconds, jobs): (u64, usize)| {
+        let file = place.path().join(format!("{seconds}-{jobs}.html"));
+        let begin = Instant::now();
+        let page = html::file(&run::page(&long_run(seconds, jobs), &Beside::default()));
+        let made = begin.elapsed().as_secs_f64();
+        std::fs::write(&file, &page).unwrap();
+        (file, page.len(), made)
+    };
+    let written = RUNS.map(write);
+    let files: Vec<&Path> = written.iter().map(|(file, ..)| file.as_path()).collect();
+    let Some(pages) = open_pages(&files) else { return };
+    for (((seconds, jobs), (_, bytes, made)), seen) in RUNS.into_iter().zip(&written).zip(&pages) {
+        assert_eq!(seen.errors, Vec::<String>::new());
+        assert_eq!(seen.state, "ready");
+        assert_eq!(seen.misplaced, Vec::<String>::new());
+        let chart = if jobs == 1 { "iops" } else { "s0j0-iops" };
+        assert_eq!(
+            seen.trace(chart, "reads").x.len() as u64,
+            seconds,
+            "every second is drawn"
+        );
+        assert!(seconds > 300 || *bytes <= 250_000, "{bytes} bytes of five minutes");
+        println!(
+            "{seconds} s, {jobs} jobs: {} KB, {} charts, made in {made:.2} s, open after {:.2} s",
+            bytes / 1000,
+            seen.charts.len(),
+            seen.ready_secs
+        );
+    }
 }

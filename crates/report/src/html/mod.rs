@@ -144,7 +144,11 @@ fn first_screen(page: &Page, out: &mut String) {
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"The answer\">\n");
     verdict(&page.verdict, out);
-    page.lead.iter().for_each(|one| lead(one, out));
+    if !page.lead.is_empty() {
+        out.push_str("<div class=\"leads\">\n");
+        page.lead.iter().for_each(|one| lead(one, out));
+        out.push_str("</div>\n");
+    }
     if !page.tiles.is_empty() {
         out.push_str("<dl class=\"tiles\">\n");
         for tile in &page.tiles {

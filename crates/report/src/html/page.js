@@ -81,7 +81,7 @@
     const spot = event => {
       const frame = plot.getBoundingClientRect();
       const x = ((event.clientX - frame.left) / frame.width * 560 - left) / width;
-      const y = 1 - ((event.clientY - frame.top) / frame.height * 300 - top) / height;
+      const y = 1 - ((event.clientY - frame.top) / frame.height * plot.viewBox.baseVal.height - top) / height;
       return [from + Math.min(1, Math.max(0, x)) * (to - from), Math.min(0.999, Math.max(0, y)), x];
     };
 

@@ -59,6 +59,8 @@ pub struct Verdict {
     pub clauses: Vec<Clause>,
     /// What to mind, a sentence each.
     pub notes: Vec<String>,
+    /// Options that the next try needs, with their values.
+    pub options: Vec<(String, String)>,
 }
 
 /// One promise.

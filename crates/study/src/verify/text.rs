@@ -88,13 +88,25 @@ pub struct TestLength {
     pub full_secs: f64,
 }
 
+impl TestLength {
+    /// The length of a verification.
+    pub fn from_verified(verified: &Verified) -> TestLength {
+        let policy = verified.promise.policy.as_ref();
+        TestLength {
+            measured_ns: verified.issued.measured_ns,
+            full_secs: policy.map_or(FULL_TIME_SECS, |policy| policy.workload.duration_secs),
+        }
+    }
+
+    /// The test was shorter than the promise requires.
+    pub fn is_short(&self) -> bool {
+        self.measured_ns.as_secs() < self.full_secs * 0.999
+    }
+}
+
 /// The headline of a verification.
 pub fn headline_for(verified: &Verified) -> String {
-    let policy = verified.promise.policy.as_ref();
-    let length = TestLength {
-        measured_ns: verified.issued.measured_ns,
-        full_secs: policy.map_or(FULL_TIME_SECS, |policy| policy.workload.duration_secs),
-    };
+    let length = TestLength::from_verified(verified);
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
 
@@ -103,7 +115,7 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
     }
-    let short = length.filter(|length| length.measured_ns.as_secs() < length.full_secs * 0.999);
+    let short = length.filter(TestLength::is_short);
     let short = short.map_or_else(String::new, |length| {
         format!(
             " (in {} instead of {} s)",

@@ -7,7 +7,7 @@ use jiff::Zoned;
 use model::finding::{Finding, Severity};
 use model::fleet::Fleet;
 use model::results::Results;
-use study::verify::{self, Paragraph};
+use study::verify::{self, Paragraph, TestLength};
 
 use super::IssuedLast;
 use super::args::Asked;
@@ -47,10 +47,14 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
         ),
         _ => clauses,
     };
-    let shown = html::page::Verdict {
+    let mut shown = html::page::Verdict {
         word: verify::headline_for(verified),
         ..pages::verdict(&promised, &verified.verdict)
     };
+    let length = TestLength::from_verified(verified);
+    if verified.verdict.outcome == Outcome::Pass && length.is_short() {
+        shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
+    }
     let mut page = pages::run(results, shown);
     let what = asked.policy.as_ref().map_or("Requirement", |policy| &policy.id);
     // `.` tells those nothing who did not run it.

@@ -7,14 +7,15 @@ use std::path::Path;
 
 use model::environment::TargetFacts;
 use model::finding::{Finding, Severity};
+use model::observation::Observation;
 use model::results::Results;
 use model::{Bytes, Nanos, shell_word};
 
 use super::settings::command_line;
 use super::{Beside, OPEN_JOBS, fleet, percentile};
 use crate::html::page::{Lead, Tile, Tone, Verdict};
-use crate::numbers::{duration, rate, throughput, time as time_words};
-use crate::summary::{Figures, JobSummary, LatencyFigures, Summary};
+use crate::numbers::{duration, local_time, rate, throughput, time as time_words};
+use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
 /// The name of a test to which its user gave none.
@@ -23,7 +24,7 @@ const DEFAULT_NAME: &str = "run";
 const UNSTEADY_PERCENT: f64 = 10.0;
 
 /// A verdict with how long what was measured, which is all that it holds for.
-pub(super) fn with_scope(verdict: &Verdict, results: &Results, summary: &Summary) -> Verdict {
+pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = match &summary.targets[..] {
@@ -49,16 +50,115 @@ pub(super) fn with_scope(verdict: &Verdict, results: &Results, summary: &Summary
                 job.operations
             ),
         );
-        if let Some(command) = command_line(results) {
-            let when = match verdict.tone {
-                Tone::Good => "What next: repeat it after every change of the storage or its neighbours",
-                Tone::Bad => "What next: see what limits it, change that, and repeat",
-                Tone::Unsure | Tone::Plain => "What next: change what is said above, and repeat",
-            };
-            verdict.notes.push(format!("{when}: `{command}`"));
-        }
     }
     verdict
+}
+
+/// What to do after a verdict, with the command that does it.
+pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
+    let arguments = &results.plan.origin.arguments;
+    if verdict.word.is_empty() || arguments.is_empty() {
+        return None;
+    }
+    let takes_options = matches!(arguments.get(1).map(String::as_str), Some("run" | "verify"));
+    let options = if takes_options { &verdict.options[..] } else { &[] };
+    let sentence = match (verdict.tone, options.is_empty()) {
+        (Tone::Good, true) => {
+            "Keep this page, and repeat the test after every change of the storage or its neighbours."
+        }
+        (Tone::Good, false) => "Repeat it for the time that a verdict should rest on.",
+        (Tone::Bad, _) => "See what limits it, change that, and repeat.",
+        (Tone::Unsure | Tone::Plain, true) => "Do what the lines above ask for, and repeat.",
+        (Tone::Unsure | Tone::Plain, false) => "Repeat it with what the lines above ask for; this command has it.",
+    };
+    Some(Lead {
+        topic: "What next".into(),
+        sentence: sentence.into(),
+        advice: vec![format!("`{}`", with_options(arguments, options))],
+    })
+}
+
+/// A command line with other values of some options.
+pub fn with_options(arguments: &[String], options: &[(String, String)]) -> String {
+    let mut words = arguments.to_vec();
+    for (name, value) in options {
+        if name == "--time" {
+            // It names a time as well.
+            words.retain(|word| word != "--quick");
+        }
+        let assigned = format!("{name}=");
+        match words
+            .iter()
+            .position(|word| word == name || word.starts_with(&assigned))
+        {
+            Some(at) if words[at] == *name && at + 1 < words.len() => words[at + 1].clone_from(value),
+            Some(at) => words[at] = assigned + value,
+            None => words.extend([name.clone(), value.clone()]),
+        }
+    }
+    let quoted: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
+    quoted.join(" ")
+}
+
+/// Whether a result is good, as far as that is known without a promise.
+pub(super) fn worth(beside: &Beside, results: &Results, summary: &Summary) -> Option<Lead> {
+    let ([job], true) = (&summary.jobs[..], beside.verdict.word.is_empty()) else {
+        return None;
+    };
+    if job.total.operations == 0 || is_simulated(summary) {
+        return None;
+    }
+    let steady = match job.iops_confidence_percent {
+        Some(percent) if percent > UNSTEADY_PERCENT => {
+            format!("The rate varied too much to be quoted (± {percent:.1} %).")
+        }
+        Some(percent) => format!("The rate was steady (± {percent:.1} %)."),
+        None => "The run was too short to say whether the rate is steady.".into(),
+    };
+    Some(Lead {
+        topic: "Is it good?".into(),
+        sentence: format!(
+            "{} {steady} No promise was tested, so there is no PASS or FAIL.",
+            beside.usual
+        )
+        .trim_start()
+        .to_owned(),
+        advice: judging_command(results, summary, job)
+            .map(|command| format!("judge it by your own limits in place of these: `{command}`"))
+            .into_iter()
+            .collect(),
+    })
+}
+
+/// A command that holds the saved result to limits, or else the load; the limits are such as it
+/// just kept.
+fn judging_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<String> {
+    let total = &job.total;
+    // Two digits, on the side on which it is kept.
+    let two_digits = |value: f64, round: fn(f64) -> f64| {
+        let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
+        round(value / unit) * unit
+    };
+    let mut clauses = vec![format!("iops>={:.0}", two_digits(total.iops, f64::floor))];
+    let p99 = total
+        .latency
+        .percentile(99.0)
+        .filter(|p99| p99.support != PercentileSupport::None);
+    let time = |us: f64| match us {
+        us if us < 1000.0 => format!("{us:.0}us"),
+        us => format!("{}ms", us / 1000.0),
+    };
+    clauses.extend(p99.map(|p99| format!("p99<={}", time(two_digits(p99.ns as f64 / 1e3, f64::ceil)))));
+    let require = shell_word(&clauses.join(",")).into_owned();
+    let words = &results.plan.origin.arguments;
+    let saved = words.iter().enumerate().find_map(|(at, word)| match word.as_str() {
+        "--save" => words.get(at + 1).map(String::as_str),
+        word => word.strip_prefix("--save="),
+    });
+    match saved {
+        Some(file) => Some(format!("fathom report {} --require {require}", shell_word(file))),
+        None => Some(format!("fathom verify {} --require {require}", load(results, summary)?)),
+    }
 }
 
 /// The path of a target; of a file that was made for the run, and is gone, its directory.
@@ -112,6 +212,11 @@ fn load_words(results: &Results, summary: &Summary) -> Option<String> {
     if let Some(file) = arguments.find(|word| word.ends_with(".toml")) {
         return Some(shell_word(file).into_owned());
     }
+    load(results, summary)
+}
+
+/// Target, block size and mix of a test of one job and target as words of a command line.
+fn load(results: &Results, summary: &Summary) -> Option<String> {
     let ([target], [job]) = (&summary.targets[..], &summary.jobs[..]) else {
         return None;
     };
@@ -124,8 +229,13 @@ fn load_words(results: &Results, summary: &Summary) -> Option<String> {
     let block = Bytes(total.bytes.checked_div(total.operations)?);
     let reads = job.read.as_ref().map_or(0, |reads| reads.operations);
     let read = (100.0 * reads as f64 / total.operations as f64).round();
+    let random = Observation::from_results(results, 0, 0).and_then(|seen| seen.load.random);
+    let order = if random == Some(false) { " --sequential" } else { "" };
     let place = shell_word(&place);
-    Some(format!("{place}{size} --block {} --read {read}", size_word(block)))
+    Some(format!(
+        "{place}{size} --block {} --read {read}{order}",
+        size_word(block)
+    ))
 }
 
 fn size_word(size: Bytes) -> String {
@@ -178,16 +288,28 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
         let mut shown = BTreeSet::new();
         targets.retain(|words| shown.insert(words.clone()));
     }
+    // The name of a file that was made for the run says nothing.
+    let shown = summary.targets.iter().map(|target| (&*target.path, place(target)));
+    for (path, place) in shown.filter(|(path, place)| path != place) {
+        targets
+            .iter_mut()
+            .for_each(|words| *words = words.replacen(path, &place, 1));
+    }
     lines.extend(targets.iter().take(4).cloned());
     if let [job] = &summary.jobs[..] {
-        lines.push(format!("{}; {}", job.operations, job.load));
+        let measured = duration(job.measured_ns);
+        lines.push(format!("{}; {}; measured for {measured}", job.operations, job.load));
     }
     if targets.len() > 4 {
         lines.push(format!("and {} targets more", targets.len() - 4));
     }
     let machine = summary.hosts.first().filter(|host| !host.name.is_empty());
     let machine = machine.map(|host| format!(" on {} ({}, {} CPUs)", host.name, host.system, host.cpus));
-    lines.push(format!("{}{}", summary.started, machine.unwrap_or_default()));
+    lines.push(format!(
+        "{}{}",
+        local_time(&summary.started),
+        machine.unwrap_or_default()
+    ));
     lines.extend(fleet::about(results, summary));
     if summary.interrupted {
         lines.push("It was cut short: this is what was measured until then.".into());
@@ -197,8 +319,7 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
 
 pub(super) fn lead(beside: &Beside, results: &Results, summary: &Summary) -> Vec<Lead> {
     let several = beside.diagnoses.len() > 1;
-    let simulated = summary.targets.iter().any(|target| target.kind == "simulated");
-    let shown = simulated.then(|| Lead {
+    let shown = is_simulated(summary).then(|| Lead {
         topic: "No real storage".into(),
         sentence: "The target is simulated by the program itself: nothing here says anything of a disk.".into(),
         advice: Vec::new(),
@@ -225,6 +346,10 @@ pub(super) fn lead(beside: &Beside, results: &Results, summary: &Summary) -> Vec
         });
     }
     lead
+}
+
+fn is_simulated(summary: &Summary) -> bool {
+    summary.targets.iter().any(|target| target.kind == "simulated")
 }
 
 pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
@@ -262,8 +387,14 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     if let Some(p99) = total.latency.percentile(99.0) {
         tiles.push(Tile {
             name: "99 % took no longer than".into(),
-            value: percentile(&p99),
-            note: format!("maximum {}", Nanos(total.latency.max_ns)),
+            value: match p99.support {
+                PercentileSupport::None => "not known".into(),
+                _ => percentile(&p99),
+            },
+            note: match p99.support {
+                PercentileSupport::None => format!("too few operations; maximum {}", Nanos(total.latency.max_ns)),
+                _ => format!("maximum {}", Nanos(total.latency.max_ns)),
+            },
         });
     }
     tiles

@@ -17,10 +17,11 @@ use model::{Direction, Nanos};
 use super::chart::{Across, Chart, Mark, Tone, unit_ns};
 use super::page::{Block, Line, Page, Section, Table, Verdict};
 use super::path;
-use crate::numbers::{count, duration, rate, throughput, time as time_words};
+use crate::numbers::{count, duration, local_time, rate, throughput, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
+pub use first_screen::with_options;
 pub use latency::percentile_curve;
 pub use resources::{PlanePoint, plane};
 pub use settings::called;
@@ -41,6 +42,8 @@ const SHOWN: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 pub struct Beside {
     /// Whether what was promised is kept.
     pub verdict: Verdict,
+    /// How the result compares with what such storage usually delivers, in sentences; may be empty.
+    pub usual: String,
     /// What limited each job.
     pub diagnoses: Vec<JobDiagnosis>,
     /// Moments at which a job's rate changed its level, in seconds of its measured window.
@@ -109,10 +112,12 @@ pub fn page(results: &Results, beside: &Beside) -> Page {
         title: first_screen::title(results, &summary),
         charts: Vec::new(),
         about: first_screen::about(results, &summary),
-        verdict: first_screen::with_scope(&beside.verdict, results, &summary),
+        verdict: first_screen::with_scope(&beside.verdict, &summary),
         lead: fleet::lead(results)
             .into_iter()
+            .chain(first_screen::worth(beside, results, &summary))
             .chain(first_screen::lead(beside, results, &summary))
+            .chain(first_screen::next(&beside.verdict, results))
             .collect(),
         tiles: first_screen::tiles(&summary)
             .into_iter()
@@ -128,6 +133,29 @@ pub fn page(results: &Results, beside: &Beside) -> Page {
         page.raise_charts(&["iops", "percentiles"]);
     }
     page
+}
+
+/// What a run was, for pages of several runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Load and target.
+    pub title: String,
+    /// What and where it was, a line each.
+    pub about: Vec<String>,
+    /// The words of the command line; empty if there was none.
+    pub arguments: Vec<String>,
+}
+
+impl Head {
+    /// The head of the page of a run.
+    pub fn from_results(results: &Results) -> Head {
+        let summary = Summary::from_results(results);
+        Head {
+            title: first_screen::title(results, &summary),
+            about: first_screen::about(results, &summary),
+            arguments: results.plan.origin.arguments.clone(),
+        }
+    }
 }
 
 /// Draws what was promised into the charts of its figure.
@@ -173,7 +201,7 @@ pub fn provenance(summary: &Summary) -> String {
         summary.tool.version,
         summary.tool.engine_revision,
         summary.name,
-        summary.started,
+        local_time(&summary.started),
         summary.seed
     )
 }

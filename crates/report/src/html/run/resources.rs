@@ -106,11 +106,11 @@ impl PlanePoint {
 }
 
 /// Rate and latency of each load, with the lines on which a number of operations is in flight: by
-/// Little's law (1961) two of the three fix the third.
+/// Little's law (1961) two of the three fix the third. One point alone shows nothing.
 pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     let least = points.iter().map(|point| point.iops).fold(f64::INFINITY, f64::min);
     let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
-    if points.is_empty() || most <= 0.0 {
+    if points.len() < 2 || most <= 0.0 {
         return None;
     }
     let (unit, ns) = crate::html::chart::time_unit(points.iter().map(|point| point.mean_ns).fold(0.0, f64::max));
@@ -118,9 +118,9 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     let fewest = points.iter().map(in_flight).fold(f64::INFINITY, f64::min);
     let deepest = points.iter().map(in_flight).fold(0.0, f64::max);
     let (left, right) = (least / 3.0, most * 3.0);
-    // Powers of four, from just below what was measured to just above.
+    // Powers of four, from just below what was measured up to it.
     let from = (fewest.max(1e-3).log(4.0).floor() as i32).max(-2);
-    let to = deepest.max(1e-3).log(4.0).ceil() as i32 + 1;
+    let to = deepest.max(1e-3).log(4.0).ceil() as i32;
     let mut series: Vec<Series> = (from..=to.max(from))
         .map(|power| {
             let depth = 4f64.powi(power);
@@ -143,9 +143,6 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
         .map(|point| format!("{}: {} in flight", point.name, trimmed(in_flight(point))))
         .collect();
     measured.tone = Tone::Total;
-    if points.len() == 1 {
-        measured.form = Form::Dots;
-    }
     series.push(measured);
     Some(Chart {
         id: id.into(),

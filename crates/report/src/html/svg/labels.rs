@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Area, Drawing, LETTER, LINE, guides, is_listed, marks, number, tone_class};
-use crate::html::chart::{Across, Mark, Series, X};
+use super::{Area, Drawing, LETTER, LINE, WIDE_LETTER, guides, is_listed, marks, number, tone_class};
+use crate::html::chart::{Across, Form, Mark, Series, X};
 use crate::html::escape::text;
 
 /// Rows of labels above the plot area; a mark that finds no room in them has its words when pointed
@@ -72,31 +72,51 @@ impl<'a> Drawing<'a> {
                 text(&mark.words)
             );
         }
+        let mut occupied = self.measured_places();
         for guide in guides(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
-            if let Some((x, y)) = self.last_within(guide) {
-                let _ = writeln!(
-                    out,
-                    "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                    left + x - 2.0,
-                    top + (y - 4.0).max(10.0),
-                    text(&guide.name)
-                );
-            }
+            let (long, name) = (guide.name.chars().count() as f64 * WIDE_LETTER, text(&guide.name));
+            let is_free = |(x, y): &(f64, f64)| {
+                let touches =
+                    |(left, right, at): &(f64, f64, f64)| *left < *x && *right > x - long && (at - y).abs() < LINE;
+                *x >= long && *y >= LINE && !occupied.iter().any(touches)
+            };
+            let Some((x, y)) = self.places_within(guide).find(is_free) else {
+                continue;
+            };
+            occupied.push((x - long, x, y));
+            let _ = writeln!(
+                out,
+                "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>",
+                left + x - 2.0,
+                top + y - 4.0,
+            );
         }
     }
 
-    /// The point furthest to the right at which a line is within the plot area.
-    fn last_within(&self, series: &Series) -> Option<(f64, f64)> {
+    /// Where measured points are: left and right end, and height.
+    fn measured_places(&self) -> Vec<(f64, f64, f64)> {
+        let measured = self.chart.series.iter().filter(|series| series.form != Form::Guide);
+        let points = measured.flat_map(|series| series.x.iter().zip(&series.y));
+        let place = |(x, y): (&X, &Option<f64>)| Some((self.across(number(x, &[]))?, self.up(&self.y, (*y)?)?));
+        points
+            .filter_map(place)
+            .map(|(x, y)| (x - LETTER, x + LETTER, y))
+            .collect()
+    }
+
+    /// Points of a line within the plot area, from the right.
+    fn places_within(&self, series: &Series) -> impl Iterator<Item = (f64, f64)> {
         const STEPS: u32 = 200;
         let place = |(x, y): (&X, &Option<f64>)| Some((self.across(number(x, &[]))?, self.up(&self.y, (*y)?)?));
         let points: Vec<(f64, f64)> = series.x.iter().zip(&series.y).filter_map(place).collect();
-        let is_within =
-            |(x, y): &(f64, f64)| (0.0..=self.area.width).contains(x) && (4.0..=self.area.height).contains(y);
-        points.windows(2).rev().find_map(|ends| {
-            let (from, to) = (ends[0], ends[1]);
-            let between = |share: f64| (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
-            let steps = (0..=STEPS).rev().map(|step| f64::from(step) / f64::from(STEPS));
-            steps.map(between).find(is_within)
-        })
+        let (width, height) = (self.area.width, self.area.height);
+        let lines: Vec<_> = points.windows(2).rev().map(|ends| (ends[0], ends[1])).collect();
+        let places = lines.into_iter().flat_map(|(from, to)| {
+            let between = move |share: f64| (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
+            (0..=STEPS)
+                .rev()
+                .map(move |step| between(f64::from(step) / f64::from(STEPS)))
+        });
+        places.filter(move |(x, y)| (0.0..=width).contains(x) && (4.0..=height).contains(y))
     }
 }

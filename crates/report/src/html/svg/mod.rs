@@ -17,7 +17,7 @@ use scale::{PlacedTick, Span};
 
 /// Size of a drawing; a page scales it to the room that it has.
 const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 300.0;
+const HEIGHT: f64 = 250.0;
 /// Width of a letter and height of a line, in the same unit.
 const LETTER: f64 = 6.4;
 const LINE: f64 = 14.0;
@@ -255,7 +255,16 @@ impl<'a> Drawing<'a> {
             .as_ref()
             .map_or_else(Vec::new, |map| heat::row_ticks(map, &y));
         let left = room(y.ticks()).max(room(own)).max(20.0);
-        let at_right = right.as_ref().map_or(14.0, |span| room(span.ticks()));
+        // Half of the last label of an axis with words of its own lies beyond its end.
+        let words = chart
+            .x
+            .ticks
+            .iter()
+            .map(|tick| tick.words.chars().count())
+            .max()
+            .unwrap_or(0);
+        let beyond = (words as f64 * WIDE_LETTER / 2.0).max(14.0);
+        let at_right = right.as_ref().map_or(beyond, |span| room(span.ticks()).max(beyond));
         let mut drawing = Drawing {
             chart,
             names,

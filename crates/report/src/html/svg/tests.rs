@@ -1,5 +1,5 @@
 use super::*;
-use crate::html::chart::Heat;
+use crate::html::chart::{Heat, Tick};
 
 fn chart(series: Vec<Series>) -> Chart {
     Chart {
@@ -166,4 +166,64 @@ fn rows_have_their_interval_around_their_point_and_keep_the_end_of_a_long_name()
         "no interval where there is none"
     );
     assert!(drawn.contains("a&lt;b") && drawn.contains("/after.fathom</text>") && drawn.contains('…'));
+}
+
+#[test]
+fn labels_of_guides_touch_neither_each_other_nor_points() {
+    let guide = |depth: f64| {
+        let line = [100.0, 100_000.0].map(|rate| (rate, depth / rate * 1e3));
+        Series::new(format!("{depth} in flight"), Form::Guide, line)
+    };
+    let points = [(8558.0, 0.117), (18_008.0, 0.222), (42_362.0, 0.755), (29_253.0, 2.19)];
+    let mut series: Vec<Series> = [0.25, 1.0, 4.0, 16.0, 64.0, 256.0].map(guide).to_vec();
+    series.push(Series::new("measured", Form::Points, points));
+    let mut plane = chart(series);
+    (plane.x, plane.y) = (Axis::log("rate", "IOPS"), Axis::log("latency", "ms"));
+    let drawn = draw(&plane);
+    let labels: Vec<(f64, f64, f64)> = drawn
+        .split("class=\"label c-other\"")
+        .skip(1)
+        .map(|label| {
+            let attribute = |name: &str| -> f64 {
+                let value = label.split(&format!(" {name}=\"")).nth(1).unwrap();
+                value.split('"').next().unwrap().parse().unwrap()
+            };
+            let words = label.split('>').nth(1).unwrap().split('<').next().unwrap();
+            let right = attribute("x");
+            (right - words.chars().count() as f64 * LETTER, right, attribute("y"))
+        })
+        .collect();
+    assert!(labels.len() >= 4, "{labels:?}");
+    for (number, one) in labels.iter().enumerate() {
+        for other in &labels[..number] {
+            let apart = one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= LINE;
+            assert!(apart, "{one:?} {other:?}");
+        }
+    }
+}
+
+#[test]
+fn the_last_word_of_an_axis_touches_no_other_where_letters_are_wide() {
+    let mut percentiles = chart(vec![Series::new("a", Form::Line, [(0.0, 1.0), (6.0, 2.0)])]);
+    let words = ["min", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999"];
+    let ticks = words.iter().enumerate().map(|(at, words)| Tick {
+        at: at as f64,
+        words: (*words).to_owned(),
+    });
+    percentiles.x.ticks = ticks.collect();
+    let drawn = draw(&percentiles);
+    let places: Vec<(f64, f64)> = drawn
+        .split("<g class=\"tick\"")
+        .skip(1)
+        .map(|tick| {
+            let text = tick.split("<text x=\"").nth(1).unwrap();
+            let words = text.split('>').nth(1).unwrap().split('<').next().unwrap();
+            let half = words.chars().count() as f64 * WIDE_LETTER / 2.0;
+            let middle: f64 = text.split('"').next().unwrap().parse().unwrap();
+            (middle - half, middle + half)
+        })
+        .collect();
+    assert_eq!(places.len(), words.len(), "{places:?}");
+    assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{places:?}");
+    assert!(places.iter().all(|place| place.1 <= WIDTH + 0.1), "{places:?}");
 }

@@ -1,0 +1,143 @@
+//! The points of a sweep: their table, what the checks warn of, and the figures for programs.
+
+use model::finding::{Finding, Severity};
+use model::study::Study;
+use report::html::page::{Block, Download, Section, Table};
+use report::numbers::{rate, throughput, time};
+use study::sweep::{Report, Row, format_settings};
+
+/// What the checks warn of: a rule once, with the points that it is about.
+pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
+    let mut found: Vec<(Finding, Vec<String>)> = Vec::new();
+    for row in &report.rows {
+        let findings = study
+            .runs
+            .get(row.order - 1)
+            .map_or(&[][..], |run| &run.results.findings);
+        for warning in findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
+            let at = format_settings(&row.settings);
+            match found.iter_mut().find(|(known, _)| known.rule == warning.rule) {
+                Some((_, points)) if points.last() == Some(&at) => {}
+                Some((_, points)) => points.push(at),
+                None => found.push((warning.clone(), vec![at])),
+            }
+        }
+    }
+    let at = |(mut warning, points): (Finding, Vec<String>)| {
+        let words = match points.len() == report.rows.len() && points.len() > 1 {
+            true => format!("at all {} points", points.len()),
+            false => format!("at {}", points.join("; ")),
+        };
+        if points.len() > 1 {
+            warning.what = format!("{}; likewise {words}", warning.what);
+        }
+        warning.at = Some(points[0].clone());
+        warning
+    };
+    found.into_iter().map(at).collect()
+}
+
+pub(super) fn table(report: &Report) -> Section {
+    let mut head: Vec<String> = report
+        .varied
+        .iter()
+        .map(|parameter| parameter.name().to_owned())
+        .collect();
+    let has_intervals = report.rows.iter().any(|row| row.iops_half_width.is_some());
+    let figures = [
+        "in flight", "IOPS", "± (95 %)", "MB/s", "MiB/s", "mean", "median", "p99", "p99.9",
+    ];
+    let shown = figures.into_iter().filter(|name| has_intervals || *name != "± (95 %)");
+    head.extend(shown.map(str::to_owned));
+    let row = |row: &Row| {
+        let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
+        let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
+        let half = row.iops_half_width;
+        let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
+        cells.extend([row.format_in_flight(), rate(row.iops)]);
+        cells.extend(has_intervals.then_some(interval));
+        cells.extend([
+            throughput(row.bytes_per_sec / 1e6),
+            throughput(row.bytes_per_sec / f64::from(1 << 20)),
+            time(row.mean_ns),
+            or(row.p50_ns),
+            or(row.p99_ns),
+            or(row.p999_ns),
+        ]);
+        cells
+    };
+    Section {
+        title: "Every point".into(),
+        blocks: vec![Block::Table(Table {
+            caption: "Percentiles that fewer than ten operations lie beyond are left out".into(),
+            head,
+            rows: report.rows.iter().map(row).collect(),
+        })],
+        ..Section::default()
+    }
+}
+
+/// What weakens the figures, and what was not measured.
+pub(super) fn weak(report: &Report) -> Option<Section> {
+    let left = report
+        .left_out
+        .iter()
+        .map(|left| format!("Left out: {}: {}.", format_settings(&left.settings), left.why));
+    // Warnings are among the findings.
+    let is_warning = |note: &&String| note.split_once(" warns at ").is_some();
+    let notes = report.notes.iter().filter(|note| !is_warning(note)).cloned();
+    let blocks: Vec<Block> = notes.chain(left).map(Block::Text).collect();
+    (!blocks.is_empty()).then(|| Section {
+        title: "What weakens the figures, and what was left out".into(),
+        blocks,
+        ..Section::default()
+    })
+}
+
+pub(super) fn downloads(report: &Report) -> Vec<Download> {
+    let name = report::html::id_of(&report.name);
+    vec![
+        Download {
+            file: format!("{name}.json"),
+            words: "All figures (JSON)".into(),
+            media: "application/json".into(),
+            text: serde_json::to_string_pretty(report).unwrap_or_default(),
+        },
+        Download {
+            file: format!("{name}.csv"),
+            words: "Every point (CSV)".into(),
+            media: "text/csv".into(),
+            text: csv(report),
+        },
+    ]
+}
+
+/// The points as CSV.
+pub fn csv(report: &Report) -> String {
+    let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
+    head.extend([
+        "order", "in_flight", "iops", "iops_half_width", "bytes_per_sec", "mean_ns", "p50_ns", "p99_ns", "p999_ns",
+        "warnings",
+    ]);
+    let mut text = head.join(",") + "\n";
+    for row in &report.rows {
+        let or_empty = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        // Numbers for programs: a block size is a count of bytes here. Names of rules have neither
+        // commas nor quotes.
+        let mut cells: Vec<String> = row.settings.iter().map(|setting| or_empty(setting.number)).collect();
+        cells.extend([
+            row.order.to_string(),
+            or_empty(row.in_flight_mean.or(row.in_flight.map(|depth| depth as f64))),
+            row.iops.to_string(),
+            or_empty(row.iops_half_width),
+            row.bytes_per_sec.to_string(),
+            row.mean_ns.to_string(),
+            or_empty(row.p50_ns),
+            or_empty(row.p99_ns),
+            or_empty(row.p999_ns),
+            row.warnings.join(" "),
+        ]);
+        text += &(cells.join(",") + "\n");
+    }
+    text
+}
