@@ -1,6 +1,9 @@
 //! Operations that failed or moved less than they were asked to: which the plan tolerates, and what
 //! is reported.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use engine::{File, Slot, os_error_name, sys};
 use model::plan::{ErrorPolicy, FileOperation, FileTree};
 use model::results::{FailedOperation, Failure};
@@ -23,6 +26,8 @@ pub(crate) struct ErrorLog {
     pub(crate) tolerated: Vec<Failure>,
     /// Each file of the engine.
     pub(crate) files: Vec<FileLabel>,
+    /// Errors of all workers of the step that their plan counts together.
+    of_step: Arc<AtomicU64>,
     /// Each stream's rules.
     policies: Vec<ErrorPolicy>,
     /// What an operation does, where it moves no data.
@@ -45,6 +50,7 @@ impl ErrorLog {
         ErrorLog {
             failure: None,
             tolerated: Vec::new(),
+            of_step: Arc::clone(assignment.errors),
             files: files.iter().map(FileLabel::from).collect(),
             policies: plan.streams.iter().map(|stream| stream.on_error.clone()).collect(),
             act: plan.engine.kind.act(),
@@ -167,7 +173,8 @@ impl IoLoop {
             _ => &policy.tolerate_write,
         };
         let is_end = policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno);
-        if !is_end && !tolerated.contains(&errno) {
+        let is_below_limit = |max| errors.of_step.fetch_add(1, Ordering::Relaxed) + 1 < max;
+        if !is_end && !tolerated.contains(&errno) && !policy.errors_max.is_some_and(is_below_limit) {
             return false;
         }
         if (is_end || policy.tell_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
