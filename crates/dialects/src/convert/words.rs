@@ -539,6 +539,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         tolerate_read,
         tolerate_write,
         tolerate_verify,
+        errors_max,
         full_is_end: _,
         latency_ns_max: _,
         tell_tolerated: _,
@@ -550,7 +551,9 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         ("checks", tolerate_verify),
     ];
     let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-    let words: Vec<String> = lists.map(|(of, list)| format!("{of} may fail with {list:?}")).collect();
+    let words = lists.map(|(of, list)| format!("{of} may fail with {list:?}"));
+    let limit = errors_max.map(|max| format!("it ends after {max} errors"));
+    let words: Vec<String> = words.chain(limit).collect();
     match words.is_empty() {
         true => "no error is tolerated".into(),
         false => words.join(", "),

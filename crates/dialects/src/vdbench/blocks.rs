@@ -102,19 +102,19 @@ pub(super) fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
         let harmless = ["no", "off", "none"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
         let refusal = match row.status {
             Status::Refused(why) if !harmless => Some(why),
-            // A number has no effect; words are commands, or take the SD out of the run.
+            // Words are commands, or take the SD out of the run.
             _ if row.name == "data_errors" && item.numbers(row.name).is_ok_and(|numbers| numbers.is_none()) => {
-                Some("the first I/O error ends the run, and commands of parameter files are not run")
+                Some("commands of parameter files are not run, and no SD is removed from a run")
             }
             _ => None,
         };
         if let Some(why) = refusal {
             let what = format!("`{}={value}` is not supported: {why}", row.name);
-            refusals.push(
-                Diagnostic::new(what)
-                    .at(item.at.clone())
-                    .help(format!("remove `{}=`", row.name)),
-            );
+            let help = match row.name {
+                "data_errors" => "give the number of errors that end a run, such as `data_errors=50`".to_owned(),
+                name => format!("remove `{name}=`"),
+            };
+            refusals.push(Diagnostic::new(what).at(item.at.clone()).help(help));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Items to definitions: what a parameter file says, with its defaults filled in.
 
+use model::plan::ErrorPolicy;
+
 use super::blocks::{Block, group, refuse};
 use super::data::{Dedup, dedup};
 use super::files::{self, FormatWords, Fsd, Fwd};
@@ -60,6 +62,30 @@ pub struct General {
     pub repeats: Option<u64>,
     /// `loop=`: a number of seconds.
     pub repeat_seconds: Option<u64>,
+    /// `data_errors=`: errors that end a run.
+    pub data_errors: Option<u64>,
+}
+
+impl General {
+    /// Errors that end a run where the file names no number.
+    const DATA_ERRORS: u64 = 50;
+
+    /// Errors of data or I/O that end a run.
+    pub fn errors_max(&self) -> u64 {
+        self.data_errors.unwrap_or(General::DATA_ERRORS)
+    }
+
+    /// What happens after a failed operation on an SD.
+    pub(super) fn error_policy(&self) -> ErrorPolicy {
+        match self.errors_max() {
+            1 => ErrorPolicy::default(),
+            max => ErrorPolicy {
+                errors_max: Some(max),
+                tell_tolerated: true,
+                ..ErrorPolicy::default()
+            },
+        }
+    }
 }
 
 /// A storage definition.
@@ -111,6 +137,8 @@ pub struct Wd {
     pub rdpct: u32,
     /// Percent of random addresses; −1 for `eof`.
     pub seekpct: i32,
+    /// `seekpct=(poisson,midpoint)`.
+    pub poisson: Option<f64>,
     /// `stride=`.
     pub stride: Option<(u64, u64)>,
     /// `skew=`.
@@ -123,8 +151,10 @@ pub struct Wd {
     pub flags: Vec<String>,
     /// `streams=`.
     pub streams: Option<u32>,
-    /// It has a rate or a priority of its own.
-    pub controlled: bool,
+    /// `iorate=`: operations a second of its own.
+    pub rate: Option<f64>,
+    /// `priority=`.
+    pub priority: Option<u32>,
 }
 
 impl Default for Wd {
@@ -135,13 +165,15 @@ impl Default for Wd {
             xfersize: Transfer::One(4096),
             rdpct: 100,
             seekpct: 100,
+            poisson: None,
             stride: None,
             skew: None,
             hits: (0.0, 0.0),
             range: None,
             flags: Vec::new(),
             streams: None,
-            controlled: false,
+            rate: None,
+            priority: None,
         }
     }
 }
@@ -273,12 +305,30 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         histogram: histogram(block)?,
         compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
         dedup: dedup(block)?,
+        data_errors: data_errors(block)?,
         create_anchors: block
             .item("create_anchors")
             .is_some_and(|item| item.word().starts_with('y')),
         repeats: count.filter(|_| unit.is_empty()),
         repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
     })
+}
+
+/// The number of `data_errors=`. Words are commands, which the list of refusals has.
+fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
+    let Some(item) = block.item("data_errors") else {
+        return Ok(None);
+    };
+    match item.numbers("data_errors")?.as_deref() {
+        None => Ok(None),
+        Some([count]) if *count >= 1.0 && count.fract() == 0.0 => Ok(Some(*count as u64)),
+        Some(_) => Err(Diagnostic::new(format!(
+            "Invalid contents for 'data_errors=': {}",
+            item.words().join(",")
+        ))
+        .at(item.at.clone())
+        .help("give the number of errors that end a run, 1 or more, without seconds")),
+    }
 }
 
 /// The limits of `histogram=`: a number that is not above the one before is a step.

@@ -9,16 +9,16 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CacheMode, Depth, EndsWith, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind,
-    FileSession, FileTree, FileWork, Flow, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop,
-    Stream, StreamTarget, SyncRule, Target, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
+    AtEndOfJob, CacheMode, Depth, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind, FileSession,
+    FileTree, FileWork, Flow, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop, Stream,
+    StreamTarget, SyncRule, Target, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
 use super::data::content;
 use super::definitions::{Parameters, Rd, Transfer};
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat};
-use super::lower::{Lowering, cannot, mixed_seed};
+use super::lower::{Lowering, cannot, end_on_failure, mixed_seed};
 use super::runs::{Run, RunRate};
 use super::streams::{gcd, pacing};
 use super::workloads::{find_named, matches_name};
@@ -108,7 +108,8 @@ impl FileRun {
             let on = |fsd: &&Fsd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
             let fsds: Vec<&Fsd> = self.fsds.iter().filter(on).collect();
             let own = [fwd.operation];
-            let operations = if self.operations.is_empty() {
+            // Percentages of reads replace operations.
+            let operations = if self.operations.is_empty() || fwd.rdpct.is_some() {
                 &own[..]
             } else {
                 &self.operations
@@ -488,7 +489,13 @@ impl Lowering<'_> {
                         flow,
                         cache,
                         sync,
-                        ..file_stream(run, &work, target, share, u64::from(thread))
+                        ..file_stream(
+                            run,
+                            &work,
+                            target,
+                            (share, load.fsd.tree().total_size(), threads),
+                            thread,
+                        )
                     }],
                     ..Worker::default()
                 }
@@ -502,16 +509,12 @@ impl Lowering<'_> {
                     after_ns: Some(Nanos::secs(measured.unwrap_or(MAX_FORMAT_SECONDS))),
                     ..Stop::default()
                 },
-                ends_with: EndsWith {
-                    workers_on_failure: true,
-                    plan: true,
-                    ..EndsWith::default()
-                },
                 workers: (0..threads).map(worker).collect(),
                 ..Job::default()
             });
             self.workload_of.push((0..threads).map(|_| vec![load.number]).collect());
         }
+        end_on_failure(&mut jobs);
         self.steps.push(Step { jobs, prepare: None });
         Ok(())
     }
@@ -561,7 +564,15 @@ impl Lowering<'_> {
     }
 }
 
-fn file_stream(run: &Run, work: &FileWork, target: TargetId, share: f64, generator: u64) -> Stream {
+/// What a thread does that has a share of the operations in percent. All threads write `size`
+/// bytes, each a part with duplicates of its own.
+fn file_stream(
+    run: &Run,
+    work: &FileWork,
+    target: TargetId,
+    (share, size, threads): (f64, Bytes, u32),
+    thread: u32,
+) -> Stream {
     let transfers = work.session.as_ref().and_then(|session| session.transfers.as_ref());
     let largest = transfers.map_or(Bytes(512), |transfers| transfers.sizes.max());
     let mix: Mix = work.mix();
@@ -573,9 +584,10 @@ fn file_stream(run: &Run, work: &FileWork, target: TargetId, share: f64, generat
             alignment: PerDirection::all(Bytes(0)),
             ..Pattern::default()
         },
-        content: content(run.compratio, None, 1).unwrap_or(Content::Once),
+        content: content(run.compratio, run.dedup, size.0 / largest.0.max(1) / u64::from(threads))
+            .unwrap_or(Content::Once),
         pacing: match run.rate {
-            RunRate::Number(rate) => pacing(run, rate * share / 100.0, generator),
+            RunRate::Number(rate) => pacing(run, rate * share / 100.0, u64::from(thread)),
             RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
         },
         files: Some(work.clone()),
@@ -596,14 +608,21 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
              `(sequential,delete)`; `fileselect=` can be `sequential`, `random` and `once`",
         ));
     }
-    if run.dedup.is_some() {
+    let loads = files.loads();
+    let is_multiple = |load: &FileLoad<'_>, unit: u64| match &load.fwd.xfersize {
+        Transfer::One(size) => size.is_multiple_of(unit),
+        Transfer::Shares(shares) => shares.iter().all(|(size, _)| size.is_multiple_of(unit)),
+        Transfer::Steps(..) => false,
+    };
+    if let Some(dedup) = run.dedup
+        && !loads.iter().all(|load| is_multiple(load, dedup.unit))
+    {
         return Err(cannot(
             run,
-            "`dedupratio=` in files of a tree",
-            "remove it; `compratio=` works",
+            "transfers that are no multiple of `dedupunit=`",
+            "give `dedupunit=` a size that divides every `xfersize=`, 128k of `fwd=format` among them",
         ));
     }
-    let loads = files.loads();
     let is_odd = |load: &FileLoad<'_>| {
         let sizes = load.fsd.sizes.iter().map(|(size, _)| *size);
         let one = match load.fwd.xfersize {
@@ -619,7 +638,9 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
             "change `sizes=` or `xfersize=`, or leave the flag out",
         ));
     }
-    if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !files.operations.is_empty() {
+    let transfers = [operation("read"), operation("write")];
+    let is_replaced = files.operations.len() < 2 && files.operations.iter().all(|one| transfers.contains(one));
+    if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !is_replaced {
         return Err(cannot(
             run,
             "`operations=` with FWDs that have `rdpct=`",

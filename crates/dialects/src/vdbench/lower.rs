@@ -176,7 +176,7 @@ impl<'a> Lowering<'a> {
         for (number, sd) in run.sds.iter().enumerate() {
             let (mut workers, workloads) = self.workers(run, sd, number)?;
             if let Some(validation) = &self.parameters.validation {
-                validation.apply(sd, &mut workers, false);
+                validation.apply(sd, &mut workers, false, self.parameters.general.errors_max());
             }
             let workers_all = workers.len() as u64;
             let on_sd = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
@@ -187,11 +187,6 @@ impl<'a> Lowering<'a> {
                 stop: Stop {
                     passes: ends.then_some(1),
                     ..self.stop(run, count * workers_all)?
-                },
-                ends_with: EndsWith {
-                    workers_on_failure: true,
-                    plan: true,
-                    ..EndsWith::default()
                 },
                 workers,
                 ..Job::default()
@@ -212,6 +207,7 @@ impl<'a> Lowering<'a> {
             }
         }
         share_over_sds(run, &mut jobs)?;
+        end_on_failure(&mut jobs);
         self.steps.push(Step { jobs, prepare: None });
         Ok(())
     }
@@ -466,10 +462,24 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// The failure of one worker ends all.
+pub(super) fn end_on_failure(jobs: &mut [Job]) {
+    let count = jobs.len() as u32;
+    for (number, job) in (0..).zip(jobs) {
+        job.ends_with = EndsWith {
+            workers_on_failure: true,
+            plan: true,
+            on_failure: (0..count).filter(|other| *other != number).collect(),
+            ..std::mem::take(&mut job.ends_with)
+        };
+    }
+}
+
 /// Shares of workloads hold under `iorate=max` too: on one SD by weights, over several by counting
 /// operations together.
 fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
-    if !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_)) {
+    let has_rates = run.workloads.iter().any(|(wd, _)| wd.rate.is_some());
+    if has_rates || !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_)) {
         return Ok(());
     }
     for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
@@ -494,12 +504,39 @@ pub(super) fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
     Diagnostic::new(format!("rd={}: not supported: {what}", run.name)).help(help.to_owned())
 }
 
+/// What is not supported of `iorate=` and `priority=` of workloads.
+fn priorities_of(run: &Run) -> Option<&'static str> {
+    let wds = || run.workloads.iter().map(|(wd, _)| wd);
+    let unpaced = || wds().filter(|wd| wd.rate.is_none());
+    let shares_sd = |wd: &Wd, other: &Wd| wd.sds.iter().any(|sd| other.sds.contains(sd));
+    match wds().find_map(|wd| wd.rate) {
+        None => wds()
+            .any(|wd| wd.priority.is_some())
+            .then_some("`priority=` where no WD has `iorate=`"),
+        Some(_) if run.rate != RunRate::Max => Some("`iorate=` of a WD in a run with a rate other than `max`"),
+        Some(_) if unpaced().count() > 1 => Some("several WDs without `iorate=` beside one that has it"),
+        // Slots of an SD go to what is ready, and operations without a schedule always are.
+        Some(_) if unpaced().any(|wd| wds().any(|other| other.rate.is_some() && shares_sd(wd, other))) => {
+            Some("a WD without `iorate=` on an SD of one that has it")
+        }
+        Some(_) if unpaced().any(|wd| wds().any(|other| other.priority > wd.priority)) => {
+            Some("a WD without `iorate=` that comes before others by its `priority=`")
+        }
+        Some(_) => None,
+    }
+}
+
 fn refuse(run: &Run) -> Result<(), Diagnostic> {
     match run.rate {
         RunRate::Variable => {
             let what = format!("`distribution={}`", run.distribution);
             Err(cannot(run, &what, "give each rate an RD of its own"))
         }
+        _ if priorities_of(run).is_some() => Err(cannot(
+            run,
+            priorities_of(run).unwrap_or_default(),
+            "give the RD a rate and its WDs shares by `skew=`",
+        )),
         _ if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) => Err(cannot(
             run,
             "transfers that are no multiple of `dedupunit=`",

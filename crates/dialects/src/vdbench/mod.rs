@@ -47,6 +47,11 @@ pub trait VdbenchEnv {
     /// Bytes of a file or device; `None` if there is none.
     fn size_of(&self, path: &str) -> Option<u64>;
 
+    /// The names lead to one file or device, whether it is there or will be.
+    fn is_same_file(&self, one: &str, other: &str) -> bool {
+        one == other
+    }
+
     /// True for names of this machine.
     fn is_local(&self, host: &str) -> bool;
 }

@@ -1,7 +1,7 @@
 //! Run definitions to runs: a run for each turn of the loops, with what the loops set.
 
 use model::Nanos;
-use model::plan::Phases;
+use model::plan::{ErrorPolicy, Phases};
 
 use super::blocks::Block;
 use super::data::Dedup;
@@ -54,6 +54,8 @@ pub struct Run {
     pub points: Vec<f64>,
     /// It is a point of a curve.
     pub is_point: bool,
+    /// `data_errors=`.
+    pub on_error: ErrorPolicy,
     /// `stopcurve=`.
     pub stopcurve: Option<f64>,
     /// What it does to trees of files.
@@ -168,7 +170,8 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
     if let Some(wd) = wds.iter().find(|wd| wd.sds.is_empty()) {
         return Err(format!("No sd= specified for wd={}", wd.name));
     }
-    let controlled = wds.iter().any(|wd| wd.skew.is_some() || wd.controlled);
+    let controlled = wds.iter().any(|wd| wd.skew.is_some() || wd.priority.is_some());
+    check_priorities(rd, &wds)?;
     let fixed: f64 = wds.iter().filter_map(|wd| wd.skew).sum();
     let open = wds.iter().filter(|wd| wd.skew.is_none()).count();
     let each = if open > 0 {
@@ -218,8 +221,31 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
         },
         is_point: false,
         stopcurve: rd.stopcurve,
+        on_error: parameters.general.error_policy(),
         files: FileRun::from_rd(rd, parameters)?,
     })
+}
+
+/// A workload with a rate of its own comes before one without.
+fn check_priorities(rd: &Rd, wds: &[Wd]) -> Result<(), String> {
+    let Some(paced) = wds.iter().find(|wd| wd.rate.is_some()) else {
+        return Ok(());
+    };
+    for (number, wd) in wds.iter().enumerate() {
+        let Some(priority) = wd.priority else {
+            return Err(format!(
+                "rd={}: wd={} has no priority=, which all WDs need beside wd={} with iorate=",
+                rd.name, wd.name, paced.name
+            ));
+        };
+        if let Some(other) = wds[..number].iter().find(|other| other.priority == wd.priority) {
+            return Err(format!(
+                "rd={}: wd={} and wd={} have the same priority={priority}",
+                rd.name, other.name, wd.name
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn rate_of(rate: f64) -> RunRate {
@@ -283,7 +309,7 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
         }
         "xfersize" => wds.for_each(|wd| wd.xfersize = Transfer::One(value as u64)),
         "rdpct" => wds.for_each(|wd| wd.rdpct = value.abs() as u32),
-        "seekpct" => wds.for_each(|wd| wd.seekpct = value.abs() as i32),
+        "seekpct" => wds.for_each(|wd| (wd.seekpct, wd.poisson) = (value.abs() as i32, None)),
         "rhpct" => wds.for_each(|wd| wd.hits.0 = value.abs()),
         "whpct" => wds.for_each(|wd| wd.hits.1 = value.abs()),
         "threads" if !(1.0..=65_536.0).contains(&value) => {

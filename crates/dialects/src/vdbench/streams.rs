@@ -1,6 +1,9 @@
 //! What the streams of a workload on an SD do: addresses, sizes, hits, schedules.
 
-use model::access::{Access, Advance, AtEnd, Continuation, Mixed, Placement, Sequential, Uniform};
+use model::access::{
+    Access, Advance, AtEnd, Continuation, Mixed, Placement, RangeBasis, RangeShare, Ranges, RangesRule, Sequential,
+    Uniform,
+};
 use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::{Mix, MixRule};
@@ -38,7 +41,10 @@ pub(super) fn mix(reads: f64) -> Mix {
 }
 
 pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
-    let uniform = Placement::Uniform(Uniform::default());
+    let uniform = match wd.poisson {
+        None => Placement::Uniform(Uniform::default()),
+        Some(midpoint) => Placement::Ranges(falling_ranges(midpoint)),
+    };
     let sequential = |skip: i64, at_end: AtEnd| {
         Access::Sequential(Sequential {
             advance: Advance::Length { skip },
@@ -64,6 +70,24 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
             continuation: Continuation::Shared,
         }),
     })
+}
+
+/// An exponential that falls from the start of the region to its end, in steps of one percent.
+fn falling_ranges(midpoint: f64) -> Ranges {
+    const STEPS: u32 = 100;
+    let below = |part: f64| (1.0 - (-midpoint * part).exp()) / (1.0 - (-midpoint).exp());
+    let steps = (0..STEPS).map(|step| {
+        let (from, to) = (
+            f64::from(step) / f64::from(STEPS),
+            f64::from(step + 1) / f64::from(STEPS),
+        );
+        RangeShare::new(100.0 * (below(to) - below(from)), 100.0 / f64::from(STEPS))
+    });
+    Ranges::new(
+        RangeBasis::Percent,
+        RangesRule::Native,
+        PerDirection::all(steps.collect()),
+    )
 }
 
 /// Share, percent of reads and region of hits and misses.
@@ -147,6 +171,10 @@ pub(super) fn stream(
     let weight = ((percent * 10_000.0).round() as u32).max(1);
     let transfers = piece.region.1 / piece.sizes.max().0.max(1);
     let pacing = match run.rate {
+        _ if wd.rate.is_some() => {
+            let rate = wd.rate.unwrap_or(0.0) / wd.sds.len() as f64;
+            pacing(run, rate * piece.share, generator)
+        }
         RunRate::Number(rate) => pacing(run, rate * percent / 100.0, generator),
         RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
     };
@@ -179,6 +207,7 @@ pub(super) fn stream(
         },
         // A schedule decides shares by itself.
         weight: if pacing == Pacing::Unpaced { weight } else { 1 },
+        on_error: run.on_error.clone(),
         pacing,
         ..Stream::default()
     }

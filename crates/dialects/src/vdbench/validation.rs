@@ -5,6 +5,7 @@ use std::path::Path;
 
 use model::plan::{KeyBlocks, KeyJournal, Verify, VerifyMethod, Worker};
 
+use super::VdbenchEnv;
 use super::blocks::Block;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::Run;
@@ -20,8 +21,6 @@ pub struct Validation {
     pub read_before_write: bool,
     /// Maps are kept for a later run.
     pub journal: Option<Journal>,
-    /// `data_errors=`.
-    pub max_errors: u64,
     /// The file of each SD's map, and the bytes of its key blocks.
     pub maps: BTreeMap<String, (String, u64)>,
 }
@@ -68,7 +67,6 @@ impl Default for Validation {
             read_after_write: false,
             read_before_write: true,
             journal: None,
-            max_errors: 50,
             maps: BTreeMap::new(),
         }
     }
@@ -102,7 +100,7 @@ impl Validation {
             match letter {
                 'r' => journal.recover = true,
                 'o' => (journal.recover, journal.recover_only) = (true, true),
-                's' => (journal.recover, journal.skip_reads) = (true, true),
+                's' => journal.skip_reads = true,
                 'i' => journal.ignore_pending = true,
                 'n' => journal.no_flush = true,
                 'm' => journal.map_only = true,
@@ -149,10 +147,19 @@ impl Validation {
                 added.map_err(place)?;
             }
         }
-        if let Some(validation) = &mut validation
-            && let Some(errors) = block.number("data_errors").ok().flatten()
-        {
-            validation.max_errors = (errors as u64).max(1);
+        let journal = validation.as_ref().and_then(|validation| validation.journal);
+        if let Some(journal) = journal.filter(|journal| !journal.recover) {
+            // A new journal would replace the one that is to be read.
+            let modifiers = [
+                (journal.skip_reads, "`-js` or `journal=skip_read_all`"),
+                (journal.ignore_pending, "`-ji` or `journal=ignore_pending`"),
+            ];
+            if let Some((_, name)) = modifiers.iter().find(|(is_set, _)| *is_set) {
+                return Err(
+                    Diagnostic::new(format!("{name} changes a recovery, and none is requested"))
+                        .help("add `r` to restore the journal of an earlier run, as in `-jrs`, or leave it out"),
+                );
+            }
         }
         Ok(validation)
     }
@@ -162,7 +169,13 @@ impl Validation {
     ///
     /// # Errors
     /// What cannot be validated.
-    pub fn place_maps(&mut self, runs: &[Run], parameters: &Parameters, directory: &Path) -> Result<(), Diagnostic> {
+    pub fn place_maps(
+        &mut self,
+        runs: &[Run],
+        parameters: &Parameters,
+        directory: &Path,
+        env: &dyn VdbenchEnv,
+    ) -> Result<(), Diagnostic> {
         let extension = if self.journal.is_some() { "jnl" } else { "map" };
         for run in runs {
             if run.files.is_some() {
@@ -189,9 +202,21 @@ impl Validation {
         }
         // Ends of regions are multiples of the largest transfer of the whole file.
         for sd in &parameters.sds {
+            let is_other = |other: &&Sd| other.name != sd.name && self.maps.contains_key(&other.name);
+            let mut others = parameters.sds.iter().filter(is_other);
+            let same = others.find(|other| env.is_same_file(&other.lun, &sd.lun));
+            let same = same.map(|other| (other.name.clone(), other.lun.clone()));
             let Some(map) = self.maps.get_mut(&sd.name) else {
                 continue;
             };
+            if let Some((name, lun)) = same {
+                let what = format!("one lun in two SDs, sd={} and sd={name}", sd.name);
+                let help = match lun == sd.lun {
+                    true => "let the workloads use one SD".to_owned(),
+                    false => format!("let the workloads use one SD: {} and {lun} are the same file", sd.lun),
+                };
+                return Err(refusal(&what, &help));
+            }
             if sd.offset != 0 {
                 return Err(refusal("`offset=`", "use `range=`"));
             }
@@ -202,11 +227,6 @@ impl Validation {
                 .filter(|(field, _)| *field == "xfersize")
                 .flat_map(|(_, sizes)| sizes);
             map.1 = sizes.fold(map.1, |length, size| gcd(length, *size as u64));
-            let same = |other: &&Sd| other.lun == sd.lun && other.name != sd.name;
-            if let Some(other) = parameters.sds.iter().find(same) {
-                let what = format!("one lun in two SDs, sd={} and sd={}", sd.name, other.name);
-                return Err(refusal(&what, "let the workloads use one SD"));
-            }
         }
         let ratios = parameters.rds.iter().flat_map(|rd| &rd.loops);
         match ratios.into_iter().any(|(field, _)| *field == "compratio") {
@@ -224,7 +244,7 @@ impl Validation {
     }
 
     /// Lets the workers of an SD check what they read. `known_only`: they read nothing else.
-    pub(super) fn apply(&self, sd: &Sd, workers: &mut [Worker], known_only: bool) {
+    pub(super) fn apply(&self, sd: &Sd, workers: &mut [Worker], known_only: bool, errors_max: u64) {
         let Some((map, length)) = self.maps.get(&sd.name) else {
             return;
         };
@@ -240,7 +260,7 @@ impl Validation {
             read_before_write: self.read_before_write,
             read_after_write: self.read_after_write,
             known_only,
-            max_mismatches: self.max_errors,
+            max_mismatches: errors_max,
         };
         for worker in workers {
             worker.batching.serialize_overlap = true;

@@ -5,15 +5,15 @@ use model::access::{Access, Advance, AtEnd, Sequential};
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Extent, Job, Pattern, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target,
-    TargetId, TargetKind,
+    AllocateMode, AtEndOfJob, ErrorPolicy, Extent, Job, Pattern, Plan, Prepare, Region, Step, Stop, Stream,
+    StreamTarget, Target, TargetId, TargetKind,
 };
 use model::{Bytes, Direction};
 
 use super::VdbenchEnv;
 use super::data::content;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
-use super::lower::{Lowered, grids, mixed_seed, origin, rules, worker};
+use super::lower::{Lowered, end_on_failure, grids, mixed_seed, origin, rules, worker};
 use super::runs::{Run, RunRate};
 use super::streams::gcd;
 
@@ -41,7 +41,7 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
         let present = env.size_of(&sd.lun);
         let wanted = sd.size.or(present).unwrap_or(0);
         let is_short = present.unwrap_or(0) < wanted;
-        let known = found.iter().any(|other| other.sd.lun == sd.lun);
+        let known = found.iter().any(|other| env.is_same_file(&other.sd.lun, &sd.lun));
         if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || again) {
             let sd = Sd {
                 size: Some(wanted),
@@ -87,12 +87,17 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
             mix: pass.mix,
             pattern: Pattern::simple(Access::Sequential(sequential), Bytes(pass.block)),
             content: content(general.compratio, general.dedup, pass.region.1 / pass.block).unwrap_or(Content::Once),
+            on_error: match pass.mix.includes(Direction::Write) {
+                true => ErrorPolicy::default(),
+                false => general.error_policy(),
+            },
             depth: pass.depth,
             ..Stream::default()
         };
         let mut workers = vec![worker(vec![stream], pass.depth, mixed_seed(seed, number as u64))];
         if let Some(validation) = &parameters.validation {
-            validation.apply(&pass.sd, &mut workers, !pass.mix.includes(Direction::Write));
+            let reads = !pass.mix.includes(Direction::Write);
+            validation.apply(&pass.sd, &mut workers, reads, general.errors_max());
         }
         Job {
             name: pass.sd.name.clone(),
@@ -104,7 +109,8 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
             ..Job::default()
         }
     };
-    let jobs: Vec<Job> = passes.iter().enumerate().map(job).collect();
+    let mut jobs: Vec<Job> = passes.iter().enumerate().map(job).collect();
+    end_on_failure(&mut jobs);
     let target = |pass: &WholeSd| Target {
         path: pass.sd.lun.clone(),
         kind: TargetKind::Path,
@@ -170,7 +176,7 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
     whole_sds("SD_format", formats.iter().map(pass).collect(), parameters, seed)
 }
 
-/// Reads of all key blocks that are known after a restart.
+/// Reads of all key blocks that are known after a restart, up to the `size` of each SD.
 pub fn recovery_plan(sds: &[Sd], parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64) -> Lowered {
     const MAX_BLOCK: u64 = 131_072;
     let pass = |sd: &Sd| {
@@ -178,7 +184,8 @@ pub fn recovery_plan(sds: &[Sd], parameters: &Parameters, env: &dyn VdbenchEnv, 
             .validation
             .as_ref()
             .map_or(512, |validation| validation.key_block(sd));
-        let keys = env.size_of(&sd.lun).unwrap_or(0) / key;
+        let present = env.size_of(&sd.lun).unwrap_or(0);
+        let keys = sd.size.map_or(present, |size| size.min(present)) / key;
         // A transfer that divides the SD leaves nothing over at its end.
         let at_once = (1..=(MAX_BLOCK / key).max(1))
             .rev()
@@ -244,6 +251,7 @@ impl Run {
             points: Vec::new(),
             is_point: false,
             stopcurve: None,
+            on_error: ErrorPolicy::default(),
             files: None,
         }
     }

@@ -2,7 +2,11 @@
 
 use super::blocks::Block;
 use super::definitions::{Parameters, Transfer, Wd, flags, range};
+use super::values::MAX_RATE;
 use crate::Diagnostic;
+
+/// Midpoint of `seekpct=poisson`.
+const DEFAULT_MIDPOINT: f64 = 3.0;
 
 /// A workload definition, or the defaults of those that follow.
 pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnostic> {
@@ -35,37 +39,73 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
     if streams.is_some_and(|streams| streams < 2) {
         return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
     }
+    let (seekpct, poisson) = seek(block)?;
+    let (rate, priority) = (block.number("iorate")?, block.number("priority")?);
+    let is_count = |number: f64| (1.0..=1e6).contains(&number) && number.fract() == 0.0;
+    match (rate, priority) {
+        (Some(_), None) => {
+            return Err(block.error("A workload with iorate= also must have  priority= specified.".into()));
+        }
+        (Some(rate), _) if !(rate > 0.0 && rate < MAX_RATE) => {
+            return Err(block
+                .error(format!("Invalid contents for 'iorate=': {rate}"))
+                .help("give operations a second"));
+        }
+        (_, Some(priority)) if !is_count(priority) => {
+            return Err(block
+                .error(format!("Invalid contents for 'priority=': {priority}"))
+                .help("give 1 for the highest, or more"));
+        }
+        (Some(_), _) if block.item("skew").is_some() => {
+            return Err(block.error(format!(
+                "wd={}: iorate= and skew= may not be specified together",
+                block.name
+            )));
+        }
+        _ => {}
+    }
     Ok(Wd {
         name: block.name.clone(),
         sds,
         xfersize: transfer(block, "xfersize")?,
         rdpct: rdpct as u32,
-        seekpct: seek(block)?,
+        seekpct,
+        poisson,
         stride,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
         hits: (percent(block, "rhpct", 0.0)?, percent(block, "whpct", 0.0)?),
         range: range(block)?,
         flags: flags(block)?,
         streams,
-        controlled: block.item("iorate").or(block.item("priority")).is_some(),
+        rate,
+        priority: priority.map(|priority| priority as u32),
     })
 }
 
-fn seek(block: &Block) -> Result<i32, Diagnostic> {
+/// Percent of random addresses, or −1 for `eof`, and the midpoint of `poisson`.
+fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
     let Some(item) = block.item("seekpct") else {
-        return Ok(100);
+        return Ok((100, None));
     };
+    let words = item.words();
     let word = item.word().to_ascii_lowercase();
-    match item.numbers("seekpct")? {
-        Some(_) => Ok(percent(block, "seekpct", 100.0)? as i32),
-        None if word == "eof" => Ok(-1),
-        None if word.starts_with("seq") => Ok(0),
-        None if word.starts_with("rand") => Ok(100),
-        None if word == "poisson" => Err(block
-            .error("`seekpct=poisson` is not supported: that distribution is not built".into())
-            .help("`fathom fio` has `random_distribution=zipf` and `pareto`")),
-        None => Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
+    if word == "poisson" {
+        let midpoint = words.get(1).map_or(Some(DEFAULT_MIDPOINT), |word| word.parse().ok());
+        return match midpoint.filter(|midpoint| (0.01..=100.0).contains(midpoint) && words.len() <= 2) {
+            Some(midpoint) => Ok((100, Some(midpoint))),
+            None => Err(block
+                .error(format!("Invalid contents for 'seekpct=': {}", words.join(",")))
+                .help("give `poisson`, or `(poisson,3)` with a midpoint up to 100")),
+        };
     }
+    let percent = match item.numbers("seekpct")? {
+        Some(_) => percent(block, "seekpct", 100.0)? as i32,
+        None if word == "eof" => -1,
+        None if word.starts_with("seq") => 0,
+        None if word.starts_with("rand") => 100,
+        None => return Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
+    };
+    Ok((percent, None))
 }
 
 pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {

@@ -532,3 +532,86 @@ fn other_commands_take_parameter_files() {
     );
     fathom(&["lint", "vdbench", "-f", text(&file)]).expect(0, &["BUFFERED (sd1)"]);
 }
+
+#[test]
+fn each_operation_on_names_has_its_own_counter() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "fsd=fsd1,anchor={},files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
+         rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n",
+        text(&folder.path().join("tree"))
+    );
+    let ran = vdbench(folder.path(), &parameters, &[]);
+    ran.expect(0, &["completed successfully"]);
+    for counter in [
+        "GET_ATTR            Getattr requests: ",
+        "SET_ATTR            Setattr requests: ",
+        "ACCESS              Access requests: ",
+    ] {
+        let (_, count) = ran.out.split_once(counter).expect(counter);
+        let count: u64 = count.split_whitespace().next().unwrap().parse().unwrap();
+        // A third of 180, by a random schedule: five standard deviations.
+        assert!((22..98).contains(&count), "{counter}{count}");
+    }
+    let none = fathom(&[
+        "vdbench",
+        "parse",
+        "-i",
+        text(&folder.path().join("output/flatfile.html")),
+        "-o",
+        text(&folder.path().join("none.csv")),
+        "-f",
+        "Run",
+        "other",
+    ]);
+    none.expect(0, &["No row of ", "none.csv has only the header."]);
+}
+
+/// Reads at their rate beside writes that take all of another SD.
+#[test]
+fn a_workload_keeps_its_own_rate_beside_one_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "sd=sd1,lun={0}/a,size=4m\nsd=sd2,lun={0}/b,size=4m\n\
+         wd=wd1,sd=sd1,xfersize=4k,rdpct=100,iorate=50,priority=1\n\
+         wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n",
+        text(folder.path())
+    );
+    let ran = vdbench(folder.path(), &parameters, &[]);
+    ran.expect(
+        0,
+        &["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"],
+    );
+    let rate = |name: &str| -> f64 {
+        let page = fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
+        let average = page.lines().rfind(|line| line.contains("avg_2-5")).unwrap();
+        average.split_whitespace().nth(2).unwrap().parse().unwrap()
+    };
+    // 200 are due in the four seconds that count; six standard deviations are 85.
+    assert!((28.0..72.0).contains(&rate("wd1")), "{}", rate("wd1"));
+    assert!(rate("wd2") > 200.0, "{}", rate("wd2"));
+}
+
+/// Half of the blocks of a tree occur before.
+#[test]
+fn files_of_a_tree_may_have_duplicates() {
+    let folder = tempfile::tempdir().unwrap();
+    let anchor = folder.path().join("tree");
+    let parameters = format!(
+        "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor={},files=64,sizes=128k\nfwd=format,threads=2,xfersize=4k\n\
+         fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n",
+        text(&anchor)
+    );
+    vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let mut blocks = std::collections::HashSet::new();
+    let directory = anchor.join("fathom-kept.tree/d0");
+    for entry in fs::read_dir(directory).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        assert_eq!(bytes.len(), 128 << 10);
+        blocks.extend(bytes.chunks(4096).map(<[u8]>::to_vec));
+    }
+    // 2048 blocks, 1024 of them different.
+    assert!((880..1170).contains(&blocks.len()), "{}", blocks.len());
+    let odd = parameters.replace("fwd=format,threads=2,xfersize=4k", "fwd=format,threads=2,xfersize=2k");
+    vdbench(folder.path(), &odd, &[]).expect(157, &["no multiple of `dedupunit=`"]);
+}

@@ -210,16 +210,56 @@ fn what_cannot_be_validated_is_refused() {
         (&sd.replace("size=1m", "size=1m,offset=512"), &["-v"], "`offset=`"),
         (&sd.replace("sd1", "../x"), &["-v"], "an SD called `../x`"),
         (
-            &sd.replace("wd=wd1,sd", "sd=sd2,lun=DIR/a\nwd=wd1,sd"),
+            &sd.replace("wd=wd1,sd=sd1", "sd=sd2,lun=DIR/a,size=1m\nwd=wd1,sd=sd*"),
             &["-v"],
             "one lun in two SDs, sd=sd1 and sd=sd2",
         ),
     ] {
         vdbench(folder.path(), parameters, arguments).expect(157, &[named]);
     }
+    for (value, named) in [
+        (
+            "abc",
+            "`data_errors=abc` is not supported: commands of parameter files are not run",
+        ),
+        ("-1", "Invalid contents for 'data_errors=': -1"),
+        ("0", "Invalid contents for 'data_errors=': 0"),
+        ("(5,60)", "Invalid contents for 'data_errors=': 5,60"),
+    ] {
+        let ran = vdbench(folder.path(), &format!("data_errors={value}\n{sd}"), &[]);
+        ran.expect(
+            157,
+            &[
+                named,
+                "--> parmfile:1",
+                "help: give the number of errors that end a run",
+            ],
+        );
+    }
+    for (letters, named) in [("-js", "`-js` or `journal=skip_read_all`"), ("-ji", "`-ji` or")] {
+        let help = "help: add `r` to restore the journal of an earlier run";
+        vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
+    }
+    // One file under two names, which may be there or not.
+    let two = |lun: &str| sd.replace("wd=wd1,sd=sd1", &format!("sd=sd2,lun={lun},size=1m\nwd=wd1,sd=sd*"));
+    std::os::unix::fs::symlink("new", folder.path().join("dangling")).unwrap();
+    fs::write(folder.path().join("old"), vec![1; 1 << 20]).unwrap();
+    fs::hard_link(folder.path().join("old"), folder.path().join("hard")).unwrap();
+    for (one, other) in [
+        ("DIR/new", "./new"),
+        ("DIR/new", "DIR/dangling"),
+        ("DIR/old", "DIR/hard"),
+    ] {
+        let ran = vdbench(folder.path(), &two(other).replacen("DIR/a", one, 1), &["-v"]);
+        ran.expect(157, &["one lun in two SDs, sd=sd1 and sd=sd2", "are the same file"]);
+    }
+    assert!(!folder.path().join("new").exists());
     // Another file of that name stays.
     fs::write(folder.path().join("output/sd1.jnl"), "mine").unwrap();
-    vdbench(folder.path(), sd, &["-j"]).expect(157, &["it is not a map of key blocks of fathom"]);
+    vdbench(folder.path(), sd, &["-j"]).expect(
+        157,
+        &["it is not a map of key blocks of fathom", "help: move that file away"],
+    );
     assert_eq!(fs::read(folder.path().join("output/sd1.jnl")).unwrap(), b"mine");
 }
 
@@ -243,4 +283,169 @@ fn a_full_disk_below_a_journal_ends_the_run_before_it_writes() {
     ran.expect(157, &["sd1.jnl", "No space left on device"]);
     assert!(!ran.err.contains("panicked"), "{ran:?}");
     assert!(fs::read(&data).unwrap().iter().all(|byte| *byte == 7), "it has written");
+}
+
+/// A journal that lost something is refused, rather than taken for one that knows less.
+#[test]
+fn a_damaged_journal_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "sd=sd1,lun=DIR/a,size=1m,journal=DIR\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
+                      rd=rd1,wd=wd1,iorate=max,elapsed=2\n";
+    vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
+    let journal = folder.path().join("sd1.jnl");
+    let whole = fs::read(&journal).unwrap();
+    assert_eq!(whole.len(), 4096 + 8 * 256);
+    let changed = |at: usize, bytes: &[u8]| {
+        let mut changed = whole.clone();
+        changed[at..at + bytes.len()].copy_from_slice(bytes);
+        changed
+    };
+    for (damaged, named) in [
+        (
+            whole[..5000].to_vec(),
+            "it was cut off: it has 5000 bytes instead of 6144",
+        ),
+        (whole[..20].to_vec(), "it was cut off: it has 20 bytes"),
+        (Vec::new(), "it is empty"),
+        (changed(24, &[0; 8]), "its header is damaged"),
+        (
+            changed(4096 + 8 * 100, &[0; 8]),
+            "the entry of key block 100 does not match",
+        ),
+        (
+            changed(4096, &whole[4104..4112]),
+            "the entry of key block 0 does not match",
+        ),
+        (changed(4096, &[0; 2048]), "the entry of key block 0 does not match"),
+        (changed(15, b"1"), "another version of fathom has written it"),
+    ] {
+        fs::write(&journal, damaged).unwrap();
+        for letters in ["-jr", "-jo", "-jri"] {
+            let ran = vdbench(folder.path(), parameters, &[letters]);
+            ran.expect(
+                157,
+                &["cannot recover sd=sd1: its journal ", named, "help: it cannot say what"],
+            );
+            assert!(!ran.out.contains("Corrupted"), "{ran:?}");
+        }
+    }
+    // A new journal does not need the old one, and another size of the SD only needs the part that
+    // both have.
+    vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
+    let larger = parameters.replace("size=1m", "size=2m");
+    let ran = vdbench(folder.path(), &larger, &["-jrn"]);
+    ran.expect(0, &["completed successfully"]);
+    assert_eq!(totals(&ran)[0], (256, 0));
+    fs::remove_file(&journal).unwrap();
+    vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
+}
+
+/// A block torn by a kill has sectors of both writes, whose contents depend on `compratio=`.
+#[test]
+fn a_recovery_may_have_another_compratio() {
+    let folder = tempfile::tempdir().unwrap();
+    let ratio = |ratio: u32| format!("compratio={ratio}\n{JOURNALED}");
+    let mut child = start(folder.path(), &ratio(4), &["-jn"], "Starting RD=rd1;");
+    sleep(Duration::from_millis(600));
+    child.kill().unwrap();
+    end(child);
+    vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` with compratio=1", "compratio=4"]);
+    let ran = vdbench(folder.path(), &ratio(1).replace("elapsed=60", "elapsed=2"), &["-jrn"]);
+    ran.expect(0, &["completed successfully"]);
+    vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);
+}
+
+/// What a lay-out that was cut short has written is given up, and so is what the journal knows of
+/// it.
+#[test]
+fn an_interrupted_lay_out_is_no_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = JOURNALED
+        .replace("size=4m", "size=200g")
+        .replace("elapsed=60", "elapsed=2");
+    let child = start(folder.path(), &parameters, &["-j"], "Starting RD=SD_format");
+    sleep(Duration::from_secs(1));
+    let pid = child.id().to_string();
+    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    end(child).expect(157, &["interrupted"]);
+    assert!(!folder.path().join("b").exists());
+    let small = parameters.replace("size=200g", "size=4m");
+    vdbench(folder.path(), &small, &["-jrn"]).expect(0, &["completed successfully"]);
+}
+
+#[test]
+fn a_journal_has_one_user() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
+    for letters in ["-j", "-jr"] {
+        let ran = vdbench(folder.path(), JOURNALED, &[letters, "-o", "output"]);
+        ran.expect(157, &["another process is using it", "help: wait for the other run"]);
+    }
+    child.kill().unwrap();
+    end(child);
+    vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
+}
+
+/// Errors of all SDs count together, and the last one ends all at once.
+#[test]
+fn errors_of_two_sds_end_a_run_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "data_errors=4\nsd=sd1,lun=DIR/a,size=1m,threads=1\nsd=sd2,lun=DIR/b,size=1m,threads=1\n\
+                      wd=fill,sd=sd*,xfersize=4k,rdpct=0,seekpct=eof\nwd=read,sd=sd*,xfersize=4k,seekpct=seq\n\
+                      rd=rd1,wd=fill,iorate=max,elapsed=10,pause=3\nrd=rd2,wd=read,iorate=20,elapsed=30\n";
+    let child = start(folder.path(), parameters, &["-v"], "Waiting 3 seconds");
+    for file in ["a", "b"] {
+        overwrite(&folder.path().join(file), 0, &[0; 8192]);
+    }
+    let begun = Instant::now();
+    let ran = end(child);
+    ran.expect(157, &["'data_errors=4' requested. Abort rd=rd2 after last error."]);
+    assert!(begun.elapsed() < Duration::from_secs(15), "it went on");
+    assert_eq!(totals(&ran).last().unwrap().1, 4);
+    for sd in ["sd1", "sd2"] {
+        let lines = ran.out.matches(&format!("Corrupted data block for sd={sd},")).count();
+        assert_eq!(lines, 2, "{sd}: {}", ran.out);
+    }
+}
+
+/// Writes into holes of a full file system fail.
+#[cfg(target_os = "linux")]
+#[test]
+fn io_errors_count_as_data_errors() {
+    let Some(small) = testbed::need(testbed::TmpFs::of_size(256 << 10)) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        File::create(small.path().join(name)).unwrap().set_len(4 << 20).unwrap();
+    }
+    fs::write(small.path().join("a"), vec![1; 64 << 10]).unwrap();
+    let sds = format!(
+        "sd=sd1,lun={0}/a,size=64k\nsd=sd2,lun={0}/b,size=4m\n\
+         wd=wd1,sd=sd1,xfersize=4k\nwd=wd2,sd=sd2,xfersize=4k,rdpct=0\n",
+        text(small.path())
+    );
+    let run = |errors: &str, rate: u32, elapsed: u32| {
+        let parameters = format!("{errors}{sds}rd=rd1,wd=wd*,iorate={rate},elapsed={elapsed},interval=1\n");
+        let begun = Instant::now();
+        let ran = vdbench(folder.path(), &parameters, &[]);
+        (ran, begun.elapsed().as_secs())
+    };
+    let (ran, seconds) = run("data_errors=3\n", 200, 30);
+    ran.expect(
+        157,
+        &[
+            "'data_errors=3' requested. Abort rd=rd1 after last error.",
+            "op: write  lun: ",
+        ],
+    );
+    let lines = ran.out.lines().filter(|line| line.contains("op: write")).count();
+    assert!((3..=11).contains(&lines), "with eight in flight: {}", ran.out);
+    assert!(seconds < 20, "sd1 went on for {seconds} s");
+    // Fewer errors fail as well, when the run has ended.
+    let (ran, _) = run("data_errors=100000\n", 100, 6);
+    ran.expect(157, &[WRONG, "avg_2-6"]);
+    // Without a number it takes 50.
+    let (ran, _) = run("", 400, 30);
+    ran.expect(157, &["'data_errors=50' requested."]);
 }

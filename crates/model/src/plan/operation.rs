@@ -255,6 +255,9 @@ pub struct ErrorPolicy {
     /// The same for mismatches.
     #[serde(default)]
     pub tolerate_verify: Vec<i32>,
+    /// Any failure is counted, until all workers of the step have this many (Vdbench `data_errors`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors_max: Option<u64>,
     /// Tolerated errors are reported as well (fio `error_dump`).
     #[serde(default)]
     pub tell_tolerated: bool,
@@ -369,7 +372,7 @@ pub struct KeyBlocks {
     /// Reads of blocks whose last write is not known are left out.
     #[serde(default)]
     pub known_only: bool,
-    /// Mismatches that end the worker.
+    /// Mismatches that end the worker, counted with the errors of all workers of the step.
     pub max_mismatches: u64,
 }
 

@@ -1,5 +1,6 @@
 //! Starts the threads of a step's workers and waits until each of them is ready.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -96,6 +97,8 @@ struct StepResources {
     targets: Arc<Vec<ReadyTarget>>,
     sources: Sources,
     flows: Flows,
+    /// Errors that the plan counts together.
+    errors: Arc<AtomicU64>,
     control_groups: Arc<ControlGroups>,
     simulation: Simulation,
     grids: Vec<Nanos>,
@@ -136,6 +139,7 @@ impl<'a> StepState<'a> {
             targets: Arc::clone(targets),
             sources,
             flows: Flows::default(),
+            errors: Arc::default(),
             control_groups: Arc::clone(&context.control_groups),
             simulation: context.simulation.clone(),
             grids: context.plan.grids.iter().map(|grid| grid.length_ns).collect(),
@@ -274,6 +278,7 @@ impl WorkerThread {
             checks_alignment: !resources.plan.target_rules.kernel_checks_alignment,
             sources: &resources.sources,
             flows: &resources.flows,
+            errors: &resources.errors,
             control_groups: &resources.control_groups,
             simulation: &resources.simulation,
             number: self.number,

@@ -121,7 +121,7 @@ mod tests {
         fn new() -> Fixture {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("map");
-            KeyMapFile::create(&path, LENGTH as u64).unwrap();
+            KeyMapFile::create(&path, LENGTH as u64, 4, 1.0).unwrap();
             let plan = KeyBlocks {
                 length: LENGTH as u32,
                 map: path.display().to_string(),

@@ -5,13 +5,15 @@
 //!
 //! | bytes | what |
 //! | --- | --- |
-//! | 0 | `fathom key map 1` |
-//! | 16, 24 | length of a key block; number of the map, which goes into all contents |
-//! | 32 | 1 if the run that wrote it has ended |
-//! | 4096 … | four bytes for each key block: its generation above two bits of state |
+//! | 0 | `fathom key map 2` |
+//! | 16 | bytes of a key block; number of the map, which goes into all contents; key blocks |
+//! | 40 | what has become of it: [`MakingState`]; the compression ratio of what was written |
+//! | 56 | checksum of all this |
+//! | 4096 … | eight bytes for each key block: its generation above two bits of state, and a checksum |
 //!
-//! All numbers are little-endian. In the file four bytes change at once, so a kill leaves the old
-//! or the new ones.
+//! All numbers are little-endian. The eight bytes of a key block change at once, so a kill leaves
+//! the old or the new ones, and both have the right checksum. Blocks that nothing has written have
+//! one too: zeros in their place are damage.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -24,9 +26,14 @@ use model::plan::{KeyBlocks, KeyJournal};
 
 use super::Block;
 
-const MAGIC: &[u8; 16] = b"fathom key map 1";
-const FIXED: usize = 40;
+const MAGIC: &[u8; 16] = b"fathom key map 2";
+/// What the maps of all versions begin with.
+const ANY_MAGIC: &[u8] = b"fathom key map ";
+/// Numbers of the header that its checksum covers.
+const WORDS: usize = 5;
 const HEADER: u64 = 4096;
+/// Bytes of a key in the file.
+const ENTRY: u64 = 8;
 /// Keys that are read or written at once.
 const CHUNK: usize = 16 * 1024;
 
@@ -102,15 +109,26 @@ pub(crate) struct KeyMap {
     unflushed: bool,
 }
 
-/// Allocates a map's room before the first write, so that a full disk ends a run before it begins.
-fn reserve(file: &File, length: u64) -> io::Result<()> {
-    if file.metadata()?.len() >= length {
-        return Ok(());
+/// A key as the file has it. The checksum binds it to its place in its map.
+fn entry_from_key(number: u64, index: u64, key: Key) -> [u8; ENTRY as usize] {
+    let words = [number, index, u64::from(key.0)].map(u64::to_le_bytes);
+    let checksum = xxhash_rust::xxh64::xxh64(words.as_flattened(), 0);
+    (checksum & !u64::from(u32::MAX) | u64::from(key.0)).to_le_bytes()
+}
+
+fn key_from_entry(number: u64, index: u64, entry: [u8; ENTRY as usize]) -> io::Result<Key> {
+    let key = Key(u64::from_le_bytes(entry) as u32);
+    match entry == entry_from_key(number, index, key) {
+        true => Ok(key),
+        false => Err(damage(format!(
+            "it is damaged at byte {}: the entry of key block {index} does not match its checksum",
+            HEADER + ENTRY * index
+        ))),
     }
-    match engine::sys::file::allocate(file, length) {
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        outcome => outcome,
-    }
+}
+
+fn damage(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 impl KeyMap {
@@ -121,29 +139,30 @@ impl KeyMap {
     pub(crate) fn open(plan: &KeyBlocks, range: Range<u64>) -> io::Result<KeyMap> {
         let path = Path::new(&plan.map);
         let length = u64::from(plan.length.max(1));
-        let found = KeyMapFile::read_header(&mut open_without_waiting(path)?)?;
+        let mut file = open_without_waiting(path)?;
+        let found = KeyMapFile::read_header(&mut file)?;
         if found.length != length {
-            let what = format!("its key blocks have {} bytes instead of {length}", found.length);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            return Err(damage(format!(
+                "its key blocks have {} bytes instead of {length}",
+                found.length
+            )));
         }
-        let mut file = File::options().read(true).write(true).open(path)?;
         let first = range.start / length;
         let count = (range.end.div_ceil(length) - first) as usize;
+        if first + count as u64 > found.count {
+            return Err(damage(format!(
+                "it has {} key blocks, and {} are needed",
+                found.count,
+                first + count as u64
+            )));
+        }
         let mut keys = Vec::new();
         keys.try_reserve_exact(count).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        keys.resize(count, Key::default());
-        file.seek(SeekFrom::Start(HEADER + 4 * first))?;
-        let mut bytes = vec![0; 4 * CHUNK];
-        for chunk in keys.chunks_mut(CHUNK) {
-            let read = read_up_to(&mut file, &mut bytes[..4 * chunk.len()])?;
-            for (key, word) in chunk.iter_mut().zip(bytes[..read].as_chunks::<4>().0) {
-                *key = Key(u32::from_le_bytes(*word));
-            }
-            if read < 4 * chunk.len() {
-                break;
-            }
-        }
-        reserve(&file, HEADER + 4 * (first + count as u64))?;
+        found.each_key(&mut file, first..first + count as u64, |_, key| {
+            keys.push(key);
+            None
+        })?;
+        let file = File::options().read(true).write(true).open(path)?;
         Ok(KeyMap {
             file,
             length,
@@ -199,8 +218,9 @@ impl KeyMap {
     }
 
     fn store(&mut self, keys: Range<usize>) -> io::Result<()> {
-        let place = HEADER + 4 * (self.first + keys.start as u64);
-        let bytes: Vec<u8> = self.keys[keys].iter().flat_map(|key| key.0.to_le_bytes()).collect();
+        let place = HEADER + ENTRY * (self.first + keys.start as u64);
+        let entries = keys.map(|at| entry_from_key(self.number, self.first + at as u64, self.keys[at]));
+        let bytes: Vec<u8> = entries.flatten().collect();
         self.unflushed = true;
         self.file.seek(SeekFrom::Start(place))?;
         self.file.write_all(&bytes)
@@ -217,7 +237,7 @@ impl KeyMap {
     /// Leaves the keys for the next run.
     pub(crate) fn save(&mut self) -> io::Result<()> {
         if self.journal == KeyJournal::AtEnd {
-            // A key that was written once is never 0 again, so what was left out is 0 in the file.
+            // A key that was written once is never 0 again, so what is left out is in the file.
             for start in (0..self.keys.len()).step_by(CHUNK) {
                 let keys = start..self.keys.len().min(start + CHUNK);
                 if self.keys[keys.clone()].iter().any(|key| key.0 != 0) {
@@ -255,7 +275,7 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// The file of a map of key blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyMapFile {
     /// Bytes of a key block.
     pub length: u64,
@@ -265,124 +285,262 @@ pub struct KeyMapFile {
     pub known_end: u64,
     /// The run that wrote it has ended.
     pub complete: bool,
+    /// The compression ratio of what was written.
+    pub compratio: f64,
     number: u64,
+    /// Key blocks that it has entries for.
+    count: u64,
+}
+
+/// How far a map is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MakingState {
+    /// Its entries are being written for the first time.
+    Begun,
+    /// The run that will write it has not ended.
+    Stale,
+    Complete,
 }
 
 impl KeyMapFile {
-    /// Makes a map in which nothing is known, or empties one.
+    /// Makes a map in which none of `count` key blocks is known, or empties one. The lock of the
+    /// file that is returned keeps other processes away.
     ///
     /// # Errors
-    /// The file cannot be written, or is something else than a map.
-    pub fn create(path: &Path, length: u64) -> io::Result<()> {
-        match open_without_waiting(path) {
-            Ok(mut file) => drop(KeyMapFile::read_header(&mut file)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+    /// The file cannot be written, is something else than a map, or another process uses it.
+    pub fn create(path: &Path, length: u64, count: u64, compratio: f64) -> io::Result<File> {
+        let is_new = match open_without_waiting(path) {
+            Ok(mut file) => {
+                let mut start = Vec::new();
+                Read::by_ref(&mut file)
+                    .take(ANY_MAGIC.len() as u64)
+                    .read_to_end(&mut start)?;
+                if !start.is_empty() && start != ANY_MAGIC {
+                    return Err(damage("it is not a map of key blocks of fathom".into()));
+                }
+                false
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
             Err(error) => return Err(error),
-        }
+        };
+        let mut options = File::options();
+        let mut file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+        lock(&file)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let seed = now.map_or(0, |now| now.as_nanos() as u64) ^ u64::from(std::process::id()) << 32;
-        let number = xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed);
-        let mut header = MAGIC.to_vec();
-        [length, number, 1]
-            .iter()
-            .for_each(|word| header.extend(word.to_le_bytes()));
-        let mut file = File::create(path)?;
-        file.write_all(&header)?;
-        file.set_len(HEADER)?;
-        file.sync_all()
+        let found = KeyMapFile {
+            length,
+            known: 0,
+            known_end: 0,
+            complete: true,
+            compratio,
+            number: xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed),
+            count,
+        };
+        let made = found.write_entries(&mut file, 0..count);
+        if made.is_err() && is_new {
+            // What is left of it would be in the way.
+            let _ = std::fs::remove_file(path);
+        }
+        made.map(|()| file)
+    }
+
+    /// Writes entries of unknown blocks behind those that are there, and then the header.
+    fn write_entries(&self, file: &mut File, indexes: Range<u64>) -> io::Result<()> {
+        if indexes.start == 0 {
+            file.set_len(0)?;
+            self.write_header(file, MakingState::Begun)?;
+        }
+        file.seek(SeekFrom::Start(HEADER + ENTRY * indexes.start))?;
+        let mut bytes = Vec::with_capacity(ENTRY as usize * CHUNK);
+        for start in indexes.clone().step_by(CHUNK) {
+            bytes.clear();
+            let chunk = start..indexes.end.min(start + CHUNK as u64);
+            chunk.for_each(|index| bytes.extend(entry_from_key(self.number, index, Key::default())));
+            file.write_all(&bytes)?;
+        }
+        file.set_len(HEADER + ENTRY * self.count)?;
+        file.sync_all()?;
+        self.write_header(file, MakingState::Complete)?;
+        file.sync_data()
+    }
+
+    /// Takes the lock of a map that is there.
+    ///
+    /// # Errors
+    /// It cannot be opened, or another process uses it.
+    pub fn lock(path: &Path) -> io::Result<File> {
+        let file = File::options().read(true).write(true).open(path)?;
+        lock(&file).map(|()| file)
     }
 
     /// Reads what a map knows.
     ///
     /// # Errors
-    /// It cannot be read, or is something else than a map.
+    /// It cannot be read, is damaged, or is something else than a map.
     pub fn read(path: &Path) -> io::Result<KeyMapFile> {
         let mut file = open_without_waiting(path)?;
         let mut found = KeyMapFile::read_header(&mut file)?;
-        found.each_key(&mut file, |found, index, key| {
+        let (length, all) = (found.length, 0..found.count);
+        let (mut known, mut known_end) = (0, 0);
+        found.each_key(&mut file, all, |index, key| {
             if key.is_known() {
-                found.known += 1;
-                found.known_end = (index + 1) * found.length;
+                known += 1;
+                known_end = (index + 1) * length;
             }
             None
         })?;
+        (found.known, found.known_end) = (known, known_end);
         Ok(found)
+    }
+
+    /// Gives a map entries for this many key blocks, if it has fewer.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or is damaged.
+    pub fn extend(path: &Path, count: u64) -> io::Result<()> {
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let found = KeyMapFile::read_header(&mut file)?;
+        match count > found.count {
+            true => KeyMapFile { count, ..found }.write_entries(&mut file, found.count..count),
+            false => Ok(()),
+        }
     }
 
     /// Forgets blocks whose writes were on their way.
     ///
     /// # Errors
-    /// It cannot be read or written.
+    /// It cannot be read or written, or is damaged.
     pub fn forget_pending(path: &Path) -> io::Result<()> {
-        let mut file = File::options().read(true).write(true).open(path)?;
-        let mut found = KeyMapFile::read_header(&mut file)?;
-        found.each_key(&mut file, |_, _, key| match key.state() {
-            KeyState::Unknown | KeyState::Written => None,
-            KeyState::Overwriting | KeyState::Writing => Some(key.with(KeyState::Unknown)),
+        KeyMapFile::forget(path, |_, key| {
+            matches!(key.state(), KeyState::Overwriting | KeyState::Writing)
         })
     }
 
-    /// Notes that the run that writes it has ended, or has not.
+    /// Forgets blocks that do not end before a position.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub fn set_complete(path: &Path, complete: bool) -> io::Result<()> {
-        let mut file = File::options().write(true).open(path)?;
-        file.seek(SeekFrom::Start(FIXED as u64 - 8))?;
-        file.write_all(&u64::from(complete).to_le_bytes())?;
+    /// It cannot be read or written, or is damaged.
+    pub fn forget_from(path: &Path, offset: u64) -> io::Result<()> {
+        let length = KeyMapFile::read_header(&mut open_without_waiting(path)?)?.length;
+        KeyMapFile::forget(path, |index, _| (index + 1) * length > offset)
+    }
+
+    fn forget(path: &Path, is_lost: impl Fn(u64, Key) -> bool) -> io::Result<()> {
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let found = KeyMapFile::read_header(&mut file)?;
+        found.each_key(&mut file, 0..found.count, |index, key| {
+            let forgets = key.state() != KeyState::Unknown && is_lost(index, key);
+            forgets.then(|| key.with(KeyState::Unknown))
+        })?;
         file.sync_data()
     }
 
+    /// Notes that the run that writes it has ended, or has not, and how its data compress.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn mark(path: &Path, complete: bool, compratio: f64) -> io::Result<()> {
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let found = KeyMapFile::read_header(&mut file)?;
+        if (found.complete, found.compratio) == (complete, compratio) {
+            return Ok(());
+        }
+        let state = if complete {
+            MakingState::Complete
+        } else {
+            MakingState::Stale
+        };
+        KeyMapFile { compratio, ..found }.write_header(&mut file, state)?;
+        file.sync_data()
+    }
+
+    fn write_header(&self, file: &mut File, state: MakingState) -> io::Result<()> {
+        let words = [
+            self.length,
+            self.number,
+            self.count,
+            state as u64,
+            self.compratio.to_bits(),
+        ];
+        let mut header = MAGIC.to_vec();
+        words.iter().for_each(|word| header.extend(word.to_le_bytes()));
+        let checksum = xxhash_rust::xxh64::xxh64(&header, 0);
+        header.extend(checksum.to_le_bytes());
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&header)
+    }
+
     fn read_header(file: &mut File) -> io::Result<KeyMapFile> {
-        let mut header = [0; FIXED];
-        let is_map = read_up_to(file, &mut header)? == FIXED && header.starts_with(MAGIC);
-        let words: [u64; 3] = std::array::from_fn(|word| {
+        let mut header = [0; MAGIC.len() + 8 * (WORDS + 1)];
+        let read = read_up_to(file, &mut header)?;
+        let words: [u64; WORDS + 1] = std::array::from_fn(|word| {
             let at = MAGIC.len() + 8 * word;
             u64::from_le_bytes(std::array::from_fn(|byte| header[at + byte]))
         });
-        if !is_map || words[0] == 0 {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "it is not a map of key blocks of fathom",
-            ));
-        }
-        Ok(KeyMapFile {
-            length: words[0],
-            number: words[1],
-            complete: words[2] != 0,
-            known: 0,
-            known_end: 0,
-        })
+        let [length, number, count, state, compratio, checksum] = words;
+        let present = file.metadata()?.len();
+        let needed = ENTRY.checked_mul(count).and_then(|bytes| bytes.checked_add(HEADER));
+        let what = match needed {
+            _ if read == 0 => "it is empty".into(),
+            _ if !header.starts_with(ANY_MAGIC) => "it is not a map of key blocks of fathom".into(),
+            _ if read < header.len() => format!("it was cut off: it has {present} bytes"),
+            _ if !header.starts_with(MAGIC) => "another version of fathom has written it".into(),
+            _ if checksum != xxhash_rust::xxh64::xxh64(&header[..header.len() - 8], 0) || length == 0 => {
+                "its header is damaged: it does not match its checksum".into()
+            }
+            _ if state == MakingState::Begun as u64 => "the run that made it was stopped before it was whole".into(),
+            Some(needed) if present >= needed => {
+                return Ok(KeyMapFile {
+                    length,
+                    known: 0,
+                    known_end: 0,
+                    complete: state == MakingState::Complete as u64,
+                    compratio: f64::from_bits(compratio),
+                    number,
+                    count,
+                });
+            }
+            needed => format!(
+                "it was cut off: it has {present} bytes instead of {}",
+                needed.unwrap_or(u64::MAX)
+            ),
+        };
+        Err(damage(what))
     }
 
-    /// Visits all keys that are not 0, and writes those back for which there is another.
+    /// Visits these keys, and writes those back for which there is another.
     fn each_key(
-        &mut self,
+        &self,
         file: &mut File,
-        mut visit: impl FnMut(&mut KeyMapFile, u64, Key) -> Option<Key>,
+        indexes: Range<u64>,
+        mut visit: impl FnMut(u64, Key) -> Option<Key>,
     ) -> io::Result<()> {
-        let mut bytes = vec![0; 4 * CHUNK];
-        for chunk in 0u64.. {
-            let place = HEADER + chunk * bytes.len() as u64;
+        let mut bytes = vec![0; ENTRY as usize * CHUNK];
+        for start in indexes.clone().step_by(CHUNK) {
+            let place = HEADER + ENTRY * start;
+            let chunk = &mut bytes[..(ENTRY * (indexes.end - start).min(CHUNK as u64)) as usize];
             file.seek(SeekFrom::Start(place))?;
-            let read = read_up_to(file, &mut bytes)?;
+            file.read_exact(chunk)?;
             let mut changed = false;
-            for (at, word) in bytes[..read].as_chunks_mut::<4>().0.iter_mut().enumerate() {
-                let key = Key(u32::from_le_bytes(*word));
-                if key != Key::default()
-                    && let Some(other) = visit(self, chunk * CHUNK as u64 + at as u64, key)
-                {
-                    (*word, changed) = (other.0.to_le_bytes(), true);
+            for (index, entry) in (start..).zip(chunk.as_chunks_mut().0) {
+                if let Some(other) = visit(index, key_from_entry(self.number, index, *entry)?) {
+                    (*entry, changed) = (entry_from_key(self.number, index, other), true);
                 }
             }
             if changed {
                 file.seek(SeekFrom::Start(place))?;
-                file.write_all(&bytes[..read])?;
-            }
-            if read < bytes.len() {
-                break;
+                file.write_all(chunk)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Takes the lock that keeps other processes away until the file is closed.
+fn lock(file: &File) -> io::Result<()> {
+    match engine::sys::file::try_lock(file) {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is using it")),
     }
 }

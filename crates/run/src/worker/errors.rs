@@ -1,5 +1,8 @@
 //! Failed and short operations: which the plan tolerates, and how they are reported.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use engine::{File, Slot, os_error_name, sys};
 use model::plan::{ErrorPolicy, FileOperation, FileTree};
 use model::results::{FailedOperation, Failure};
@@ -22,6 +25,8 @@ pub(crate) struct ErrorLog {
     pub(crate) tolerated: Vec<Failure>,
     /// Each file of the engine.
     pub(crate) files: Vec<FileLabel>,
+    /// Errors of all workers of the step that their plan counts together.
+    of_step: Arc<AtomicU64>,
     /// Each stream's rules.
     policies: Vec<ErrorPolicy>,
     /// The verb of operations without data.
@@ -44,6 +49,7 @@ impl ErrorLog {
         ErrorLog {
             failure: None,
             tolerated: Vec::new(),
+            of_step: Arc::clone(assignment.errors),
             files: files.iter().map(FileLabel::from).collect(),
             policies: plan.streams.iter().map(|stream| stream.on_error.clone()).collect(),
             act: plan.engine.kind.act(),
@@ -166,7 +172,8 @@ impl IoLoop {
             _ => &policy.tolerate_write,
         };
         let is_end = policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno);
-        if !is_end && !tolerated.contains(&errno) {
+        let is_below_limit = |max| errors.of_step.fetch_add(1, Ordering::Relaxed) + 1 < max;
+        if !is_end && !tolerated.contains(&errno) && !policy.errors_max.is_some_and(is_below_limit) {
             return false;
         }
         if (is_end || policy.tell_tolerated) && errors.tolerated.len() < MAX_TOLERATED {

@@ -268,7 +268,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::flow));
     "stream.files" ["mix, sequence, order", "", ""] => Lost, Words(|at, _| optional(&at.stream.files, words::file_work));
     "stream.replay" ["", "read_iolog", ""] => Lost, Words(|at, _| optional(&at.stream.replay, words::replay));
-    "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify"
+    "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify \
+     stream.on_error.errors_max"
         ["tolerate-errors", "continue_on_error, ignore_error", ""] =>
         Lost, Words(|at, _| words::errors(&at.stream.on_error));
     "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends it without error");

@@ -406,10 +406,10 @@ fn numbers_that_no_run_has_are_refused() {
 #[test]
 fn what_is_not_built_is_refused_with_its_name() {
     for (wd, rd, named) in [
-        ("seekpct=poisson", "iorate=max", "poisson"),
         ("stride=(1m,2m)", "iorate=max", "stride"),
         ("hotband=(1,2)", "iorate=max", "hotband"),
-        ("iorate=10,priority=1", "iorate=max", "iorate"),
+        ("iorate=10,priority=1", "iorate=100", "iorate"),
+        ("priority=1", "iorate=max", "priority"),
         ("rdpct=50", "iorate=(1,1,2,1),distribution=spike", "spike"),
         ("rdpct=50", "iorate=max,maxdatawritten=1m", "maxdatawritten"),
         ("rdpct=50", "iorate=max,startcmd=\"rm x\"", "startcmd"),
@@ -426,6 +426,66 @@ fn what_is_not_built_is_refused_with_its_name() {
     assert!(run("-f parmfile", &remote).unwrap_err().contains("example.org"));
 }
 
+/// A workload with a rate of its own keeps it beside one without, over its SDs.
+#[test]
+fn workloads_may_have_rates_of_their_own() {
+    let text = |wds: &str| {
+        format!("{SD}sd=sd2,lun=/d/g,size=64m\nsd=sd3,lun=/d/h,size=64m\n{wds}\nrd=rd1,wd=wd*,iorate=max,elapsed=4")
+    };
+    let wds = "wd=wd1,sd=(sd1,sd2),iorate=50,priority=1\nwd=wd2,sd=sd3,rdpct=0,priority=2";
+    let plan = run("-f parmfile", &text(wds)).unwrap().remove(0).plan;
+    let streams = plan.steps[0].jobs.iter().flat_map(|job| &job.workers[0].streams);
+    let rates: Vec<f64> = streams
+        .map(|stream| match stream.pacing {
+            model::plan::Pacing::Together { rate } => rate.per_second(),
+            _ => 0.0,
+        })
+        .collect();
+    assert_eq!(rates, [25.0, 25.0, 0.0]);
+    plan.check().unwrap();
+    for (wds, named) in [
+        (wds.replace(",priority=1", ""), "also must have  priority= specified."),
+        (wds.replace(",priority=2", ""), "wd=wd2 has no priority="),
+        (wds.replace("sd=sd3", "sd=sd2"), "on an SD of one that has it"),
+        (wds.replace("priority=2", "priority=1"), "have the same priority=1"),
+        (wds.replace("priority=1", "priority=3"), "comes before others"),
+        (
+            format!("{wds}\nwd=wd3,sd=sd3,priority=3"),
+            "several WDs without `iorate=`",
+        ),
+        (wds.replace("iorate=50", "iorate=50,skew=10"), "together"),
+    ] {
+        let what = run("-f parmfile", &text(&wds)).unwrap_err();
+        assert!(what.contains(named), "{wds}: {what}");
+    }
+}
+
+/// −ln(u) × blocks / 3, modulo the blocks: its first half has 1 / (1 + e^−1.5) of the operations.
+#[test]
+fn poisson_falls_towards_the_end() {
+    use model::access::{Access, Placement};
+    let text = format!("{SD}wd=wd1,sd=sd1,seekpct=(poisson,3)\nrd=rd1,wd=wd1,iorate=max,elapsed=4");
+    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
+    plan.check().unwrap();
+    let access = &plan.steps[0].jobs[0].workers[0].streams[0].pattern.access[0];
+    let Access::Random {
+        placement: Placement::Ranges(ranges),
+    } = access
+    else {
+        panic!("{access:?}");
+    };
+    let half: f64 = ranges.shares.read[..50]
+        .iter()
+        .map(|share| share.operations_percent)
+        .sum();
+    assert!((half - 100.0 / (1.0 + (-1.5f64).exp())).abs() < 1e-9, "{half}");
+    let default = text.replace("(poisson,3)", "poisson");
+    let other = run("-f parmfile", &default).unwrap().remove(0).plan;
+    assert_eq!(access, &other.steps[0].jobs[0].workers[0].streams[0].pattern.access[0]);
+    let wrong = text.replace("(poisson,3)", "(poisson,x)");
+    assert!(run("-f parmfile", &wrong).unwrap_err().contains("poisson,x"));
+}
+
 /// A key block divides position and length of all that happens on an SD.
 #[test]
 fn key_blocks_divide_every_transfer() {
@@ -436,7 +496,7 @@ fn key_blocks_divide_every_transfer() {
         };
         let (_, mut parameters, runs) = read("-f parmfile -v", &mut env).unwrap();
         let mut validation = parameters.validation.take().unwrap();
-        let placed = validation.place_maps(&runs, &parameters, std::path::Path::new("/out"));
+        let placed = validation.place_maps(&runs, &parameters, std::path::Path::new("/out"), &env);
         placed.map_err(|error| error.what)?;
         let maps = validation.maps.into_values().map(|(_, length)| length);
         Ok::<Vec<u64>, String>(maps.collect())

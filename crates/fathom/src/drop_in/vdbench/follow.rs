@@ -142,7 +142,7 @@ impl<'a> Follow<'a> {
         while self
             .jobs
             .iter()
-            .all(|(tallies, complete, ended)| *complete > self.shown || *ended && tallies.len() as u64 <= self.shown)
+            .all(|(_, complete, ended)| *ended || *complete > self.shown)
             && self.has_more()
         {
             self.show_interval();
@@ -385,10 +385,10 @@ impl<'a> Follow<'a> {
     ) {
         let run = self.run;
         let only = run.workloads.len() == 1;
-        let is_paced = matches!(run.rate, RunRate::Number(_));
         let before = self.warm_up / run.interval;
         let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
+            let is_paced = matches!(run.rate, RunRate::Number(_)) || wd.rate.is_some();
             let (intervals, total) = of_workload(results, workload_of, index, run.interval, is_paced);
             let tally = if only { average.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use dialects::vdbench::VdbenchEnv;
 use engine::probe::{self, System};
@@ -50,9 +50,36 @@ impl VdbenchEnv for LocalEnv {
         }
     }
 
+    fn is_same_file(&self, one: &str, other: &str) -> bool {
+        let identity = |path: &str| System::live().identity(path);
+        match (identity(one), identity(other)) {
+            (Some(one), Some(other)) => one == other,
+            (None, None) => place_of(Path::new(one)) == place_of(Path::new(other)),
+            _ => false,
+        }
+    }
+
     fn is_local(&self, host: &str) -> bool {
         let name = probe::host(&System::live()).name;
         let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
         ["localhost", "127.0.0.1", "::1"].contains(&host) || short(host) == short(&name)
+    }
+}
+
+/// Where a file will be that is not there yet: behind links, in a directory that has one name.
+fn place_of(path: &Path) -> PathBuf {
+    const MAX_LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let Ok(target) = std::fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    match (std::fs::canonicalize(parent), path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => path,
     }
 }

@@ -87,11 +87,13 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
     take_self_test(&mut command, &mut env);
     let mut parameters = read_parameters(&command, &mut env)?;
     let validation = parameters.validation.take();
+    let data_errors = parameters.general.data_errors.replace(1).filter(|count| *count > 1);
     if let Some(refusal) = parameters.refusals.first() {
         return Err(refusal.clone());
     }
     let runs = expand(&parameters, command.start_at.as_deref())?;
     let (plan, mut left_out) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
+    left_out.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
     left_out.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
     Ok((plan, left_out))
 }
@@ -173,6 +175,10 @@ struct Drive<'a> {
     last_rate: f64,
     /// Key blocks that data validation has compared.
     compared: u64,
+    /// Locks of the maps of data validation.
+    map_locks: Vec<File>,
+    /// `compratio=` of the run that wrote the journals.
+    compratio_before: Option<f64>,
     /// Lines that link to the runs of a file.
     run_links: Vec<String>,
 }
@@ -225,6 +231,8 @@ impl<'a> Drive<'a> {
             shown: 0,
             last_rate: 0.0,
             compared: 0,
+            map_locks: Vec::new(),
+            compratio_before: None,
             run_links: Vec::new(),
         };
         drive.output.create(
@@ -457,6 +465,9 @@ impl<'a> Drive<'a> {
         let done = self.execute(run, format_plan(formats, parameters, self.seed), parameters);
         if done.is_err() {
             for format in formats {
+                if parameters.general.format != Some(true) {
+                    self.forget_from(&format.sd, format.present, parameters);
+                }
                 if new.contains(&format) {
                     let _ = fs::remove_file(&format.sd.lun);
                     continue;
@@ -525,7 +536,7 @@ impl<'a> Drive<'a> {
     ) -> Result<(), Failure> {
         self.keep(results)?;
         note_findings(results);
-        self.report_validation(run, results, parameters)?;
+        let errors = self.report_io_errors(results) + self.report_validation(results, parameters)?;
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let failures: Vec<_> = jobs
             .flat_map(|job| &job.workers)
@@ -536,9 +547,17 @@ impl<'a> Drive<'a> {
             self.output.say(&line);
             self.output.write("errorlog", &line);
         }
-        if let Some(failure) = failures.first() {
-            let more = failure.help.iter().map(|help| format!("help: {help}")).collect();
-            let text = "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html.".to_owned();
+        if errors > 0 || !failures.is_empty() {
+            let help = failures.iter().find_map(|failure| failure.help.as_ref());
+            let max = parameters.general.errors_max();
+            // Below the limit no failed operation ends a worker. What a warm-up has counted is not
+            // in the results.
+            let ends = |failure: &&model::results::Failure| failure.operation.is_some() && failure.errno.is_some();
+            let text = match errors >= max || failures.iter().any(|failure| ends(&failure)) {
+                true => format!("'data_errors={max}' requested. Abort rd={} after last error.", run.name),
+                false => "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html.".to_owned(),
+            };
+            let more = help.iter().map(|help| format!("help: {help}")).collect();
             return Err(Failure { text, more });
         }
         if results.interrupted {

@@ -4,6 +4,8 @@ use std::fs;
 
 use dialects::Diagnostic;
 
+use crate::drop_in::tell;
+
 /// The names of the function.
 pub const NAMES: [&str; 2] = ["parse", "parseflat"];
 
@@ -30,6 +32,13 @@ pub fn execute(arguments: &[String]) -> Result<(), Diagnostic> {
         |what: &str, path: &str, error: &std::io::Error| Diagnostic::new(format!("cannot {what} {path}: {error}"));
     let text = fs::read_to_string(&selection.input).map_err(|error| failed("read", &selection.input, &error))?;
     let table = select(&text, &selection)?;
+    if table.lines().count() == 1 {
+        // Not a failure: a script may look for rows that a run need not have.
+        let _ = tell(&format!(
+            "No row of {} matches: {} has only the header.\n",
+            selection.input, selection.output
+        ));
+    }
     fs::write(&selection.output, table).map_err(|error| failed("write", &selection.output, &error))
 }
 

@@ -1,6 +1,7 @@
 //! Data validation: the maps of a command line's runs, and what the runs found.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use ::run::KeyMapFile;
@@ -27,7 +28,7 @@ impl Drive<'_> {
     /// Decides what is checked of these runs.
     pub(super) fn place_maps(&self, runs: &[Run], parameters: &mut Parameters) -> Result<(), Failure> {
         if let Some(mut validation) = parameters.validation.take() {
-            validation.place_maps(runs, parameters, &self.output.folder)?;
+            validation.place_maps(runs, parameters, &self.output.folder, &self.env)?;
             parameters.validation = Some(validation);
         }
         Ok(())
@@ -40,41 +41,47 @@ impl Drive<'_> {
         let Some(validation) = &parameters.validation else {
             return Ok(to_read);
         };
+        let journal = validation.journal.unwrap_or_default();
         for (sd, map, length) in mapped(parameters, validation) {
-            let recovers = validation.journal.is_some_and(|journal| journal.recover);
-            if recovers && self.restore_map(sd, map, length, validation)? > 0 {
-                to_read.push(sd.clone());
-            }
-            if !recovers {
-                let made = KeyMapFile::create(map, length);
-                made.map_err(|error| format!("cannot make the map of key blocks {}: {error}", map.display()))?;
+            let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).unwrap_or(0);
+            let count = size.div_ceil(length);
+            if journal.recover {
+                let lock = KeyMapFile::lock(map).map_err(|error| cannot_recover(sd, map, &error))?;
+                self.map_locks.push(lock);
+                let known_end = self.restore_map(sd, map, (length, count), parameters)?;
+                if known_end > 0 {
+                    to_read.push(Sd {
+                        size: Some(known_end),
+                        ..sd.clone()
+                    });
+                }
+            } else {
+                let made = KeyMapFile::create(map, length, count, parameters.general.compratio);
+                self.map_locks.push(made.map_err(|error| cannot_make(map, &error))?);
             }
         }
-        let skips = validation.journal.is_some_and(|journal| journal.skip_reads);
-        Ok(if skips { Vec::new() } else { to_read })
+        Ok(if journal.skip_reads { Vec::new() } else { to_read })
     }
 
-    /// Takes over what an earlier run has left. Returns how many blocks are known.
-    fn restore_map(&mut self, sd: &Sd, map: &Path, length: u64, validation: &Validation) -> Result<u64, Failure> {
+    /// Takes over what an earlier run has left. Returns where the last block ends that is known.
+    fn restore_map(
+        &mut self,
+        sd: &Sd,
+        map: &Path,
+        (length, count): (u64, u64),
+        parameters: &Parameters,
+    ) -> Result<u64, Failure> {
         let (name, file) = (&sd.name, map.display());
         self.say_slave(&format!("Starting journal recovery for {name}"));
         let fail = |what: String, help: &str| Failure {
             text: format!("cannot recover sd={name}: {what}"),
             more: vec![format!("help: {help}")],
         };
-        let ignores = validation.journal.is_some_and(|journal| journal.ignore_pending);
-        let forgotten = if ignores {
-            KeyMapFile::forget_pending(map)
-        } else {
-            Ok(())
-        };
-        let found = forgotten.and_then(|()| KeyMapFile::read(map));
-        let found = found.map_err(|error| {
-            let help = "run with `-j` first, with the same `journal=` or output directory";
-            fail(format!("its journal {file} cannot be read: {error}"), help)
-        })?;
+        let journal = parameters.validation.as_ref().and_then(|validation| validation.journal);
+        let journal = journal.unwrap_or_default();
+        let found = KeyMapFile::read(map).map_err(|error| cannot_recover(sd, map, &error))?;
         if found.length != length {
-            let help = "give the transfer sizes of the run that wrote it";
+            let help = "give the transfer sizes of the run that wrote it, or begin anew with `-j`";
             let what = format!(
                 "key blocks of {file} have {} bytes, those of these runs {length}",
                 found.length
@@ -83,16 +90,46 @@ impl Drive<'_> {
         }
         if !found.complete {
             let what = format!("the run that wrote {file} did not end, and `-jm` writes it only then");
-            return Err(fail(what, "use `-j` where a run may be killed"));
+            let help = "begin anew with `-j`, which writes the journal around each write; this one knows too little";
+            return Err(fail(what, help));
         }
+        // Blocks that a kill has left with sectors of both writes are compared with the contents of
+        // both.
+        if journal.skip_reads && !journal.ignore_pending && found.compratio != parameters.general.compratio {
+            let what = format!(
+                "`-js` with compratio={} where the journal was written with compratio={}",
+                parameters.general.compratio, found.compratio
+            );
+            return Err(fail(
+                what,
+                "leave `s` out, add `i`, or give the `compratio=` of the run before",
+            ));
+        }
+        if self.compratio_before.is_some_and(|ratio| ratio != found.compratio) {
+            let what = "the journals of its SDs were written with different `compratio=`";
+            return Err(fail(
+                what.into(),
+                "recover the SDs one by one, with a parameter file for each",
+            ));
+        }
+        self.compratio_before = Some(found.compratio);
         let present = self.env.size_of(&sd.lun).unwrap_or(0);
         if found.known_end > present {
             let what = format!(
                 "lun={} has {present} bytes, and its journal knows blocks up to byte {}",
                 sd.lun, found.known_end
             );
-            return Err(fail(what, "the data behind its end are lost"));
+            let help = "put the missing part back and recover again, or begin anew with `-j`";
+            return Err(fail(what, help));
         }
+        let forgotten = match journal.ignore_pending {
+            true => KeyMapFile::forget_pending(map),
+            false => Ok(()),
+        };
+        let found = forgotten
+            .and_then(|()| KeyMapFile::extend(map, count))
+            .and_then(|()| KeyMapFile::read(map))
+            .map_err(|error| cannot_recover(sd, map, &error))?;
         let restored = format!(
             "Data Validation map restored for {}. Map contains {:>16} known blocks.",
             map.file_name().unwrap_or_default().to_string_lossy(),
@@ -103,39 +140,45 @@ impl Drive<'_> {
         self.say_slave(&format!(
             "Completed journal recovery for {name}. Starting data validation."
         ));
-        Ok(found.known)
+        Ok(found.known_end)
     }
 
     /// Reads all that is known.
     pub(super) fn read_known(&mut self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
-        let lowered = recovery_plan(&run.sds, parameters, &self.env, self.seed);
-        self.execute(run, lowered, parameters).map(|_| ())
+        let mut before = parameters.clone();
+        before.general.compratio = self.compratio_before.unwrap_or(parameters.general.compratio);
+        let lowered = recovery_plan(&run.sds, &before, &self.env, self.seed);
+        self.execute(run, lowered, &before).map(|_| ())
     }
 
-    /// Maps that are written when a run ends are not whole before.
-    pub(super) fn mark_maps(&self, parameters: &Parameters, complete: bool) -> Result<(), Failure> {
-        let validation = parameters.validation.as_ref();
-        let validation = validation.filter(|one| one.journal.is_some_and(|journal| journal.map_only));
-        for (_, map, _) in validation
-            .into_iter()
-            .flat_map(|validation| mapped(parameters, validation))
-        {
-            let marked = KeyMapFile::set_complete(map, complete);
+    /// Notes in each map what a run writes. Maps that are written when a run ends are not whole
+    /// before.
+    pub(super) fn mark_maps(&self, parameters: &Parameters, has_ended: bool) -> Result<(), Failure> {
+        let Some(validation) = &parameters.validation else {
+            return Ok(());
+        };
+        let is_stale = !has_ended && validation.journal.is_some_and(|journal| journal.map_only);
+        for (_, map, _) in mapped(parameters, validation) {
+            let marked = KeyMapFile::mark(map, !is_stale, parameters.general.compratio);
             marked.map_err(|error| format!("cannot write the map of key blocks {}: {error}", map.display()))?;
         }
         Ok(())
     }
 
-    /// Prints what a run has compared, and what was wrong.
-    pub(super) fn report_validation(
-        &mut self,
-        run: &Run,
-        results: &Results,
-        parameters: &Parameters,
-    ) -> Result<(), Failure> {
-        let Some(validation) = &parameters.validation else {
-            return Ok(());
-        };
+    /// Forgets what lay behind the end of an SD, which a lay-out that was cut short gives up.
+    pub(super) fn forget_from(&self, sd: &Sd, end: u64, parameters: &Parameters) {
+        let validation = parameters.validation.as_ref();
+        if let Some((map, _)) = validation.and_then(|validation| validation.maps.get(&sd.name)) {
+            // If that fails, a recovery reports blocks that are missing, which is true.
+            let _ = KeyMapFile::forget_from(Path::new(map), end);
+        }
+    }
+
+    /// Prints what a run has compared, and what was wrong. Returns how many key blocks are.
+    pub(super) fn report_validation(&mut self, results: &Results, parameters: &Parameters) -> Result<u64, Failure> {
+        if parameters.validation.is_none() {
+            return Ok(0);
+        }
         let jobs: Vec<&JobResults> = results.steps.iter().flat_map(|step| &step.jobs).collect();
         let workers = || jobs.iter().flat_map(|job| &job.workers);
         for job in &jobs {
@@ -155,19 +198,41 @@ impl Drive<'_> {
         if let Some(what) = workers().flat_map(|worker| &worker.not_kept).next() {
             return Err(what.clone().into());
         }
-        match wrong {
-            0 => Ok(()),
-            _ if workers().any(|worker| worker.mismatch_count >= validation.max_errors) => Err(format!(
-                "'data_errors={}' requested. Abort rd={} after last error.",
-                validation.max_errors, run.name
-            )
-            .into()),
-            _ => Err(
-                "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html."
-                    .to_owned()
-                    .into(),
-            ),
+        Ok(wrong)
+    }
+
+    /// Prints reads and writes of SDs that failed. Returns how many did.
+    pub(super) fn report_io_errors(&mut self, results: &Results) -> u64 {
+        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
+        let workers: Vec<&WorkerResults> = jobs.flat_map(|job| &job.workers).collect();
+        let tolerated = workers.iter().flat_map(|worker| &worker.tolerated);
+        let failures = workers.iter().filter_map(|worker| worker.failure.as_ref());
+        let mut listed = 0;
+        for failure in tolerated.chain(failures) {
+            let (Some(operation), Some(errno)) = (&failure.operation, failure.errno) else {
+                continue;
+            };
+            listed += 1;
+            let (lba, size) = (operation.offset.0, operation.length);
+            self.say_slave(&format!(
+                "op: {:<6} lun: {:<30} lba: {lba:>12} 0x{lba:08x} xfer: {size:>8} errno: {errno}: '{}' ",
+                operation.direction.word(),
+                operation.path,
+                failure.what
+            ));
         }
+        let streams = workers.iter().flat_map(|worker| &worker.streams);
+        let directions = streams.flat_map(|stream| stream.directions.iter().filter_map(|(_, found)| found.as_ref()));
+        let counted: u64 = directions.map(|found| found.errors).sum();
+        let ending = workers.iter().filter(|worker| {
+            let failure = worker.failure.as_ref();
+            failure.is_some_and(|failure| failure.operation.is_some())
+        });
+        let all = counted + ending.count() as u64;
+        if all > listed {
+            self.say_slave(&format!("{} more reads and writes have failed.", all - listed));
+        }
+        all
     }
 
     /// Lines for each transfer with blocks that are wrong.
@@ -206,7 +271,10 @@ impl Drive<'_> {
             return Ok(());
         }
         let text = "No read validations done during a Data Validation run.".to_owned();
-        let help = "help: run longer, on a smaller `range=`, or read: no block was read that had been written";
+        let help = match parameters.recovers_only() {
+            true => "help: run with `-j` first: the journals know of no block that was written",
+            false => "help: run longer, on a smaller `range=`, or read: no block was read that had been written",
+        };
         Err(Failure {
             text,
             more: vec![help.into()],
@@ -232,5 +300,36 @@ impl Drive<'_> {
         let line = format!("{now} {host}-0: {now} {text}");
         self.output.say(&line);
         self.output.write("errorlog", &line);
+    }
+}
+
+fn cannot_make(map: &Path, error: &io::Error) -> Failure {
+    let help = match error.kind() {
+        io::ErrorKind::WouldBlock => "wait for the other run, or give another `-o` or `journal=`",
+        io::ErrorKind::InvalidData => "move that file away, or give another `-o` or `journal=`",
+        _ => "give a directory with room for 8 bytes for each key block as `journal=` or `-o`",
+    };
+    Failure {
+        text: format!("cannot make the map of key blocks {}: {error}", map.display()),
+        more: vec![format!("help: {help}")],
+    }
+}
+
+fn cannot_recover(sd: &Sd, map: &Path, error: &io::Error) -> Failure {
+    let help = match error.kind() {
+        io::ErrorKind::NotFound => "run with `-j` first, or give the `journal=` or `-o` of the run that wrote it",
+        io::ErrorKind::WouldBlock => "wait for the other run to end",
+        io::ErrorKind::InvalidData => {
+            "it cannot say what the data must be: put a whole copy of it back, or begin anew with `-j`"
+        }
+        _ => "make the file readable and writable",
+    };
+    Failure {
+        text: format!(
+            "cannot recover sd={}: its journal {} cannot be used: {error}",
+            sd.name,
+            map.display()
+        ),
+        more: vec![format!("help: {help}")],
     }
 }

@@ -189,7 +189,7 @@ pub fn file_flat_row(
 }
 
 /// Counters with their text. Opens are counted by what they are for.
-const COUNTERS: [(&str, &str, &[FileOperationKind]); 8] = [
+const COUNTERS: [(&str, &str, &[FileOperationKind]); 10] = [
     ("FILE_CREATES", "Files created:", &[FileOperationKind::Create]),
     ("DIRECTORY_CREATES", "Directories created:", &[FileOperationKind::Mkdir]),
     ("FILE_DELETES", "Files deleted:", &[FileOperationKind::Delete]),
@@ -204,12 +204,9 @@ const COUNTERS: [(&str, &str, &[FileOperationKind]); 8] = [
         "Files opened for write activity:",
         &[FileOperationKind::Open, FileOperationKind::Create],
     ),
-    // As recorded.
-    (
-        "GET_ATTR",
-        "Getattr requests:",
-        &[FileOperationKind::Stat, FileOperationKind::Access],
-    ),
+    ("GET_ATTR", "Getattr requests:", &[FileOperationKind::Stat]),
+    ("SET_ATTR", "Setattr requests:", &[FileOperationKind::SetTimes]),
+    ("ACCESS", "Access requests:", &[FileOperationKind::Access]),
     ("FILE_CLOSES", "Close requests:", &[FileOperationKind::Close]),
 ];
 const READ_OPENS: &str = "READ_OPENS";

@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{Request, Slot};
 use model::content::Filler;
@@ -43,6 +45,8 @@ pub(crate) struct KeyBlocks {
     compared: u64,
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
+    /// Errors of all workers of the step.
+    errors_of_step: Arc<AtomicU64>,
     /// The map could not be flushed.
     flush_error: Option<io::Error>,
 }
@@ -108,6 +112,7 @@ impl KeyBlocks {
             compared: 0,
             mismatches: Vec::new(),
             mismatch_count: 0,
+            errors_of_step: Arc::clone(assignment.errors),
             flush_error: None,
             plan: plan.clone(),
         }))
@@ -221,7 +226,6 @@ impl KeyBlocks {
 
     /// Compares what was read. True if nothing is wrong.
     fn check(&mut self, io: &mut IoLoop, ended: &EndedOperation, keys: Range<usize>) -> bool {
-        let before = self.mismatch_count;
         let buffer = &mut io.engine.buffer(ended.slot)[..ended.record.length as usize];
         let mut faults = Vec::new();
         for (index, piece) in keys.zip(buffer.chunks_mut(self.plan.length as usize)) {
@@ -238,7 +242,9 @@ impl KeyBlocks {
         }
         let record = &ended.record;
         let path = io.errors.path(record.file).to_owned();
-        self.mismatch_count += faults.len() as u64;
+        let wrong = faults.len() as u64;
+        self.mismatch_count += wrong;
+        let before = self.errors_of_step.fetch_add(wrong, Ordering::Relaxed);
         let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
         self.mismatches
             .extend(faults.into_iter().take(room).map(|fault| Mismatch {
@@ -246,13 +252,13 @@ impl KeyBlocks {
                 block_length: record.length,
                 ..mismatch(record.stream, &path, &self.map.block(0, 0), fault)
             }));
-        if before < self.plan.max_mismatches && self.mismatch_count >= self.plan.max_mismatches {
-            let count = self.mismatch_count;
-            self.fail(
-                io,
-                record.offset,
-                &format!("{count} key blocks do not hold what was written last"),
+        // The worker that finds the last one ends all.
+        if before < self.plan.max_mismatches && before + wrong >= self.plan.max_mismatches {
+            let what = format!(
+                "{} errors; key blocks do not hold what was written last",
+                before + wrong
             );
+            self.fail(io, record.offset, &what);
         }
         false
     }

@@ -8,6 +8,7 @@ mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ::engine::{Batch, Clock, Identity, OpenTree, Simulation};
 use model::access::SharedAccess;
@@ -63,6 +64,8 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) control_groups: &'plan ControlGroups,
     /// The flows of the step.
     pub(crate) flows: &'plan Flows,
+    /// Errors of all workers of the step that its plan counts together.
+    pub(crate) errors: &'plan Arc<AtomicU64>,
     pub(crate) simulation: &'plan Simulation,
     /// Number of the worker in its step.
     pub(crate) number: u32,
