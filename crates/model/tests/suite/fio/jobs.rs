@@ -288,6 +288,7 @@ fn settings_beside_the_pattern_are_kept() {
             latency_ns_max: PerDirection::new(Some(Nanos::millis(10)), Some(Nanos::secs(1)), None),
             tell_tolerated: true,
             block_lifetimes: true,
+            errors_max: None,
         },
         depth: 32,
         ..stream(0, Mix::WRITES, pattern(random(MAP), fixed(4 * K)), region(0, 4 * M))
