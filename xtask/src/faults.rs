@@ -281,7 +281,10 @@ impl Campaign {
             found.push("a panic".into());
         }
         let printed = String::from_utf8_lossy(&output.stdout);
-        let is_silent = output.stderr.is_empty() && !printed.contains("rror") && !printed.contains("cannot");
+        let names_it = ["rror", "cannot", "does not exist"]
+            .iter()
+            .any(|word| printed.contains(word));
+        let is_silent = output.stderr.is_empty() && !names_it;
         if !output.status.success() && is_silent && call != "write" {
             found.push("no message".into());
         }
