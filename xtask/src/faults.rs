@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::command::run;
+use crate::command::{root, run};
 
 /// A command that is short enough to be run thousands of times.
 struct Scenario {
@@ -16,7 +18,7 @@ struct Scenario {
     /// Words of the command line.
     line: &'static str,
     /// What it writes. A file of that name is there before, and is replaced as a whole or not at
-    /// all.
+    /// all; a table (`.csv`) grows.
     output: Option<&'static str>,
     /// Codes that its documentation names.
     codes: std::ops::RangeInclusive<i32>,
@@ -47,9 +49,22 @@ const SCENARIOS: &[Scenario] = &[
         line: "fio --name=a --ioengine=libaio --direct=1 --iodepth=4 --filename=t.dat --rw=randrw --size=128k",
     },
     Scenario { name: "diskspd", output: None, codes: 0..=1, line: "diskspd -c128k -d1 -W0 -w50 -Rxml t.dat" },
+    Scenario { name: "vdbench", output: None, codes: 0..=157, line: "vdbench -f kept.parm -o tables" },
+    Scenario { name: "iometer", output: Some("r.csv"), codes: 0..=1, line: "iometer /c kept.icf /r r.csv --map D:=t.dat" },
+    Scenario {
+        name: "verify", output: Some("v.json"), codes: NATIVE,
+        line: "verify t.dat --file-size 256k --require iops>=1 --read 0 --time 1s --warm-up 0 --preflight 0 --quiet --out json=v.json",
+    },
     Scenario { name: "report", output: Some("p.html"), codes: NATIVE, line: "report kept.fathom --report p.html" },
-    Scenario { name: "history", output: Some("s.json"), codes: NATIVE, line: "show kept.fathom --out json=s.json" },
+    Scenario { name: "show", output: Some("s.json"), codes: NATIVE, line: "show kept.fathom --out json=s.json" },
+    Scenario { name: "history", output: Some("s.json"), codes: NATIVE, line: "show history:last --out json=s.json" },
+    Scenario { name: "prune", output: None, codes: NATIVE, line: "history prune --keep 1" },
+    Scenario { name: "label", output: None, codes: NATIVE, line: "history label last fresh" },
 ];
+
+/// A workload that ends with its file, and so in less than a second.
+const PARAMETERS: &str = "sd=s,lun=t.dat,size=256k\nwd=w,sd=s,xfersize=4k,rdpct=0,seekpct=eof\n\
+     rd=r,wd=w,iorate=max,elapsed=2,interval=1\n";
 
 /// System calls, and the errors that each fails with.
 #[rustfmt::skip]
@@ -71,15 +86,29 @@ const MAX_SECONDS: &str = "60";
 /// Content of a file of the user's beside the targets, and of an output of an earlier run.
 const FOREIGN: &[u8] = b"precious";
 
+/// Most of a command's time is waiting: for its second, its disk and its tracer.
+const RUNS_AT_ONCE: usize = 6;
+
 struct Campaign {
     program: PathBuf,
     folder: PathBuf,
-    faults: u64,
-    violations: BTreeSet<String>,
+    ends: Instant,
+    /// Of each scenario.
+    faults: Vec<AtomicUsize>,
+    violations: Mutex<BTreeSet<String>>,
+}
+
+/// A call of a scenario that fails with an error, once or from then on.
+#[derive(Clone, Copy)]
+struct Fault {
+    scenario: usize,
+    call: &'static str,
+    error: &'static str,
+    forever: bool,
 }
 
 pub(crate) fn faults(arguments: &[String]) -> Result<(), String> {
-    let (mut program, mut seconds, mut wanted) = (None, u64::MAX, Vec::new());
+    let (mut program, mut seconds, mut wanted) = (None, 86_400, Vec::new());
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let value = words.next().ok_or(format!("`{word}` needs a value"))?;
@@ -99,83 +128,115 @@ pub(crate) fn faults(arguments: &[String]) -> Result<(), String> {
     }
     let program = program.unwrap_or_else(|| "target/debug/fathom".into());
     let failed = |error: std::io::Error| error.to_string();
-    let mut campaign = Campaign {
+    let campaign = Campaign {
         program: std::path::absolute(program).map_err(failed)?,
         folder: std::path::absolute("target/faults").map_err(failed)?,
-        faults: 0,
-        violations: BTreeSet::new(),
+        ends: Instant::now() + Duration::from_secs(seconds),
+        faults: SCENARIOS.iter().map(|_| AtomicUsize::new(0)).collect(),
+        violations: Mutex::default(),
     };
-    campaign.keep_a_result()?;
-    let begun = Instant::now();
-    let scenarios = SCENARIOS
-        .iter()
-        .filter(|scenario| wanted.is_empty() || wanted.iter().any(|name| name == scenario.name));
-    for scenario in scenarios {
-        let before = campaign.faults;
-        for (call, error) in CALLS
-            .iter()
-            .flat_map(|(call, errors)| errors.iter().map(move |error| (call, error)))
-        {
-            for forever in [false, true] {
-                let mut place = 1;
-                while place < MAX_PLACES && begun.elapsed() < Duration::from_secs(seconds) {
-                    if !campaign.fail(scenario, call, error, place, forever)? {
-                        break;
-                    }
-                    place += if place < 30 { 1 } else { 7 };
-                }
-            }
-        }
-        println!("{}: {} faults", scenario.name, campaign.faults - before);
-    }
-    println!(
-        "{} faults, {} kinds of violation",
-        campaign.faults,
-        campaign.violations.len()
-    );
-    campaign.violations.iter().for_each(|line| println!("{line}"));
-    match campaign.violations.is_empty() {
-        true => Ok(()),
-        false => Err("faults had effects that they must not have".into()),
-    }
+    campaign.keep_inputs()?;
+    campaign.run_all(&wanted)?;
+    campaign.report()
 }
 
 impl Campaign {
-    /// A saved result, for commands that read one.
-    fn keep_a_result(&self) -> Result<(), String> {
-        fs::create_dir_all(&self.folder).map_err(|error| error.to_string())?;
-        let mut command = Command::new(&self.program);
-        command.args("run --target null --time 1s --quiet --save kept.fathom".split(' '));
-        command
-            .current_dir(&self.folder)
-            .env("FATHOM_HISTORY", "off")
-            .stdout(Stdio::null());
-        run(&mut command)
+    /// Files that commands read: a saved result, a history of two, and those of other dialects.
+    fn keep_inputs(&self) -> Result<(), String> {
+        let io = |error: std::io::Error| format!("{}: {error}", self.folder.display());
+        let kept = self.folder.join("kept");
+        let _ = fs::remove_dir_all(&kept);
+        fs::create_dir_all(&kept).map_err(io)?;
+        for _ in 0..2 {
+            let mut command = Command::new(&self.program);
+            command.args("run --target null --time 1s --quiet --save kept.fathom".split(' '));
+            command
+                .current_dir(&kept)
+                .env("FATHOM_HISTORY", kept.join("history"))
+                .stdout(Stdio::null());
+            run(&mut command)?;
+        }
+        fs::write(kept.join("kept.parm"), PARAMETERS).map_err(io)?;
+        let one = root().join("tests/data/iometer/v2006.icf");
+        let text = fs::read_to_string(one).map_err(io)?;
+        fs::write(kept.join("kept.icf"), text.replace("CYCLE_OUTSTANDING_IOS", "NORMAL")).map_err(io)
+    }
+
+    /// Carries out all faults of the scenarios, some at once. All scenarios come to their turn
+    /// before the time is over.
+    fn run_all(&self, wanted: &[String]) -> Result<(), String> {
+        let mut queue = Vec::new();
+        for (call, errors) in CALLS {
+            for (error, forever) in errors.iter().flat_map(|error| [(error, false), (error, true)]) {
+                let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
+                queue.extend(
+                    (0..SCENARIOS.len())
+                        .filter(|at| is_wanted(SCENARIOS[*at].name))
+                        .map(|scenario| Fault {
+                            scenario,
+                            call,
+                            error,
+                            forever,
+                        }),
+                );
+            }
+        }
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let run_queue = |number: usize| {
+                while let Some(fault) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let mut place = 1;
+                    while place < MAX_PLACES && Instant::now() < self.ends && self.inject(*fault, place, number)? {
+                        place += if place < 30 { 1 } else { 7 };
+                    }
+                }
+                Ok(())
+            };
+            let threads: Vec<_> = (0..RUNS_AT_ONCE)
+                .map(|number| scope.spawn(move || run_queue(number)))
+                .collect();
+            threads
+                .into_iter()
+                .try_for_each(|thread| thread.join().expect("a thread of the campaign"))
+        })
+    }
+
+    fn report(&self) -> Result<(), String> {
+        let counts: Vec<usize> = self.faults.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+        for (scenario, count) in SCENARIOS.iter().zip(&counts) {
+            println!("{}: {count} faults", scenario.name);
+        }
+        let violations = self.violations.lock().expect("the violations");
+        let sum = counts.iter().sum::<usize>();
+        println!("{sum} faults, {} kinds of violation", violations.len());
+        violations.iter().for_each(|line| println!("{line}"));
+        match violations.is_empty() {
+            true => Ok(()),
+            false => Err("faults had effects that they must not have".into()),
+        }
     }
 
     /// Runs a command whose call fails at one place. False if it does not get that far.
-    fn fail(
-        &mut self,
-        scenario: &Scenario,
-        call: &str,
-        error: &str,
-        place: u32,
-        forever: bool,
-    ) -> Result<bool, String> {
-        let folder = self.folder.join(scenario.name);
+    fn inject(&self, fault: Fault, place: u32, number: usize) -> Result<bool, String> {
+        let Fault { call, error, .. } = fault;
+        let scenario = &SCENARIOS[fault.scenario];
+        let folder = self.folder.join(number.to_string());
         let io = |error: std::io::Error| format!("{}: {error}", folder.display());
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(io)?;
         fs::write(folder.join("foreign.dat"), FOREIGN).map_err(io)?;
+        for entry in fs::read_dir(self.folder.join("kept")).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            fs::copy(entry.path(), folder.join(entry.file_name())).map_err(io)?;
+        }
         if let Some(output) = scenario.output {
             fs::write(folder.join(output), FOREIGN).map_err(io)?;
         }
-        fs::copy(self.folder.join("kept.fathom"), folder.join("kept.fathom")).map_err(io)?;
-        let trace = self.folder.join("trace");
-        let on = if forever { "+" } else { "" };
+        let trace = self.folder.join(format!("trace{number}"));
+        let on = if fault.forever { "+" } else { "" };
         let mut command = Command::new("timeout");
         command
-            .args(["-s", "KILL", MAX_SECONDS, "strace", "-f", "-q", "-o"])
+            .args(["-s", "KILL", MAX_SECONDS, "strace", "-f", "--seccomp-bpf", "-q", "-o"])
             .arg(&trace);
         command
             .arg(format!("-etrace={call}"))
@@ -194,14 +255,12 @@ impl Campaign {
         if !fs::read_to_string(&trace).is_ok_and(|text| text.contains("(INJECTED)")) {
             return Ok(false);
         }
-        self.faults += 1;
+        self.faults[fault.scenario].fetch_add(1, Ordering::Relaxed);
+        let often = if fault.forever { "from then on" } else { "once" };
         for what in self.violations_of(scenario, call, &folder, &output) {
-            let often = if forever { "from then on" } else { "once" };
-            if self
-                .violations
-                .insert(format!("{}: {call} {error} {often}: {what}", scenario.name))
-            {
-                println!("{} {call} {error} at call {place}, {often}: {what}", scenario.name);
+            let line = format!("{}: {call} {error} {often}: {what}", scenario.name);
+            if self.violations.lock().expect("the violations").insert(line.clone()) {
+                println!("{line}, at call {place}");
             }
         }
         Ok(true)
@@ -221,7 +280,11 @@ impl Campaign {
         if text.contains("panicked") || text.contains("a fault of this program") {
             found.push("a panic".into());
         }
-        let is_silent = output.stderr.is_empty() && !String::from_utf8_lossy(&output.stdout).contains("rror");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let names_it = ["rror", "cannot", "does not exist"]
+            .iter()
+            .any(|word| printed.contains(word));
+        let is_silent = output.stderr.is_empty() && !names_it;
         if !output.status.success() && is_silent && call != "write" {
             found.push("no message".into());
         }
@@ -240,6 +303,11 @@ impl Campaign {
         let Ok(bytes) = fs::read(path) else {
             return Some(format!("{name} is gone"));
         };
+        if name.ends_with(".csv") {
+            let rows = bytes.strip_prefix(FOREIGN);
+            let is_whole = rows.is_some_and(|rows| rows.is_empty() && !succeeded || rows.ends_with(b"'End Test\n"));
+            return (!is_whole).then(|| format!("{name} is there in part"));
+        }
         if bytes == FOREIGN {
             return succeeded.then(|| format!("success without {name}"));
         }

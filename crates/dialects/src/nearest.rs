@@ -3,11 +3,15 @@
 /// The candidate with the fewest edits from `word`, if it takes no more than a third of its
 /// letters, or one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = candidates
-        .into_iter()
-        .map(|candidate| (edits(word, candidate), candidate));
-    let (distance, candidate) = scored.min()?;
-    (distance <= (candidate.chars().count() / 3).max(1)).then_some(candidate)
+    let letters = word.chars().count();
+    let scored = candidates.into_iter().filter_map(|candidate| {
+        let of_candidate = candidate.chars().count();
+        let allowed = (of_candidate / 3).max(1);
+        // Those of another length need as many edits, and a word may be as long as its file.
+        (of_candidate.abs_diff(letters) <= allowed).then(|| (edits(word, candidate), candidate, allowed))
+    });
+    let (distance, candidate, allowed) = scored.min()?;
+    (distance <= allowed).then_some(candidate)
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
@@ -43,5 +47,14 @@ mod tests {
         assert_eq!(nearest("worker", known), Some("workers"));
         assert_eq!(nearest("warmup", known), Some("warm-up"));
         assert_eq!(nearest("colour", known), None);
+    }
+
+    /// Found by mutated job files: comparing such a word with every option took seconds.
+    #[test]
+    fn a_word_as_long_as_its_file_is_compared_with_nothing() {
+        let known = ["depth"; 1000];
+        let begun = std::time::Instant::now();
+        assert_eq!(nearest(&"[".repeat(100_000), known), None);
+        assert!(begun.elapsed().as_secs() < 5);
     }
 }

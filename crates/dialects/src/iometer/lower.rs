@@ -274,41 +274,44 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// All steps, each with what its report needs of the configuration.
+    /// All steps, each with what its report needs of the configuration. They are counted before the
+    /// first is made: some thousand tests of some hundred workers take half a gigabyte.
     fn steps(&mut self) -> Vec<(Step, JobEcho)> {
         let indexes = all_workers(self.config).map(|(_, worker)| worker.specs.len()).max();
-        let mut steps = Vec::new();
-        let mut streams = 0;
+        let (mut cycles, mut tests, mut streams) = (Vec::new(), 0, 0);
         for index in 0..indexes.unwrap_or_default() {
-            let all: Counts = self
-                .config
-                .managers
-                .iter()
-                .map(|manager| {
-                    manager
-                        .workers
-                        .iter()
-                        .map(|worker| self.targets_in(worker, index))
-                        .collect()
-                })
-                .collect();
+            let targets = |manager: &Manager| {
+                manager
+                    .workers
+                    .iter()
+                    .map(|worker| self.targets_in(worker, index))
+                    .collect()
+            };
+            let all: Counts = self.config.managers.iter().map(targets).collect();
             let runs = cycle::runs(&self.config.setup, &all);
-            let total = runs.len();
-            if steps.len() + total > cycle::MAX_RUNS {
-                let what = format!(
-                    "cannot run this configuration: it has more than {} tests",
-                    cycle::MAX_RUNS
-                );
-                self.refused.push(Diagnostic::new(what).help("cycle in larger steps"));
-                break;
-            }
-            for (number, run) in runs.iter().enumerate() {
-                if let Some(complaint) = self.exceeded_bound(index, run, &mut streams) {
-                    self.refused.push(complaint);
-                    return steps;
+            tests += runs.len();
+            let refusal = match tests > cycle::MAX_RUNS {
+                true => {
+                    let what = format!(
+                        "cannot run this configuration: it has more than {} tests",
+                        cycle::MAX_RUNS
+                    );
+                    Some(Diagnostic::new(what).help("cycle in larger steps"))
                 }
-                let step = self.step(index, run, (number, total));
-                steps.push(step);
+                false => runs
+                    .iter()
+                    .find_map(|run| self.exceeded_bound(index, run, &mut streams)),
+            };
+            if let Some(refusal) = refusal {
+                self.refused.push(refusal);
+                return Vec::new();
+            }
+            cycles.push(runs);
+        }
+        let mut steps = Vec::new();
+        for (index, runs) in cycles.iter().enumerate() {
+            for (number, run) in runs.iter().enumerate() {
+                steps.push(self.step(index, run, (number, runs.len())));
             }
         }
         if steps.is_empty() && self.refused.is_empty() {

@@ -1,10 +1,11 @@
 //! `fathom iometer`: a configuration in, rows of a result file out, which `explain` reads.
 
 use std::fs;
+use std::process::Command;
 
 use testbed::{Directory, need};
 
-use crate::support::fathom;
+use crate::support::{PROGRAM, fathom};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
@@ -193,4 +194,27 @@ fn other_dialects_say_what_a_file_says() {
     line.expect(0, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "differs: Iometer"]);
     let cycling = format!("{FILES}/v1.1.0-cycling.icf");
     fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
+}
+
+/// Found by mutated configurations: all tests up to the limit were made before they were refused,
+/// which took half a gigabyte.
+#[test]
+fn too_many_tests_are_refused_before_any_is_made() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf"))
+        .unwrap()
+        .replace('\r', "");
+    let text = text.replace("\t2          2          LINEAR", "\t1          1          LINEAR");
+    let (begin, rest) = text.split_once("'Worker\n").unwrap();
+    let (worker, _) = rest.split_once("'End worker\n").unwrap();
+    let (_, end) = rest.rsplit_once("'End worker\n").unwrap();
+    let specs = "\t4 KiB; 100% Read; 100% random\n".repeat(50);
+    let worker = worker.replace("\t4 KiB; 100% Read; 100% random\n\tFile server\n", &specs);
+    let workers = format!("'Worker\n{worker}'End worker\n").repeat(100);
+    let config = folder.path().join("large.icf").display().to_string();
+    fs::write(&config, format!("{begin}{workers}{end}")).unwrap();
+    let script = format!("ulimit -v 300000; exec \"$0\" lint iometer {config} --map D:=/nowhere");
+    let output = Command::new("bash").args(["-c", &script, PROGRAM]).output().unwrap();
+    let refusal = String::from_utf8_lossy(&output.stderr);
+    assert!(refusal.contains("it has more than 4096 tests"), "{refusal}");
 }

@@ -36,13 +36,15 @@ pub(crate) struct Inbox {
 pub(crate) fn mailbox(
     keys: &[CellKey],
     (rows, windows): (usize, WindowRoom),
+    issues_at_once: bool,
     patient: bool,
 ) -> (Box<Recorder>, Outbox, Inbox) {
     let (full_in, full_out) = RingBuffer::new(RECORDERS);
     let (mut empty_in, empty_out) = RingBuffer::new(RECORDERS);
+    let recorder = || Box::new(Recorder::new(keys, rows, windows, issues_at_once));
     for _ in 1..RECORDERS {
         // The ring has room for as many.
-        let _ = empty_in.push(Box::new(Recorder::new(keys, rows, windows)));
+        let _ = empty_in.push(recorder());
     }
     let phase = Arc::new(AtomicU8::new(Phase::Delay as u8));
     let outbox = Outbox {
@@ -52,7 +54,7 @@ pub(crate) fn mailbox(
         patient,
     };
     (
-        Box::new(Recorder::new(keys, rows, windows)),
+        recorder(),
         outbox,
         Inbox {
             full: full_out,

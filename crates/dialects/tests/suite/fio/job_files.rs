@@ -152,6 +152,16 @@ fn sections_that_were_not_asked_for_are_left_out() {
     assert_eq!((read.jobs.len(), read.jobs[0].options.pattern.bs.read), (1, 1024));
 }
 
+/// Time that grew with the square of the number would be minutes.
+#[test]
+fn a_hundred_thousand_sections_are_read_in_seconds() {
+    let sections: String = (0..100_000).map(|number| format!("[j{number}]\nrw=read\n")).collect();
+    let begun = std::time::Instant::now();
+    let jobs = file(&format!("[global]\nsize=1m\n{sections}"));
+    assert_eq!((jobs.len(), jobs[99_999].name()), (100_000, "j99999"));
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn slips_are_reported_with_file_and_line() {
     for (text, hint) in [
