@@ -66,7 +66,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             .with_advice(
                 "reduce the depth: the rate stays the same and latency falls; only a faster device delivers more",
             )
-            .with_advice(&format!("if this is a limit, name it: --cap iops={rate:.0}")),
+            .with_advice(format!("if this is a limit, name it: --cap iops={rate:.0}")),
         false => symptom.with_advice("measure this job alone to see what the device delivers to it"),
     };
     Some(Symptom { sentence, ..symptom })

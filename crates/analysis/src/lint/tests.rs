@@ -511,10 +511,8 @@ fn thresholds_hold_on_the_other_side() {
         }),
         // A file that is made anew has no holes when the test begins.
         ("SPARSE", |case| {
-            case.target.prepare = Prepare::Recreate {
-                size: Bytes(100 * GIB),
-                content: Content::Zeros,
-            };
+            let (size, content) = (Bytes(100 * GIB), Content::Zeros);
+            case.target.prepare = Prepare::Recreate { size, content };
             case.facts().allocation = Some(Allocation {
                 holes: Bytes(GIB),
                 ..Allocation::default()

@@ -255,7 +255,8 @@ pub struct ErrorPolicy {
     /// The same for mismatches.
     #[serde(default)]
     pub tolerate_verify: Vec<i32>,
-    /// Any failure is counted, until all workers of the step have this many (Vdbench `data_errors`).
+    /// Any failure is counted, until all workers of the step have this many (Vdbench
+    /// `data_errors`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors_max: Option<u64>,
     /// Tolerated errors are reported as well (fio `error_dump`).

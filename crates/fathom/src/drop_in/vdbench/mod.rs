@@ -552,8 +552,10 @@ impl<'a> Drive<'a> {
             let max = parameters.general.errors_max();
             // Below the limit no failed operation ends a worker. What a warm-up has counted is not
             // in the results.
-            let ends = |failure: &&model::results::Failure| failure.operation.is_some() && failure.errno.is_some();
-            let text = match errors >= max || failures.iter().any(|failure| ends(&failure)) {
+            let ends = failures
+                .iter()
+                .any(|failure| failure.operation.is_some() && failure.errno.is_some());
+            let text = match errors >= max || ends {
                 true => format!("'data_errors={max}' requested. Abort rd={} after last error.", run.name),
                 false => "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html.".to_owned(),
             };
