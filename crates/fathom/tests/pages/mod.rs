@@ -80,7 +80,6 @@ fn near(shown: f64, exact: f64) -> bool {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn a_mixed_run() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();
