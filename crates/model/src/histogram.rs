@@ -21,13 +21,12 @@ pub const BUCKETS: usize = 4352;
 const LIMIT: u64 = 1 << 40;
 
 /// How often each latency occurred.
-#[derive(Debug, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "SavedHistogram", into = "SavedHistogram")]
 #[schemars(with = "SavedHistogram")]
 pub struct Histogram {
-    /// One counter a bucket, and one for all values beyond the last. There is none before the first
-    /// value: most histograms of a run stay empty.
-    counts: Box<[u64]>,
+    /// One counter a bucket, and one for all values beyond the last.
+    counts: Box<[u64; BUCKETS + 1]>,
     n: u64,
     min: u64,
     max: u64,
@@ -41,14 +40,6 @@ impl Clone for Histogram {
         let mut copy = Histogram::new();
         copy.merge(self);
         copy
-    }
-}
-
-/// Compares what was counted, wherever the memory is.
-impl PartialEq for Histogram {
-    fn eq(&self, other: &Histogram) -> bool {
-        let figures = |one: &Histogram| (one.n, one.min, one.max, one.sum, one.sum_squares);
-        figures(self) == figures(other) && self.buckets().eq(other.buckets())
     }
 }
 
@@ -90,29 +81,20 @@ pub fn bucket_high(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// An empty histogram, which takes memory with its first value.
+    /// An empty histogram. Its memory is allocated by the kernel only where values are counted.
     pub fn new() -> Histogram {
+        // From a vector, because a boxed array would first be built on the stack.
+        let counts = vec![0; BUCKETS + 1]
+            .into_boxed_slice()
+            .try_into()
+            .expect("the vector has that length");
         Histogram {
-            counts: Box::default(),
+            counts,
             n: 0,
             min: u64::MAX,
             max: 0,
             sum: 0,
             sum_squares: 0,
-        }
-    }
-
-    /// An empty histogram with its memory: counting allocates nothing. Pages of it become real only
-    /// where values are counted.
-    pub fn ready() -> Histogram {
-        let mut histogram = Histogram::new();
-        histogram.allocate();
-        histogram
-    }
-
-    fn allocate(&mut self) {
-        if self.counts.is_empty() {
-            self.counts = vec![0; BUCKETS + 1].into_boxed_slice();
         }
     }
 
@@ -125,8 +107,8 @@ impl Histogram {
     /// Counts a value that occurred `times` times.
     #[inline(always)]
     pub fn record_times(&mut self, value: u64, times: u64) {
-        let Some(count) = self.counts.get_mut(bucket_below_limit(value)) else {
-            return self.record_seldom(value, times);
+        let Some(count) = self.counts[..BUCKETS].get_mut(bucket_below_limit(value)) else {
+            return self.record_huge(value, times);
         };
         *count += times;
         self.n += times;
@@ -137,17 +119,15 @@ impl Histogram {
         if value > self.max {
             self.max = value;
         }
-        // Below 2^41 × 2^23: fits, and one multiplication is enough for each sum.
+        // Below 2^40 × 2^24: fits, and one multiplication is enough for each sum.
         let product = value * times;
         self.sum += u128::from(product);
         self.sum_squares += u128::from(product) * u128::from(value);
     }
 
-    /// Counts a huge value, or the first.
     #[cold]
-    fn record_seldom(&mut self, value: u64, times: u64) {
-        self.allocate();
-        self.counts[bucket_of(value)] += times;
+    fn record_huge(&mut self, value: u64, times: u64) {
+        self.counts[BUCKETS] += times;
         self.n += times;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -163,7 +143,6 @@ impl Histogram {
         if other.n == 0 {
             return;
         }
-        self.allocate();
         // Only the buckets in use are touched, so that a sparse histogram stays small in memory.
         let range = bucket_of(other.min)..=bucket_of(other.max);
         for (mine, theirs) in self.counts[range.clone()].iter_mut().zip(&other.counts[range]) {
@@ -232,7 +211,7 @@ impl Histogram {
 
     /// Values of 2^40 ns and more.
     pub fn overflow(&self) -> u64 {
-        self.count_in(BUCKETS)
+        self.counts[BUCKETS]
     }
 
     /// The arithmetic mean; 0 if empty.
@@ -287,7 +266,7 @@ impl Histogram {
         let mut seen = 0;
         let (low, high) = (bucket_of(self.min), bucket_of(self.max));
         (low..=high).find(|bucket| {
-            seen += self.count_in(*bucket);
+            seen += self.counts[*bucket];
             seen >= rank
         })
     }
@@ -323,12 +302,12 @@ impl Histogram {
     /// How many values lie in a bucket; [`BUCKETS`] stands for the overflow.
     #[inline]
     pub fn count_in(&self, bucket: usize) -> u64 {
-        self.counts.get(bucket).copied().unwrap_or(0)
+        self.counts[bucket]
     }
 
     /// How many values lie in buckets wholly at or below the one of `value`.
     pub fn count_up_to(&self, value: u64) -> u64 {
-        self.counts.iter().take(bucket_of(value) + 1).sum()
+        self.counts[..=bucket_of(value)].iter().sum()
     }
 }
 
@@ -393,9 +372,6 @@ impl TryFrom<SavedHistogram> for Histogram {
             number.ok_or_else(|| format!("`{text}` is not a whole number of at most 2^108"))
         };
         let mut histogram = Histogram::new();
-        if !saved.buckets.is_empty() {
-            histogram.allocate();
-        }
         for (bucket, count) in &saved.buckets {
             let slot = histogram.counts.get_mut(*bucket as usize);
             let slot = slot.ok_or_else(|| format!("there is no histogram bucket {bucket}"))?;

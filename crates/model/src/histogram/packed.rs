@@ -79,10 +79,6 @@ impl PackedHistogram {
 impl Histogram {
     /// Adds the values of `other`.
     pub fn merge_packed(&mut self, other: &PackedHistogram) {
-        if other.n == 0 {
-            return;
-        }
-        self.allocate();
         for (bucket, count) in other.buckets() {
             self.counts[bucket.min(BUCKETS)] += count;
         }

@@ -36,15 +36,13 @@ pub(crate) struct Inbox {
 pub(crate) fn mailbox(
     keys: &[CellKey],
     (rows, windows): (usize, WindowRoom),
-    issues_at_once: bool,
     patient: bool,
 ) -> (Box<Recorder>, Outbox, Inbox) {
     let (full_in, full_out) = RingBuffer::new(RECORDERS);
     let (mut empty_in, empty_out) = RingBuffer::new(RECORDERS);
-    let recorder = || Box::new(Recorder::new(keys, rows, windows, issues_at_once));
     for _ in 1..RECORDERS {
         // The ring has room for as many.
-        let _ = empty_in.push(recorder());
+        let _ = empty_in.push(Box::new(Recorder::new(keys, rows, windows)));
     }
     let phase = Arc::new(AtomicU8::new(Phase::Delay as u8));
     let outbox = Outbox {
@@ -54,7 +52,7 @@ pub(crate) fn mailbox(
         patient,
     };
     (
-        recorder(),
+        Box::new(Recorder::new(keys, rows, windows)),
         outbox,
         Inbox {
             full: full_out,

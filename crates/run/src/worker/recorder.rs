@@ -169,11 +169,10 @@ impl Run {
 }
 
 impl Recorder {
-    /// An empty recorder with these cells, which holds up to `rows` rows of interval series. With
-    /// `issues_at_once` all operations are issued the moment they are queued.
-    pub(crate) fn new(keys: &[CellKey], rows: usize, windows: WindowRoom, issues_at_once: bool) -> Recorder {
+    /// An empty recorder with these cells, which holds up to `rows` rows of interval series.
+    pub(crate) fn new(keys: &[CellKey], rows: usize, windows: WindowRoom) -> Recorder {
         Recorder {
-            cells: keys.iter().map(|key| Cell::new(key, issues_at_once)).collect(),
+            cells: keys.iter().map(Cell::new).collect(),
             rows: Vec::with_capacity(rows),
             windows: WindowRows::new(windows),
             depth: Distribution::ready(),
@@ -301,24 +300,18 @@ impl Recorder {
 }
 
 impl Cell {
-    fn new(key: &CellKey, issues_at_once: bool) -> Cell {
+    fn new(key: &CellKey) -> Cell {
         let mut cell = Cell {
             direction: match key.kind {
                 CellKind::Moves(direction) | CellKind::Priority(direction, _) => Some(direction),
                 CellKind::FileOperation(kind) => Some(kind.direction()),
                 CellKind::Sync => None,
             },
-            paced: key.paced.then(|| Box::new((Histogram::ready(), Histogram::ready()))),
-            immediate: Histogram::ready(),
+            paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
             extremes: NO_EXTREMES,
             completion_in_series: key.completion_in_series,
             ..Cell::default()
         };
-        if !issues_at_once {
-            for histogram in [&mut cell.submission, &mut cell.completion, &mut cell.total] {
-                *histogram = Histogram::ready();
-            }
-        }
         if key.in_windows {
             for place in [IMMEDIATE, SUBMISSION, COMPLETION, TOTAL] {
                 cell.watched[place] = true;

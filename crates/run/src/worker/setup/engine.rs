@@ -38,12 +38,6 @@ pub(super) struct Batches {
 }
 
 impl Choice {
-    /// Operations are issued the moment they are queued.
-    pub(super) fn issues_at_once(&self) -> bool {
-        let does_nothing = self.choice.kind == EngineKind::Null && !self.choice.offload;
-        self.one_at_a_time || does_nothing && self.slots == 1
-    }
-
     /// Chooses the engine, and refuses one that does not support the plan with these files.
     pub(super) fn choose(assignment: &Assignment<'_>, opened: &Opened) -> Result<Choice, SetupError> {
         let plan = assignment.worker;

@@ -127,8 +127,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     streams::fill_buffers(&pools, &mut streams, plan, engine.as_mut());
     let window_room = WindowRoom::new(&assignment.job.windows, keys.len(), assignment.interval, SPARE_WINDOWS);
     let rows = keys.len() * rows_per_cell(assignment);
-    let room = (rows, window_room);
-    let (recorder, outbox, inbox) = mailbox(&keys, room, choice.issues_at_once(), simulated.is_some());
+    let (recorder, outbox, inbox) = mailbox(&keys, (rows, window_room), simulated.is_some());
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
     let mut batch = Batch::new(batches.slots);
     // Waiting for a lock takes time that belongs to no operation.
