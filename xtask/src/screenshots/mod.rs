@@ -124,7 +124,8 @@ fn report(program: &Path) -> Result<Vec<u8>, String> {
     let example = root().join("examples/simulated.toml");
     let job = std::fs::read_to_string(&example).map_err(|error| format!("{}: {error}", example.display()))?;
     let line = [
-        "verify", "disk.toml", "--require", "iops>=100000,p99<=3ms", "--quick", "--report", "page.html",
+        "verify", "disk.toml", "--require", "iops>=100000,p99<=3ms", "--cap", "disk:iops=80000", "--quick", "--report",
+        "page.html",
     ];
     page(program, &job, &[&line], &Shot::new(1280, 900))
 }

@@ -19,9 +19,13 @@ pub(crate) fn diagnosis_finding(
     (step, job): (usize, usize),
     observation: &Observation,
 ) -> Option<Finding> {
+    // A lost process of the test would count as another program.
+    let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
+    let has_lost = ranks.any(|rank| rank.lost.is_some());
     let layers = system_layers(results, step, job);
     let diagnosis = diagnose(observation, &layers, &Context::for_job(results, step, job));
-    finding(&diagnosis).map(|finding| finding.at(&*observation.name))
+    let found = finding(&diagnosis).filter(|_| diagnosis.answer != Answer::Processor || !has_lost);
+    found.map(|finding| finding.at(&*observation.name))
 }
 
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {

@@ -17,7 +17,7 @@ use crate::{Diagnostic, bounds};
 
 /// I/O errors are counted, and the test continues.
 const COUNTED_ERRORS: [i32; 1] = [crate::native::IO_ERROR];
-/// The version whose layout differs.
+/// The first version whose layout differs.
 const V2006: &str = "2006.07.27";
 
 /// What a configuration means here.
@@ -184,7 +184,7 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
         }
     }
     for spec in config.specs.iter().filter(|spec| is_in_use(config, spec)) {
-        if spec.lines.iter().any(|line| line.reply > 0) {
+        if spec.lines.iter().any(|line| line.percent > 0 && line.reply > 0) {
             add(
                 format!(
                     "cannot run \"{}\": a reply is a second transfer of the other direction, which is not built yet",
@@ -464,7 +464,8 @@ impl<'a> Lowering<'a> {
 
 /// The part of a target that a worker uses; its first byte is rounded up to the alignment.
 fn region(worker: &Worker, place: &Place, lines: &[SpecLine]) -> Region {
-    let align = lines.iter().map(|line| u64::from(line.align)).max().unwrap_or_default();
+    let used = lines.iter().filter(|line| line.percent > 0);
+    let align = used.map(|line| u64::from(line.align)).max().unwrap_or_default();
     let bytes = |sectors: u64| Extent::bytes(sectors.saturating_mul(place.sector));
     Region {
         base: Extent {
@@ -523,7 +524,9 @@ fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
 }
 
 fn origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin {
-    let layout = arguments.layout.unwrap_or(match config.version == V2006 {
+    // Versions were dates until 1.0; 2008.06.18 has the layout of 2006.07.27.
+    let is_old = config.version.starts_with("20") && config.version.as_str() >= V2006;
+    let layout = arguments.layout.unwrap_or(match is_old {
         true => Layout::V2006,
         false => Layout::V1_1_0,
     });
@@ -555,7 +558,9 @@ fn origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin 
 fn notes(config: &Config) -> Vec<String> {
     let writes = |worker: &Worker| {
         let specs = worker.specs.iter().filter_map(|name| config.spec(name));
-        specs.flat_map(|spec| &spec.lines).any(|line| line.reads < 100)
+        specs
+            .flat_map(|spec| &spec.lines)
+            .any(|line| line.percent > 0 && line.reads < 100)
     };
     let repeating = |worker: &Worker| worker.pattern == super::config::DataPattern::Repeating;
     let repeats = all_workers(config).any(|(_, worker)| repeating(worker) && writes(worker));

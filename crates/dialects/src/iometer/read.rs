@@ -95,6 +95,17 @@ impl<'a> Reader<'a> {
         self.refused.push(Diagnostic::new(what).at(self.place()).help(help));
     }
 
+    /// Refuses a line that [`Reader::list`] has passed over.
+    pub(super) fn refuse_line(&mut self, text: &str, what: impl Into<String>, help: &str) {
+        let end = self.at;
+        self.at = self.lines[..end]
+            .iter()
+            .rposition(|line| std::ptr::eq(*line, text))
+            .map_or(end, |index| index + 1);
+        self.refuse(what, help);
+        self.at = end;
+    }
+
     fn read_version(&mut self) {
         let first = self
             .lines

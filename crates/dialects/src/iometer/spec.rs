@@ -14,7 +14,7 @@ const OLD_ALIGN: u32 = 2048;
 const INVALID: &str = "Error loading global access specifications.  Invalid value encountered.";
 const SHARES: &str = "Error loading global access specifications.  Percentages don't add to 100.";
 const COLUMNS: &str = "a line is `size,% of size,% reads,% random,delay,burst,align,reply`: the size and the burst at least 1, \
-                       the shares 0 to 100";
+                       unless % of size is 0; the shares 0 to 100";
 
 /// The value of `'Access specification name,default assignment`.
 pub(super) fn read_name(reader: &mut Reader<'_>) {
@@ -35,10 +35,13 @@ pub(super) fn read_name(reader: &mut Reader<'_>) {
 /// The lines of the specification that was named last.
 pub(super) fn read_lines(reader: &mut Reader<'_>) {
     let texts = reader.list();
-    let lines: Option<Vec<SpecLine>> = texts.iter().map(|text| line(text, false)).collect();
-    let Some(lines) = lines.filter(|lines| lines.len() <= MAX_LINES) else {
-        return reader.refuse(INVALID, COLUMNS);
-    };
+    let mut lines = Vec::new();
+    for text in texts {
+        match line(text, false).filter(|_| lines.len() < MAX_LINES) {
+            Some(line) => lines.push(line),
+            None => return reader.refuse_line(text, INVALID, COLUMNS),
+        }
+    }
     if shares(&lines) != 100 {
         return reader.refuse(SHARES, "let the second column of the lines add up to 100");
     }
@@ -94,7 +97,9 @@ fn line(text: &str, is_old: bool) -> Option<SpecLine> {
         reply: if is_old { 0 } else { next().unwrap_or_default() },
     };
     let shares = [line.percent, line.reads, line.random];
-    let is_valid = line.size > 0 && line.burst > 0 && shares.iter().all(|share| *share <= 100);
+    let is_used = line.percent > 0;
+    let is_valid = !is_used || line.size > 0 && line.burst > 0;
+    let is_valid = is_valid && shares.iter().all(|share| *share <= 100);
     is_valid.then_some(line)
 }
 

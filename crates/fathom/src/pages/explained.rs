@@ -94,7 +94,7 @@ fn unjudged(explanation: &Explanation) -> Verdict {
     };
     let file = shell_word(&explanation.source.file);
     let sentence = format!(
-        "{usual} No promise was tested, so there is no PASS or FAIL. Judge it by limits of your own: \
+        "{usual} No promise was tested. Judge it by limits of your own: \
          `fathom report {file} --require 'iops>=4000,p99<=3ms'`"
     );
     Verdict {

@@ -69,7 +69,7 @@ fn usual(seen: &Observation) -> Option<String> {
     };
     let time = report::numbers::time;
     Some(format!(
-        "An operation took {} on average, which is {word}: cloud providers plan their disks with {}, and rotating disks take about {}.",
+        "An operation took {} on average, which is {word}: cloud disks are planned with {}, rotating disks take about {}.",
         time(mean),
         time(cloud),
         time(rotating)

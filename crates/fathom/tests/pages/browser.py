@@ -24,6 +24,8 @@ FIGURES = """() => Object.fromEntries([...document.querySelectorAll('figure.char
 MISPLACED = """() => [...document.querySelectorAll('figure.chart')].filter(figure => {
     const chart = JSON.parse(figure.querySelector('script.figure').textContent), plot = figure.querySelector('svg.plot');
     if (chart.heat) return !figure.querySelector('g.heat path');
+    // A chart of rows has no axis for all of them.
+    if (!plot.dataset.x) return !plot.querySelector('path, rect, line, circle');
     const [low, high] = plot.dataset.x.split(' ').map(Number), width = Number(plot.dataset.area.split(' ')[2]);
     return chart.series.some((series, index) => {
         const path = plot.querySelector(`svg.area g[data-series="${index}"] path:not(.band)`);

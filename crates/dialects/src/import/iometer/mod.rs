@@ -52,6 +52,9 @@ enum Expected {
 struct Group {
     all: Row,
     rows: Vec<Row>,
+    /// Number of specifications that come before it: later ones are those of results appended to
+    /// the file.
+    known_specs: usize,
 }
 
 struct Reader<'a> {
@@ -189,6 +192,7 @@ impl Reader<'_> {
             self.groups.push(Group {
                 all: row,
                 rows: Vec::new(),
+                known_specs: self.access.len(),
             });
         } else if self.empty.is_none()
             && let Some(group) = self.groups.last_mut()
@@ -224,7 +228,7 @@ impl Reader<'_> {
                 name => name.to_owned(),
             };
             self.imported.remarks.extend(group.all.ranges(&name));
-            let load = group.load(&self.access, &self.outstanding);
+            let load = group.load(&self.access[..group.known_specs], &self.outstanding);
             self.imported
                 .loads
                 .push(group.observation(name, load, self.version.as_deref()));

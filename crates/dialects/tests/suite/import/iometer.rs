@@ -149,6 +149,18 @@ fn the_depth_is_known_where_it_is_said_for_every_worker() {
     assert_eq!(depth(&of_workers.join("\n")), Some(32));
 }
 
+/// Iometer appends to its results, and the next test may give a name to something else.
+#[test]
+fn a_result_has_the_specification_that_comes_before_it() {
+    let text = text_of("iometer/results-2006.csv");
+    let first = import::read("x", &text).unwrap().loads[0].load.block;
+    let later = text.replace("4096,100,", "65536,100,");
+    assert_ne!(later, text);
+    let loads = import::read("x", &format!("{text}{later}")).unwrap().loads;
+    assert_eq!(loads[0].load.block, first);
+    assert_eq!(loads[2].load.block, Some(Bytes::kib(64)));
+}
+
 #[test]
 fn units_follow_the_titles() {
     let text = text_of("iometer/results-1.1.csv");

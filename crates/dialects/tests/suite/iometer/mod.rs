@@ -130,6 +130,41 @@ fn queue_depths_cycle() {
 }
 
 #[test]
+fn versions_until_2008_have_the_same_layout() {
+    for (version, layout) in [
+        ("2007.09.26", "2006.07.27"),
+        ("2008.06.18", "2006.07.27"),
+        ("1.1.0", "1.1.0"),
+    ] {
+        let lowered = lower_text(&text("v2006.icf").replace("2006.07.27", version), &[]).unwrap();
+        assert_eq!(lowered.plan.origin.presentation.other[0].1, layout, "{version}");
+    }
+}
+
+/// Many files begin a specification with a line of zeros.
+#[test]
+fn a_line_of_no_share_is_never_drawn() {
+    let spec = |lines: &str| {
+        let file = format!(
+            "'TEST SETUP\n'Run Time\n0 0 5\n'ACCESS SPECIFICATIONS\n'Access specification name,default \
+             assignment\nA,DISK\n'size,x\n{lines}"
+        );
+        lower_text(&file, &["--target", "/d/there"])
+    };
+    let real = "4096,100,100,100,0,1,0,0\n";
+    let (with, without) = (spec(&format!("0,0,0,0,0,0,0,0\n{real}")), spec(real));
+    assert_eq!(with.unwrap().plan.steps, without.unwrap().plan.steps);
+    // The message names the line that is wrong.
+    let Err(words) = spec("4096,50,100,100,0,1,0,0\n8192,25,100,100,0,0,0,0\n512,25,100,0,0,1,0,0\n") else {
+        panic!("a burst of 0 transfers");
+    };
+    assert!(
+        words.contains("8192,25,100,100,0,0,0,0") && !words.contains("512,25"),
+        "{words}"
+    );
+}
+
+#[test]
 fn targets_of_linux_are_found_where_they_exist() {
     let plan = plan("v2003.icf", &[]);
     let found: Vec<(&str, Option<Bytes>)> = plan

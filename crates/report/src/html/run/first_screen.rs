@@ -110,19 +110,16 @@ pub(super) fn worth(beside: &Beside, results: &Results, summary: &Summary) -> Op
     }
     let steady = match job.iops_confidence_percent {
         Some(percent) if percent > UNSTEADY_PERCENT => {
-            format!("The rate varied too much to be quoted (± {percent:.1} %).")
+            format!("The rate varied too much to quote (± {percent:.1} %).")
         }
         Some(percent) => format!("The rate was steady (± {percent:.1} %)."),
         None => "The run was too short to say whether the rate is steady.".into(),
     };
     Some(Lead {
         topic: "Is it good?".into(),
-        sentence: format!(
-            "{} {steady} No promise was tested, so there is no PASS or FAIL.",
-            beside.usual
-        )
-        .trim_start()
-        .to_owned(),
+        sentence: format!("{} {steady} No promise was tested.", beside.usual)
+            .trim_start()
+            .to_owned(),
         advice: judging_command(results, summary, job)
             .map(|command| format!("judge it by your own limits in place of these: `{command}`"))
             .into_iter()
