@@ -169,10 +169,10 @@ fn max_share_before_window(job: &JobView<'_>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::super::samples::{self, rules};
-    use model::Nanos;
     use model::finding::Severity;
     use model::fleet::{Fleet, RankFacts};
     use model::results::{Results, SyncResults};
+    use model::{Direction, Nanos};
 
     #[test]
     fn a_full_queue_is_silent() {
@@ -188,6 +188,15 @@ mod tests {
     fn a_queue_that_is_half_empty_is_reported() {
         let results = samples::closed_loop(32, 16_000, Nanos::millis(1));
         assert!(rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
+    }
+
+    /// Failed operations took the slots, and count in no latency.
+    #[test]
+    fn failed_operations_leave_no_queue_half_empty() {
+        let mut results = samples::closed_loop(32, 16_000, Nanos::millis(1));
+        let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
+        stream.directions[Direction::Read].as_mut().unwrap().errors = 16_000;
+        assert!(!rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }
 
     /// "Less depth each" was the advice for a depth of one.

@@ -254,9 +254,9 @@ fn detect_stalls(observation: &Observation) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use model::Nanos;
     use model::plan::{Stop, TargetId, Workload};
     use model::results::Results;
+    use model::{Direction, Nanos};
 
     use super::super::samples;
 
@@ -274,6 +274,26 @@ mod tests {
             .into_iter()
             .filter(|rule| rule == "NOT-STEADY" || rule == "STALLS")
             .collect()
+    }
+
+    /// Intervals without a success are whole: a stall is at least as long.
+    #[test]
+    fn a_stall_is_named_with_what_did_not_end() {
+        let stalls: Vec<u64> = (0..300).map(|n| if n % 100 < 8 { 0 } else { 100 }).collect();
+        let mut results = results(&stalls);
+        let what = |results: &Results| {
+            let mut found = super::super::check(results)
+                .into_iter()
+                .filter(|finding| finding.rule == "STALLS");
+            found.next().unwrap().what
+        };
+        assert_eq!(
+            what(&results),
+            "3 times no operation completed, the longest time for at least 800 ms"
+        );
+        let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
+        stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
+        assert!(what(&results).contains("no operation succeeded"), "{}", what(&results));
     }
 
     #[test]
