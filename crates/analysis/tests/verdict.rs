@@ -9,8 +9,9 @@ use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
 use model::draws::{Draws, DrawsForm, Purpose};
 use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
-use model::observation::{Flow, Generator, Latency, Load, Observation, SeriesPoint};
+use model::observation::{Flow, Generator, Latency, Load, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
+use model::seconds::{HostSample, IntervalFacts, QueueUse, ThreadUse};
 use model::{Bytes, Nanos, PerDirection};
 
 fn clauses(text: &str) -> Vec<Clause> {
@@ -338,6 +339,58 @@ fn a_busy_generator_fails_no_promise() {
         });
     });
     inconclusive(&verdict, Cause::Generator, "97 % of a processor");
+}
+
+/// 3,000 of 4,000 operations in each of 60 seconds with every slot in use; in the first of them
+/// other programs use the processors.
+fn disturbed(seconds: u64) -> Verdict {
+    let second = |number: u64| {
+        let run_delay = if number < seconds { Nanos::millis(600) } else { Nanos(0) };
+        Second {
+            facts: IntervalFacts {
+                start_ns: Nanos::secs(number),
+                length_ns: Nanos::secs(1),
+                operations: 3000,
+                service_ns: Nanos::secs(128),
+                queue: QueueUse {
+                    slots_ns: Nanos::secs(128),
+                    in_use_ns: Nanos::secs(128),
+                    queues_ns: Nanos::secs(1),
+                    full_ns: Nanos::secs(1),
+                    issued: 3000,
+                    ..QueueUse::default()
+                },
+                threads: ThreadUse {
+                    run_delay_ns: run_delay,
+                    ..ThreadUse::default()
+                },
+            },
+            hosts: vec![HostSample {
+                cpus_ns: Nanos::secs(2),
+                length_ns: Nanos::secs(1),
+                busy_ns: Nanos::millis(1900),
+                own_ns: Nanos::millis(100),
+                ..HostSample::default()
+            }],
+            moved: Bytes(3000 * 4096),
+        }
+    };
+    short_of(4000.0, |made| {
+        (made.load.workers, made.load.depth) = (Some(1), Some(128));
+        made.seconds = (0..60).map(second).collect();
+    })
+}
+
+/// A limit of half the promise was INCONCLUSIVE because of three seconds in twelve.
+#[test]
+fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
+    expect(&disturbed(0), Outcome::Fail);
+    expect(&disturbed(12), Outcome::Fail);
+    inconclusive(
+        &disturbed(40),
+        Cause::Others,
+        "in 40 of 60 missed seconds other programs",
+    );
 }
 
 #[test]
