@@ -326,6 +326,22 @@ fn operations_and_flags_on_files_are_those_of_the_plan() {
     );
 }
 
+/// Public files name their only host as `hd=`, and operations where percentages of reads hold.
+#[test]
+fn words_without_effect_change_no_plan() {
+    let steps = |text: &str| run("-f parmfile", text).unwrap().remove(0).plan.steps;
+    let on_sds = |hd: &str| {
+        steps(&format!(
+            "sd=sd1,lun=/d/f,size=64m{hd}\nwd=wd1,sd=sd1{hd}\nrd=rd1,wd=wd1,iorate=100,elapsed=2"
+        ))
+    };
+    assert_eq!(on_sds(",hd=localhost"), on_sds(""));
+    let on_files = |fwd: &str, rd: &str| plan_on_files("", fwd, rd).steps;
+    assert_eq!(on_files(",hd=localhost", ""), on_files("", ""));
+    assert_eq!(on_files(",rdpct=30", ",foroperation=(read)"), on_files(",rdpct=30", ""));
+    assert_ne!(on_files(",rdpct=30", ""), on_files("", ""));
+}
+
 #[test]
 fn what_is_not_built_on_files_is_refused_with_its_name() {
     for (fsd, fwd, rd, named) in [
