@@ -220,10 +220,21 @@ impl<'a> Reader<'a> {
             | Id::TargetCycling
             | Id::DepthCycling
             | Id::TestType => self.take_setup(id),
-            Id::Display => {}
+            Id::Display => self.warn_of_updates(),
             Id::AccessName => spec::read_name(self),
             Id::AccessLines => spec::read_lines(self),
             _ => self.take_manager(id),
+        }
+    }
+
+    /// Results of each update go into a file of their own, which is not written.
+    fn warn_of_updates(&mut self) {
+        let key = self.lines[self.at.saturating_sub(1)];
+        if key.starts_with("'Record Last Update Results") && self.value(Section::ResultsDisplay).starts_with("ENABLED")
+        {
+            let warning =
+                "`'Record Last Update Results`: results while a test runs are not written, only those of its end";
+            self.parsed.warnings.push(warning.to_owned());
         }
     }
 

@@ -141,6 +141,19 @@ fn versions_until_2008_have_the_same_layout() {
     }
 }
 
+#[test]
+fn results_of_updates_are_named_as_missing() {
+    let file = text("v1.1.0-cycling.icf");
+    let updates = |file: &str| {
+        let notes = lower_text(file, &[]).unwrap().notes;
+        notes.iter().any(|note| note.contains("Record Last Update Results"))
+    };
+    assert!(!updates(&file));
+    assert!(updates(
+        &file.replace("DISABLED,1,LAST_UPDATE", "ENABLED,1,LAST_UPDATE")
+    ));
+}
+
 /// Many files begin a specification with a line of zeros.
 #[test]
 fn a_line_of_no_share_is_never_drawn() {
