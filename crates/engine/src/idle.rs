@@ -140,7 +140,7 @@ fn collect_units(results: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(
 /// Body of a thread: times the unit, reports it, waits for the release, and works until stopped.
 fn run_thread(cpu: u32, shared: &Shared, index: usize, result_sender: Sender<io::Result<(u32, f64)>>) {
     let prepared = sys::thread::pin_to(&[cpu]).map(|()| time_unit());
-    // The caller may have returned with another thread's error.
+    // Sending fails if the caller gave up because of another thread.
     let reported = match prepared.and_then(|time| sys::thread::run_only_when_idle().map(|()| time)) {
         Ok(time) => result_sender.send(Ok((cpu, time.0 as f64 / f64::from(UNITS_PER_TIMING)))),
         Err(error) => result_sender.send(Err(error)),
@@ -159,7 +159,7 @@ fn run_thread(cpu: u32, shared: &Shared, index: usize, result_sender: Sender<io:
     }
 }
 
-/// The time of [`UNITS_PER_TIMING`] units: the median, since interruptions can only lengthen it.
+/// The time of [`UNITS_PER_TIMING`] units: the median, which a few interruptions do not change.
 fn time_unit() -> Nanos {
     let mut state = 1;
     let mut times: Vec<u64> = (0..TIMINGS)

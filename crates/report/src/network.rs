@@ -7,9 +7,9 @@ use model::{Bytes, Nanos, visible};
 
 use crate::numbers::{count, duration, rate, some};
 
-/// Σ of times below which means say little: the kernel counts whole milliseconds of each operation.
-const COARSE: Nanos = Nanos::millis(20);
-/// Part of the time in the client from which on a cause is named.
+/// If all calls together took less, means say little: the kernel counts whole milliseconds.
+const MIN_TOTAL_TIME: Nanos = Nanos::millis(20);
+/// A part that takes at least this share of a call is named as the cause.
 const DECISIVE_SHARE: f64 = 0.6;
 
 /// Titles of the columns of [`rows`].
@@ -75,13 +75,12 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     said
 }
 
-/// Which of the waiting in the client, the network with the server, and the work of the client took
-/// most of a call.
+/// What took most of a call: waiting in the client, network and server, or the client's work.
 fn where_time_went(one: &RpcCounts) -> Option<String> {
     let name = &one.name;
-    if one.execute_ns < COARSE {
+    if one.execute_ns < MIN_TOTAL_TIME {
         return Some(format!(
-            "all {name} calls together took {}, too little for means: the kernel counts whole milliseconds",
+            "all {name} calls together took only {}: no mean is given, because the kernel counts whole milliseconds",
             one.execute_ns
         ));
     }
@@ -111,22 +110,22 @@ fn connections(mount: &NetworkMount) -> Option<String> {
     if sends == 0 {
         return None;
     }
-    let sum = |of: fn(&model::network_mount::ConnectionCounts) -> u64| {
+    let mean_per_send = |of: fn(&model::network_mount::ConnectionCounts) -> u64| {
         mount.connections.iter().map(of).sum::<u64>() as f64 / sends as f64
     };
     let mut words = format!(
         "{}: on average {:.1} requests in flight when one was sent",
         some(mount.connections.len() as u64, "connection"),
-        sum(|one| one.in_flight_sum)
+        mean_per_send(|one| one.in_flight_sum)
     );
-    let backlog = sum(|one| one.backlog_sum);
+    let backlog = mean_per_send(|one| one.backlog_sum);
     if backlog >= 0.1 {
         words += &format!(", and {backlog:.1} waiting for a slot");
     }
     let most = mount.connections.iter().map(|one| one.sends).max().unwrap_or_default();
     if mount.connections.len() > 1 {
         words += &format!(
-            "; the busiest carried {:.0} % of them",
+            "; the busiest connection carried {:.0} % of the requests",
             most as f64 / sends as f64 * 100.0
         );
     }
@@ -227,7 +226,7 @@ mod tests {
             "70 % of the time of READ calls was waiting in this client",
         );
         says(&mount(100, 300, 1000), "the rest work of this client");
-        says(&mount(0, 3, 4), "too little for means");
+        says(&mount(0, 3, 4), "no mean is given");
     }
 
     #[test]
@@ -239,7 +238,7 @@ mod tests {
             &mount,
             "2 connections: on average 10.0 requests in flight when one was sent, and 5.0 waiting for a slot",
         );
-        says(&mount, "the busiest carried 75 % of them");
+        says(&mount, "the busiest connection carried 75 % of the requests");
         let rows = rows(&mount);
         assert_eq!(rows[0][..3], ["READ", "1,000", "100"].map(str::to_owned));
         assert_eq!(rows[0][5..8], ["0.100", "0.800", "1.000"].map(str::to_owned));

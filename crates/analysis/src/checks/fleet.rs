@@ -131,13 +131,15 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
             if differences.is_empty() {
                 continue;
             }
-            let what = format!("not as {}: {}", first.environment.host.name, differences.join(", "));
+            let what = format!(
+                "differs from {}: {}",
+                first.environment.host.name,
+                differences.join(", ")
+            );
             let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*two.host.name);
             let found =
                 found.why("a difference between figures of hosts may come from the hosts and not from the storage");
-            findings.push(
-                found.help("compare like with like, or keep it in mind where the figures of this host stand out"),
-            );
+            findings.push(found.help("use equal hosts, or expect this host's figures to differ"));
         }
     },
 };

@@ -17,7 +17,7 @@ const MAX_SLOPE_EXCURSION: f64 = 0.10;
 const MIN_CORRELATION: f64 = 0.5;
 /// Shorter levels are merged into their neighbours.
 const MIN_LEVEL_SECONDS: usize = 5;
-/// Share of the window at either end whose means describe a drift.
+/// A drift is described by the means of this share of the window at each end.
 const TREND_END_SHARE: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one count as the same.
 const MIN_LEVEL_CHANGE: f64 = 0.10;
@@ -106,17 +106,15 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
         .take(MAX_LISTED_CHANGES)
         .map(|change| {
             let (from, to) = (figures::format_rate(change.from), figures::format_rate(change.to));
-            format!("after {} s from {from} to {to}", change.at_secs)
+            format!("from {from} to {to} at {} s", change.at_secs)
         })
         .collect();
     let more = match changes.len().saturating_sub(MAX_LISTED_CHANGES) {
         0 => String::new(),
+        1 => ", and once more".into(),
         more => format!(", and {more} more times"),
     };
-    let what = format!(
-        "operations per second moved to another level: {}{more}",
-        levels.join(", ")
-    );
+    let what = format!("operations per second changed {}{more}", levels.join(", "));
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the mean lies between the levels: the device never ran at that rate");
     Some(finding.help("find out what happened at that time (a full cache, exhausted burst credits, another program), and judge each level separately"))
@@ -209,7 +207,7 @@ fn rates_by_second(series: &[SeriesPoint]) -> Vec<f64> {
 /// Correlation of a series with time, from the slope of its line.
 fn time_correlation(values: &[f64], slope: f64) -> f64 {
     let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
+    let mean = mean(values);
     let of_values = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
     let of_time = ((count * count - 1.0) / 12.0).sqrt();
     if of_values > 0.0 {
@@ -245,7 +243,7 @@ fn detect_stalls(observation: &Observation) -> Option<Finding> {
     };
     let what = match lengths.len() {
         1 => format!("no operation {ended} for at least {longest}, once"),
-        times => format!("{times} times no operation {ended}, the longest time for at least {longest}"),
+        times => format!("no operation {ended} for a while, {times} times; the longest was at least {longest}"),
     };
     let finding = Finding::new("STALLS", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
@@ -276,9 +274,9 @@ mod tests {
             .collect()
     }
 
-    /// Intervals without a success are whole: a stall is at least as long.
+    /// Only whole empty intervals count, so the real stall may be longer.
     #[test]
-    fn a_stall_is_named_with_what_did_not_end() {
+    fn a_stall_says_whether_operations_failed() {
         let stalls: Vec<u64> = (0..300).map(|n| if n % 100 < 8 { 0 } else { 100 }).collect();
         let mut results = results(&stalls);
         let what = |results: &Results| {
@@ -289,7 +287,7 @@ mod tests {
         };
         assert_eq!(
             what(&results),
-            "3 times no operation completed, the longest time for at least 800 ms"
+            "no operation completed for a while, 3 times; the longest was at least 800 ms"
         );
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
@@ -321,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_trend_is_reported_with_the_means_of_its_ends() {
-        // 100 s of 10,000 to 5,000: 9,750 on average in the first ten seconds, 5,250 in the last.
+        // 100 s of 10,000 to 5,000: 9,755 on average in the first ten seconds, 5,255 in the last.
         let trend: Vec<u64> = (0..1000).map(|n| 1000 - n / 2).collect();
         assert_eq!(
             not_steady(&trend),
@@ -345,7 +343,7 @@ mod tests {
         let found = steps(&step);
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].what.contains("after 25 s from 10,228 to 4,231"),
+            found[0].what.contains("from 10,228 to 4,231 at 25 s"),
             "{}",
             found[0].what
         );

@@ -1,6 +1,6 @@
 //! The trend of a repeated test: whether a figure stayed, and when it changed.
 //!
-//! With fewer than [`MIN_RUNS`] runs no change is searched; each level has at least [`MIN_LEVEL`]
+//! With fewer than [`MIN_RUNS`] runs no change is looked for; each level has at least [`MIN_LEVEL`]
 //! runs. On uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and
 //! fewer of longer ones (measured on 4,000 series of each length). Facts that differ across a
 //! change coincide with it; they need not have caused it.
@@ -12,7 +12,7 @@ use super::change::{Figure, Judgement};
 use super::fingerprint::{Difference, Fact, differences};
 use crate::figures::format_change;
 
-/// No change is searched in fewer runs.
+/// No change is looked for in fewer runs.
 pub const MIN_RUNS: usize = 6;
 /// A level has at least this many runs.
 pub const MIN_LEVEL: usize = 2;
@@ -49,8 +49,8 @@ pub struct Trend {
     pub levels: Vec<Level>,
     /// The changes between them that are larger than the margin.
     pub changes: Vec<LevelChange>,
-    /// If the latest two runs differed from their level by this share of it, the change would be
-    /// found in about three of four series. Absent with too few runs.
+    /// A step of this share in the latest two runs would be found in about three of four series.
+    /// Absent with too few runs.
     #[serde(rename = "smallest")]
     pub detectable_step: Option<f64>,
     /// The latest run, if it is an outlier.
@@ -183,8 +183,8 @@ fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment
     }
 }
 
-/// Smallest detectable step of two runs, as a share: a step of d deviations gains about 2 d, a
-/// change costs 3 ln n, and 3 covers the noise.
+/// Smallest detectable step of two runs, as a share: (3 ln n + 6) / 2 deviations. A change costs
+/// 3 ln n, a step of d deviations gains about 2 d, and 6 covers the noise.
 fn detectable_step(levels: &[Segment], runs: usize) -> f64 {
     (1.5 * (runs as f64).ln() + 3.0) * pooled_variation(levels)
 }
@@ -232,7 +232,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
             format_change(latest.value / first.value)
         ));
         sentences.push(format!(
-            "{} runs are too few to tell a change from chance; from {MIN_RUNS} on it is looked for.",
+            "{} runs are too few to tell a change from chance; at least {MIN_RUNS} are needed.",
             runs.len()
         ));
         return sentences;
@@ -285,7 +285,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
         ));
     }
     sentences.push(format!(
-        "A step of the latest two runs would be seen from about {:.0} % on; smaller or slower changes would not.",
+        "A change of about {:.0} % or more in the latest two runs would have been noticed; smaller or slower ones would not.",
         (100.0 * detectable_step).ceil()
     ));
     sentences
@@ -355,7 +355,7 @@ mod tests {
             "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,001 (7 runs) to 880 (3 runs): worse. \
              What changed around it, and need not be the cause: kernel 6.1 → 6.8. \
              Operations per second have stayed the same since 17 (day 7): 880 in 3 runs, which vary by 0.2 %. \
-             A step of the latest two runs would be seen from about 2 % on; smaller or slower changes would not."
+             A change of about 2 % or more in the latest two runs would have been noticed; smaller or slower ones would not."
         );
     }
 
@@ -371,7 +371,7 @@ mod tests {
         );
         // 1.5 ln 8 + 3 = 6.1 deviations of 2 %.
         assert!(
-            text.ends_with("from about 13 % on; smaller or slower changes would not."),
+            text.contains("A change of about 13 % or more in the latest two runs"),
             "{text}"
         );
     }
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(
             text,
             "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few to tell a change from chance; \
-             from 6 on it is looked for."
+             at least 6 are needed."
         );
         assert!(super::trend(Figure::Iops, &runs(&[1.0]), 0.02).is_none());
     }

@@ -21,19 +21,19 @@ const MIN_OTHERS_SHARE: f64 = 0.3;
 const MIN_WAITED_SHARE: f64 = 0.1;
 /// A worker above this share of a processor is busy.
 const BUSY_WORKER_SHARE: f64 = 0.9;
-/// Kernel time of one processor above this multiple of the median is skewed ...
+/// Kernel time is skewed if one processor has more than this multiple of the median.
 const MIN_SKEW: f64 = 3.0;
-/// ... if it is at least this share of its time.
+/// Kernel time below this share of a processor's own time is not skewed.
 const MIN_SKEWED_SHARE: f64 = 0.10;
 
-/// Names the figure of processors that others used.
+/// The name of the figure for processor time of other programs.
 pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
 
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
     about: "All processors were more than 95 % busy, or one was that spends at least half of its time in the kernel, where \
-            interrupts and the paths of I/O run; and this program's threads waited for a processor, or used all of one. \
-            Processors that other programs keep busy are named as theirs.",
+            interrupts and the paths of I/O run. Besides, fathom's threads waited for a processor, or used 90 % of one. If \
+            other programs keep the processors busy, the answer says so.",
     detect,
 };
 
@@ -87,6 +87,17 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
         return None;
     }
     let sentence = describe_fault(Fault::OtherCpu, &others) + ": operations waited for them, not for the storage";
+    // STOLEN-TIME reports other machines in a plain run.
+    let (whose, advice) = match others.stolen_share > others.cpu_share {
+        true => (
+            "other machines",
+            "use a machine that does not share its processors, or measure at another time",
+        ),
+        false => (
+            OTHER_PROGRAMS_FIGURE,
+            "stop the other programs, or measure while they are idle",
+        ),
+    };
     Some(
         Symptom::new(sentence)
             .with_evidence(figure_vs(
@@ -96,16 +107,12 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
                 100.0 * FULL_SHARE,
                 "full",
             ))
-            .with_evidence(figure(
-                OTHER_PROGRAMS_FIGURE,
-                100.0 * others.cpu_share,
-                "% of all processors",
-            ))
-            .with_advice("stop the other programs, or measure while they are idle"),
+            .with_evidence(figure(whose, 100.0 * theirs, "% of all processors"))
+            .with_advice(advice),
     )
 }
 
-/// Our threads waited for a processor, or it is unknown whether they did.
+/// Our threads waited for a processor, or used up one; true as well where their waits are unknown.
 fn waited_to_run(input: &Input<'_>) -> bool {
     let used = input.observation.generator.map(|generator| generator.busiest_worker);
     share_waited(input).is_none_or(|waited| waited >= MIN_WAITED_SHARE)
@@ -152,7 +159,7 @@ pub(super) fn kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
     (busiest.kernel >= MIN_SKEWED_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
         let what = format!(
-            "processor {} spent {:.1} % of its time in the kernel, the others {:.1} %: interrupts go to one processor",
+            "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts go to one processor",
             busiest.cpu,
             100.0 * busiest.kernel,
             100.0 * middle

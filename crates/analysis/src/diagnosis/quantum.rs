@@ -1,5 +1,6 @@
 //! A throttle that releases operations in batches.
 
+use model::Nanos;
 use model::diagnosis::Answer;
 use model::stats::{period, two_modes, variation};
 
@@ -9,19 +10,19 @@ use super::symptom::{Symptom, figure, figure_vs};
 
 /// Throttles refill at least once in this many seconds.
 const MAX_PERIOD_SECONDS: f64 = 1.0;
-/// Autocorrelation from which the series counts as periodic.
+/// A series with at least this autocorrelation is periodic.
 const MIN_AUTOCORRELATION: f64 = 0.5;
 /// A period this close to the latency comes from the operations themselves.
 const LATENCY_TOLERANCE: f64 = 0.1;
-/// From this variation between intervals on, a series shows batches.
+/// A series with at least this variation between intervals comes in batches.
 const MIN_VARIATION: f64 = 0.4;
-/// The same if latencies have two modes; below it, waves in the queue explain the period.
+/// The same if latencies have two modes. Less is explained by waves in the queue.
 const MIN_VARIATION_WITH_MODES: f64 = 0.05;
 
 pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     answer: Answer::ThrottleQuantum,
-    about: "The series repeats itself (autocorrelation above 0.5) with a period of a second or less, and latencies have two \
-            humps: operations that pass, and operations that wait for the next portion.",
+    about: "The series repeats itself (autocorrelation above 0.5) with a period of a second or less, and its intervals vary by \
+            40 %; or latencies have two humps: operations that pass, and operations that wait for the next portion.",
     detect,
 };
 
@@ -53,8 +54,9 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     }
     let rate = input.rate()?;
     let sentence = format!(
-        "a throttle that lets through {:.0} operations every {seconds:.1} s",
-        rate * seconds
+        "a throttle that lets through {:.0} operations every {}",
+        rate * seconds,
+        Nanos((seconds * 1e9) as u64)
     );
     let mut symptom = Symptom::new(sentence)
         .with_evidence(figure("period", seconds, "s"))
@@ -63,7 +65,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
             found.correlation,
             "",
             MIN_AUTOCORRELATION,
-            "chance",
+            "the least that counts",
         ))
         .with_evidence(figure("variation between intervals", 100.0 * varies, "%"));
     if let Some(modes) = modes {

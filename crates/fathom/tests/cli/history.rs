@@ -446,8 +446,7 @@ fn few_runs_are_no_series(place: &Place) {
     let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
     let few = place.fathom(&["trend"]);
     assert!(
-        flat(few.expect(0, &[]))
-            .contains("5 runs are too few to tell a change from chance; from 6 on it is looked for."),
+        flat(few.expect(0, &[])).contains("5 runs are too few to tell a change from chance; at least 6 are needed."),
         "{few:#?}"
     );
     assert_eq!(few.out.matches("too few").count(), 1, "it is said once: {}", few.out);

@@ -258,7 +258,7 @@ fn two_copies_of_mountstats_are_compared() {
         &[
             "nfs4 127.0.0.1:/ on /media/a",
             "12.50 MiB went to it",
-            "the busiest carried 50 % of them",
+            "the busiest connection carried 50 % of the requests",
         ],
     );
     let row = |name: &str| -> Vec<String> {

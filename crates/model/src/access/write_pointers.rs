@@ -45,7 +45,7 @@ pub struct WritePointers {
 /// When zones are reset before they are full.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlyReset {
-    /// The share of the area with data from which on this happens, up to 1.
+    /// This happens once this share of the area holds data, up to 1.
     pub above: f64,
     /// The share of the writes that reset a zone, up to 1.
     pub share: f64,

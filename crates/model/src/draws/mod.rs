@@ -1,10 +1,9 @@
 //! Random numbers for the decisions of a worker.
 //!
-//! A worker has one [`Draws`]. In the DiskSpd form a single generator serves target choice, mixed
-//! decision, offset, range, type and buffer, so the *order* of draws is part of the result; in the
-//! native and fio forms each [`Purpose`] has its own generator, so that more draws for one purpose
-//! do not change the others. Access patterns own no generator. The same seed and plan give each
-//! worker the same operations on every engine.
+//! A worker has one [`Draws`]. In the DiskSpd form a single generator serves all decisions, so
+//! their *order* is part of the result; in the native and fio forms each [`Purpose`] has its own
+//! generator, so that more draws for one purpose do not change the others. Access patterns own no
+//! generator. The same seed and plan give each worker the same operations on every engine.
 
 mod jenkins;
 mod tausworthe;
@@ -73,7 +72,8 @@ pub enum DrawsForm {
         /// The seed of this worker.
         seed: u64,
     },
-    /// One generator for everything (DiskSpd): seed of the time span plus thread number, 32 bits.
+    /// One generator for everything (DiskSpd). Its 32-bit seed is that of the time span plus the
+    /// thread number.
     Single {
         /// The seed of this worker.
         seed: u32,
@@ -181,7 +181,7 @@ pub struct FioDraws {
 }
 
 /// The seeds of a clone, as fio derives them from `randseed` and the number of the clone in the
-/// run, counting from 1: the list begins with `seed × M⁴`, `M = 0x9e370001`.
+/// run, counting from 1: seed i is `randseed × M^(4 + i) × number + i`, `M = 0x9e370001`.
 pub fn fio_seeds(seed: u64, number: u32) -> [u64; 24] {
     const M: u64 = 0x9e37_0001;
     let mut state = seed.wrapping_mul(M).wrapping_mul(M).wrapping_mul(M).wrapping_mul(M);
@@ -193,9 +193,9 @@ pub fn fio_seeds(seed: u64, number: u32) -> [u64; 24] {
 }
 
 impl FioDraws {
-    /// The index of each use in fio's list of seeds is fixed.
     fn new(seed: u64, number: u32, same_sizes: bool) -> Self {
         let mut seeds = fio_seeds(seed, number);
+        // Where fio's list has the seed of each purpose.
         const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3, 7, 8];
         if same_sizes {
             seeds[LIST_INDEX[Purpose::SizeWrite as usize]] = seeds[LIST_INDEX[Purpose::SizeRead as usize]];
@@ -224,7 +224,7 @@ impl Draws {
         }
     }
 
-    /// 32 random bits: the low half of a 64-bit draw, or one draw of a 32-bit generator.
+    /// 32 random bits: the high half of a 64-bit draw, or one draw of a 32-bit generator.
     #[inline(always)]
     pub fn half(&mut self, purpose: Purpose) -> u32 {
         match self {
@@ -234,8 +234,8 @@ impl Draws {
         }
     }
 
-    /// Prepares for another pass like the first: fio repeats the very same operations with `loops`
-    /// and `io_size`, the other forms continue to draw.
+    /// Starts another pass. fio's form starts over, as fio repeats its operations with `loops` and
+    /// `io_size`; the others continue.
     pub fn begin_pass(&mut self) {
         if let Draws::PerPurpose(draws) = self {
             **draws = FioDraws::new(draws.seed, draws.number, draws.same_sizes);
@@ -263,7 +263,7 @@ impl Draws {
         match (&mut *self, reduction) {
             (Draws::Native(draws), Reduction::Lemire) => {
                 let mut generator = draws.generators[purpose as usize].clone();
-                // Without a closure, so that the generator stays in registers.
+                // A loop over a copy keeps the generator in registers.
                 for value in values {
                     let mut product = u128::from(generator.next_u64()) * u128::from(count);
                     if (product as u64) < count {

@@ -15,10 +15,10 @@ use crate::summary::{
 use crate::words;
 use crate::{diagnosis, network};
 
-/// Processor time from which on its parts mean something. The sum is exact, but the system divides
-/// it by where its ticks met the workers. Linux has 100 to 1000 ticks a second: of 100 of them a
-/// part of one half is known to about a tenth, and of a few it may as well come out as nothing or
-/// as all.
+/// The parts of at least this much processor time mean something. The sum is exact, but the system
+/// divides it by where its ticks met the workers. Linux has 100 to 1000 ticks a second: of 100 of
+/// them a part of one half is known to about a tenth, and of a few it may as well come out as
+/// nothing or as all.
 const ENOUGH_CPU: Nanos = Nanos::secs(1);
 /// Percentiles that the table shows.
 const SHOWN: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];

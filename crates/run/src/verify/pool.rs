@@ -26,7 +26,7 @@ pub(crate) struct Checked<T> {
 /// Threads that check blocks.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    /// Absent once they must end.
+    /// `None` tells the threads to end.
     work: Option<SyncSender<Checked<T>>>,
     checked: Receiver<Checked<T>>,
     threads: Vec<JoinHandle<()>>,

@@ -28,10 +28,10 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier1(1860), field!(logs.bwavgtime)).default("500").example("1000")
-        .help("Milliseconds of a sample of bandwidth.").shows("bw_sample_ms", report::bandwidth_sample_ms)
+        .help("Length of a bandwidth sample, in milliseconds.").shows("bw_sample_ms", report::bandwidth_sample_ms)
         .effects(&[("--bwavgtime=250", "shown.bw_sample_ms.0=250; plan.grids.*.length_ns=[250000000,500000000]")]),
     int(tier1(1890), field!(logs.iopsavgtime)).default("500").example("1000")
-        .help("Milliseconds of a sample of operations per second.").shows("iops_sample_ms", report::iops_sample_ms)
+        .help("Length of an IOPS sample, in milliseconds.").shows("iops_sample_ms", report::iops_sample_ms)
         .effects(&[
             ("--iopsavgtime=250", "shown.iops_sample_ms.0=250; plan.grids.*.length_ns=[250000000,500000000]"),
         ]),

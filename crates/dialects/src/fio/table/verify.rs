@@ -62,7 +62,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Check after this many writes rather than at the end.")
         .plan_field(field_of_plan!(LongCount: stream.verify?.backlog))
         .effects(&[("--rw=write --verify=md5 --verify_backlog=1k", "stream.verify.backlog=1024")]),
-    int(tier1(860), field!(verify.verify_backlog_batch)).default("0").example("64").help("Blocks checked at once.")
+    int(tier1(860), field!(verify.verify_backlog_batch)).default("0").example("64").help("How many blocks are checked per batch.")
         .plan_field(field_of_plan!(LongCount: stream.verify?.backlog_batch))
         .effects(&[
             (

@@ -57,7 +57,7 @@ pub const ROWS: &[Row] = rows! {
     refused(tier3(1200), "write_zone_remainder", "bool", "a zoned device that counts what is left of a zone").default("0").example("1")
         .help("Fill what is left of a zone."),
     real(tier2(1210), field!(zones.zone_reset_threshold)).max(1).default("0").example("0.5")
-        .help("Share of the zones that holds data from which on zones are reset before they are full.")
+        .help("Reset zones early once this share of them holds data.")
         .prints(print::pattern::zone_reset_threshold)
         .effects(&[
             (

@@ -1,7 +1,7 @@
 //! Operations on the files of a tree, by paths relative to its root.
 //!
-//! A symbolic link at the end of a path is never followed, and only this user may change the root
-//! directory.
+//! A symbolic link at the end of a path is never followed, but by [`TreeRoot::check_access`], which
+//! changes nothing. Only this user may change a root directory that is made here.
 
 use std::fs;
 use std::io;
@@ -43,7 +43,8 @@ impl TreeRoot {
         })
     }
 
-    /// Opens a file. `cache` says whether to bypass the page cache and when writes are done.
+    /// Opens a file. `cache` says whether to bypass the page cache, and when a write counts as
+    /// complete.
     ///
     /// # Errors
     /// The system's error.
@@ -75,7 +76,7 @@ impl TreeRoot {
     /// Checks that a file may be read.
     ///
     /// # Errors
-    /// The system's error, also where it may not.
+    /// The system's error, including that it may not be read.
     pub fn check_access(&self, path: &str) -> io::Result<()> {
         Ok(accessat(&self.directory, path, Access::READ_OK, AtFlags::empty())?)
     }
@@ -155,11 +156,12 @@ impl TreeRoot {
     }
 
     /// Removes the files and directories whose names belong to a tree. Symbolic links and
-    /// everything else stay, and so do their directories. Returns how many entries stay, not
-    /// counting `marker`, which stays too.
+    /// everything else stay, and so do the directories that hold them. Returns how many entries
+    /// stay, not counting `marker`, which stays too.
     ///
     /// # Errors
-    /// The system's error where a directory cannot be read.
+    /// The system's error where the root cannot be read. A directory below it that cannot be read
+    /// stays.
     pub fn remove_contents(&self, marker: &str) -> io::Result<usize> {
         let names: Vec<(String, FileType)> = self
             .list(".")?

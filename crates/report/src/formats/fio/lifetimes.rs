@@ -7,10 +7,10 @@ use model::block_lifetimes::{BlockLifetimes, BlockState};
 use super::entries::Member;
 use super::markup::Object;
 
-/// Letters on a line before the next begins.
+/// Characters on a line before the next begins.
 const LINE: usize = 75;
 
-/// The lives of the blocks of all members, if any of them counted them.
+/// The lives of the blocks of all members; `None` if no member counted.
 pub(super) fn add_lifetimes(members: &[Member]) -> Option<BlockLifetimes> {
     let workers = members.iter().filter_map(|member| member.worker);
     let lives = workers.filter_map(|worker| worker.block_lifetimes.as_ref());
