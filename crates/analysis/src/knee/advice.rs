@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::limit::decided_points;
 use super::{Axis, Bounds, Knee, Limit, LimitResult, Point};
 use crate::figures::{format_change, format_number, format_rate, format_time};
 
@@ -106,6 +107,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         .smallest_at
         .filter(|at| axis != Axis::Rate && kept.kept_at.is_some_and(|most| *at < most));
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
+    let is_first_unknown = decided_points(&knee.points).len() < knee.points.len();
     let (kind, mut sentence) = match (kept.kept_at, kept.missed_at) {
         (None, _) if kept.unknown => (
             AdviceKind::LimitUnknown,
@@ -113,6 +115,10 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
                 "Whether {limit} is kept is not known: already at {} too few operations lie beyond it. Measure for longer.",
                 format_load(axis, first)
             ),
+        ),
+        (None, Some(missed)) if is_first_unknown => (
+            AdviceKind::LimitUnknown,
+            format!("{limit} is not kept at {}.", format_load(axis, missed)),
         ),
         (None, _) => (
             AdviceKind::LimitMissed,
@@ -144,6 +150,16 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
             describe_limit_edge(knee, axis, limit, kept, (at, next), smallest.is_some()),
         ),
     };
+    if is_first_unknown {
+        sentence += &format!(
+            " At {} too few operations lie beyond it to say{}.",
+            format_load(axis, first),
+            kept.kept_at.map_or(
+                "; measure for longer",
+                |_| ", and less load is taken to wait for no longer"
+            )
+        );
+    }
     if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
         sentence = format!(
             "Use {}: {} operations per second at a mean of {}. More load brings no more than 2 %: {} takes {} for {}. {sentence}",

@@ -98,10 +98,18 @@ pub struct LimitResult {
 /// Loads whose rates differ by less than this share reach the same rate.
 const RATE_TOLERANCE: f64 = 0.02;
 
+/// The points from the first that has enough operations to decide. If it keeps the limit, smaller
+/// loads are taken to keep it too: they complete fewer operations, and wait for no longer.
+pub(super) fn decided_points(points: &[Point]) -> &[Point] {
+    let first = points.iter().position(|point| point.limited_ns_high.is_some());
+    &points[first.unwrap_or(0)..]
+}
+
 /// Finds up to which load the points, in order of load, keep a limit by the upper bounds of their
 /// 95 % intervals, without a gap.
 pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
     let max_ns = limit.most_ns.0 as f64;
+    let points = decided_points(points);
     let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= max_ns);
     let count = points.iter().take_while(|point| keeps(point)).count();
     let next = points.get(count);

@@ -304,8 +304,30 @@ fn a_limit_may_be_kept_always_never_or_not_be_known() {
     let mut points = limited();
     points[3].limited_ns_high = None;
     assert_eq!(kind("p99<=1ms", &points), AdviceKind::LimitUnknown);
-    points[0].limited_ns_high = None;
+    points.iter_mut().for_each(|point| point.limited_ns_high = None);
     assert_eq!(kind("p99<=1ms", &points), AdviceKind::LimitUnknown);
+}
+
+/// A shallow queue completes too few operations for a high percentile.
+#[test]
+fn a_first_point_with_too_few_operations_hides_no_limit() {
+    let limit: Limit = "p99<=1ms".parse().unwrap();
+    let mut points = limited();
+    let kept = evaluate_limit(&points, &limit);
+    points[0].limited_ns_high = None;
+    assert_eq!(evaluate_limit(&points, &limit), kept);
+    let advice = analyse(&points, Axis::InFlight, Some(&limit)).advice;
+    assert_eq!(advice.kind, AdviceKind::LimitKept);
+    let note = "At 1 in flight too few operations lie beyond it to say, and less load is taken to wait for no longer.";
+    assert!(advice.sentence.ends_with(note), "{}", advice.sentence);
+    let strict: Limit = "p99<100us".parse().unwrap();
+    let advice = analyse(&points, Axis::InFlight, Some(&strict)).advice;
+    assert_eq!(advice.kind, AdviceKind::LimitUnknown);
+    assert!(
+        advice.sentence.ends_with("to say; measure for longer."),
+        "{}",
+        advice.sentence
+    );
 }
 
 #[test]
