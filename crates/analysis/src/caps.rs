@@ -29,8 +29,9 @@ pub fn demand(layer: &Layer, loads: &[&Observation]) -> Option<Demand> {
                 bytes_per_sec: Some(0.0),
                 ..Demand::default()
             });
-            total.iops += copies * iops;
-            total.bytes_per_sec = total.bytes_per_sec.zip(bytes).map(|(sum, one)| sum + copies * one);
+            let counted = copies * layer.share.unwrap_or(1.0);
+            total.iops += counted * iops;
+            total.bytes_per_sec = total.bytes_per_sec.zip(bytes).map(|(sum, one)| sum + counted * one);
             if !total.jobs.contains(&load.name) {
                 total.jobs.push(load.name.clone());
             }

@@ -46,6 +46,9 @@ pub struct Layer {
     /// Only the job with this name has the limit; absent: all jobs share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
+    /// The share of the load's operations that it limits; absent: all.
+    #[serde(skip)]
+    pub share: Option<f64>,
     /// Where the figures come from, with the date.
     #[serde(default)]
     pub source: String,

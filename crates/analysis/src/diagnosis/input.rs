@@ -157,7 +157,14 @@ impl<'a> Input<'a> {
         }
         if let (Some(full), Some(depth)) = (self.queue_fill(), self.observation.load.depth) {
             let depth = depth as f64;
-            add(figure_vs("operations in flight", full * depth, "", depth, "the depth"));
+            // Operations that began before the window can add up to a little more than the depth.
+            add(figure_vs(
+                "operations in flight",
+                full.min(1.0) * depth,
+                "",
+                depth,
+                "the depth",
+            ));
         }
         if let Some(comparison) = self.comparison() {
             comparison.evidence().into_iter().for_each(&mut add);

@@ -2,19 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use model::Direction;
 use model::environment::{DeviceLimit, Environment};
-use model::results::Results;
+use model::results::{JobResults, Results};
 
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
 /// The limits that control groups set for the devices of a job's targets, as layers. Empty if the
 /// step has several jobs: they share each limit, so none of them reaches it alone.
 pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<Layer> {
-    let alone = results.steps.get(step).is_some_and(|step| step.jobs.len() == 1);
-    match results.hosts.first().filter(|_| alone) {
-        Some(host) => layers_of_targets(&host.environment, &targets(results, step, job)),
-        None => Vec::new(),
-    }
+    let jobs = results.steps.get(step).map(|step| &step.jobs[..]);
+    let (Some([job_results]), Some(host)) = (jobs, results.hosts.first()) else {
+        return Vec::new();
+    };
+    layers_of_targets(&host.environment, &targets(results, step, job), job_results)
 }
 
 /// Indexes of the targets that a job uses.
@@ -25,60 +26,65 @@ fn targets(results: &Results, step: usize, job: usize) -> BTreeSet<u32> {
     streams.flat_map(|stream| stream.target.ids()).map(|id| id.0).collect()
 }
 
-fn layers_of_targets(environment: &Environment, targets: &BTreeSet<u32>) -> Vec<Layer> {
+fn layers_of_targets(environment: &Environment, targets: &BTreeSet<u32>, job: &JobResults) -> Vec<Layer> {
     let lies_on = |target: u32, number: &str| {
         let facts = environment.target(target);
         facts.is_some_and(|facts| facts.devices.iter().any(|device| device.number == number))
     };
-    let limited = environment.limits.devices.iter().map(|limit| {
-        let used_targets = targets.iter().copied().filter(|target| lies_on(*target, &limit.device));
-        (limit, used_targets.collect::<BTreeSet<u32>>())
+    let limits = environment.limits.devices.iter().flat_map(|limit| {
+        let limited = targets.iter().copied().filter(|target| lies_on(*target, &limit.device));
+        let limited: BTreeSet<u32> = limited.collect();
+        let layers = layers_of_limit(limit).into_iter();
+        layers.filter_map(move |(direction, layer)| {
+            let share = match limited.len() {
+                0 => None,
+                count if count == targets.len() => Some(1.0),
+                _ => share_of_targets(job, direction, &limited),
+            }?;
+            Some(Layer {
+                share: Some(share),
+                ..layer
+            })
+        })
     });
-    let (whole, parts): (Vec<_>, Vec<_>) = limited
-        .filter(|(_, used_targets)| !used_targets.is_empty())
-        .partition(|(_, used_targets)| used_targets == targets);
-    let layers = whole
-        .into_iter()
-        .flat_map(|(limit, _)| layers_of_limit(limit, "device"));
-    layers.chain(combined_layers(&parts, targets)).collect()
+    limits.filter(|layer| layer.share > Some(0.0)).collect()
 }
 
-/// If every target is on exactly one limited device, the combined limit is the sum.
-fn combined_layers(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u32>) -> Vec<Layer> {
-    let sum = |of: fn(&DeviceLimit) -> Option<u64>| {
-        let limited = || parts.iter().filter_map(|(limit, on)| Some((of(limit)?, on)));
-        let count: usize = limited().map(|(_, on)| on.len()).sum();
-        let covered: BTreeSet<u32> = limited().flat_map(|(_, on)| on).copied().collect();
-        // Equal counts and full coverage: each target occurs exactly once.
-        (count > 0 && count == targets.len() && covered == *targets).then(|| limited().map(|(value, _)| value).sum())
-    };
-    let names: Vec<&str> = parts.iter().map(|(limit, _)| limit.device.as_str()).collect();
-    let all = DeviceLimit {
-        device: names.join(", "),
-        read_iops: sum(|limit| limit.read_iops),
-        write_iops: sum(|limit| limit.write_iops),
-        read_bytes: sum(|limit| limit.read_bytes),
-        write_bytes: sum(|limit| limit.write_bytes),
-    };
-    layers_of_limit(&all, "devices")
+/// The share of a job's operations that went to some of its targets. `None` if there were none, or
+/// if a stream used others too.
+fn share_of_targets(job: &JobResults, direction: Direction, targets: &BTreeSet<u32>) -> Option<f64> {
+    let (mut theirs, mut all) = (0, 0);
+    for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
+        let operations = stream.directions[direction]
+            .as_ref()
+            .map_or(0, |counted| counted.operations);
+        let is_limited = |target: &u32| targets.contains(target);
+        all += operations;
+        if stream.targets.iter().all(is_limited) {
+            theirs += operations;
+        } else if stream.targets.iter().any(is_limited) {
+            return None;
+        }
+    }
+    (all > 0).then(|| theirs as f64 / all as f64)
 }
 
-fn layers_of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
-    let layer = |which: &str, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
+fn layers_of_limit(limit: &DeviceLimit) -> Vec<(Direction, Layer)> {
+    let layer = |direction: Direction, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
         let exactly = |value: u64| Limit::exactly(value as f64);
-        (iops.is_some() || bytes.is_some()).then(|| Layer {
-            name: format!("control group, {which} of {word} {}", limit.device),
+        let layer = Layer {
+            name: format!("control group, {}s of device {}", direction.word(), limit.device),
             kind: LayerKind::ControlGroup,
             iops: iops.map(exactly),
             bytes_per_sec: bytes.map(exactly),
-            unit: None,
             applies,
             source: "the system".into(),
             ..Layer::default()
-        })
+        };
+        (iops.is_some() || bytes.is_some()).then_some((direction, layer))
     };
-    let reads = layer("reads", Applies::Reads, limit.read_iops, limit.read_bytes);
-    let writes = layer("writes", Applies::Writes, limit.write_iops, limit.write_bytes);
+    let reads = layer(Direction::Read, Applies::Reads, limit.read_iops, limit.read_bytes);
+    let writes = layer(Direction::Write, Applies::Writes, limit.write_iops, limit.write_bytes);
     reads.into_iter().chain(writes).collect()
 }
 
@@ -86,6 +92,7 @@ fn layers_of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
 mod tests {
     use super::*;
     use model::environment::{Device, Limits, TargetFacts};
+    use model::results::{DirectionResults, StreamResults, WorkerResults};
 
     #[test]
     fn only_limits_of_the_devices_in_use_are_layers() {
@@ -109,18 +116,21 @@ mod tests {
             }],
             ..Environment::default()
         };
-        let layers = layers_of_targets(&environment, &BTreeSet::from([0]));
+        let layers = layers_of_targets(&environment, &BTreeSet::from([0]), &JobResults::default());
         let shown: Vec<_> = layers
             .iter()
             .map(|layer| (layer.applies, layer.iops, layer.bytes_per_sec))
             .collect();
         let reads = (Applies::Reads, Some(Limit::exactly(1000.0)), None);
         assert_eq!(shown, [reads, (Applies::Writes, None, Some(Limit::exactly(5e6)))]);
-        assert_eq!(layers_of_targets(&environment, &BTreeSet::new()), []);
+        assert_eq!(
+            layers_of_targets(&environment, &BTreeSet::new(), &JobResults::default()),
+            []
+        );
     }
 
     #[test]
-    fn devices_that_share_the_load_limit_it_by_their_sum() {
+    fn a_limit_below_some_targets_counts_their_share_of_the_operations() {
         let limit = |device: &str, read_iops: Option<u64>| DeviceLimit {
             device: device.into(),
             read_iops,
@@ -136,31 +146,72 @@ mod tests {
                 ..TargetFacts::default()
             }
         };
-        let found = |devices: Vec<DeviceLimit>, targets: Vec<TargetFacts>| {
+        let stream = |(targets, operations): &(Vec<u32>, u64)| {
+            let mut stream = StreamResults {
+                targets: targets.clone(),
+                ..StreamResults::default()
+            };
+            stream.directions[Direction::Read] = Some(DirectionResults {
+                operations: *operations,
+                ..DirectionResults::default()
+            });
+            stream
+        };
+        let found = |devices: &[DeviceLimit], targets: &[TargetFacts], streams: &[(Vec<u32>, u64)]| {
             let all = (0..targets.len() as u32).collect();
             let environment = Environment {
                 limits: Limits {
-                    devices,
+                    devices: devices.to_vec(),
                     ..Limits::default()
                 },
-                targets,
+                targets: targets.to_vec(),
                 ..Environment::default()
             };
-            let layers = layers_of_targets(&environment, &all).into_iter();
-            layers
-                .map(|layer| (layer.name, layer.iops.unwrap().low))
-                .collect::<Vec<_>>()
+            let worker = WorkerResults {
+                streams: streams.iter().map(stream).collect(),
+                ..WorkerResults::default()
+            };
+            let job = JobResults {
+                workers: vec![worker],
+                ..JobResults::default()
+            };
+            let layers = layers_of_targets(&environment, &all, &job).into_iter();
+            let shown = layers.map(|layer| {
+                let device = layer
+                    .name
+                    .strip_prefix("control group, reads of device ")
+                    .unwrap()
+                    .to_owned();
+                (device, layer.iops.unwrap().low, layer.share.unwrap())
+            });
+            shown.collect::<Vec<_>>()
         };
-        let both = || vec![limit("7:1", Some(500)), limit("7:2", Some(700))];
-        let shared = "control group, reads of devices 7:1, 7:2".to_owned();
-        assert_eq!(found(both(), vec![on(&["7:1"]), on(&["7:2"])]), [(shared, 1200.0)]);
-        let one = "control group, reads of device 7:1".to_owned();
-        assert_eq!(found(both(), vec![on(&["7:1"]), on(&["7:1"])]), [(one, 500.0)]);
-        // A target that nothing limits may take any share.
-        assert_eq!(found(both(), vec![on(&["7:1"]), on(&["7:2"]), on(&["7:3"])]), []);
-        // One that lies on two of them counts for both.
-        assert_eq!(found(both(), vec![on(&["7:1", "7:2"]), on(&["7:2", "8:0"])]).len(), 1);
-        let unlimited = vec![limit("7:1", Some(500)), limit("7:2", None)];
-        assert_eq!(found(unlimited, vec![on(&["7:1"]), on(&["7:2"])]), []);
+        let (a, b) = (limit("7:1", Some(500)), limit("7:2", Some(700)));
+        let evenly = [(vec![0], 500), (vec![1], 500)];
+        let row = |device: &str, limit: f64, share: f64| (device.to_owned(), limit, share);
+        let both = [row("7:1", 500.0, 0.5), row("7:2", 700.0, 0.5)];
+        assert_eq!(
+            found(&[a.clone(), b.clone()], &[on(&["7:1"]), on(&["7:2"])], &evenly),
+            both
+        );
+        let first = [a.clone()];
+        assert_eq!(
+            found(&first, &[on(&["7:1"]), on(&["7:1"])], &evenly),
+            [row("7:1", 500.0, 1.0)]
+        );
+        // One of four operations goes to the limited device.
+        let unevenly = [(vec![0], 300), (vec![1], 900)];
+        assert_eq!(
+            found(&first, &[on(&["7:1"]), on(&["7:2"])], &unevenly),
+            [row("7:1", 500.0, 0.25)]
+        );
+        // How a stream divides its operations is not recorded.
+        assert_eq!(found(&first, &[on(&["7:1"]), on(&["7:2"])], &[(vec![0, 1], 900)]), []);
+        // A target on two limited devices counts for both.
+        let two = [on(&["7:1", "7:2"]), on(&["7:2", "8:0"])];
+        assert_eq!(
+            found(&[a, b], &two, &evenly),
+            [row("7:1", 500.0, 0.5), row("7:2", 700.0, 1.0)]
+        );
     }
 }
