@@ -5,6 +5,8 @@
 //! threads waited for a processor. An average over the window could not tell a disk that ran dry
 //! halfway from a generator that was slow all along.
 
+use model::Bytes;
+use model::environment::BusyProgram;
 use model::observation::{Observation, Second};
 
 use crate::requirement::Metric;
@@ -278,6 +280,21 @@ pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
                 100.0 * others.own_share
             )
         }
+    }
+}
+
+/// Names the programs that did at least a tenth of that much I/O, after a sentence. The kernel
+/// counts the bytes of a program over all devices, so this does not prove that they used this one.
+pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
+    let large = programs
+        .iter()
+        .filter(|program| 10 * program.bytes.0 >= moved.0)
+        .take(3);
+    let name = |program: &BusyProgram| format!("{} (pid {}, {})", program.name, program.process, program.bytes);
+    let names: Vec<String> = large.map(name).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; programs with I/O meanwhile, on any device: {}", names.join(", ")),
     }
 }
 

@@ -4,6 +4,7 @@
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
 use dialects::native::Document;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::Results;
 use report::{FORMATS, Summary};
@@ -40,6 +41,21 @@ pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
         let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);
         Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
     })
+}
+
+/// Why there is nothing to judge, with what to do if that is known.
+pub fn nothing_to_judge(results: &Results) -> Fault {
+    let is_failure = |finding: &&Finding| finding.severity == Severity::Error && finding.rule != "NOTHING-MEASURED";
+    match results.findings.iter().find(is_failure) {
+        Some(Finding { what, at, help, .. }) => Fault {
+            what: format!("no operation succeeded, so there is nothing to judge: {what}"),
+            at: at.clone(),
+            help: help.clone(),
+            ..Fault::default()
+        },
+        None => Fault::new("no operation ended in the measured window, so there is nothing to judge")
+            .help("measure for longer, or find out with `fathom run` what the target waits for"),
+    }
 }
 
 /// Holds every job to the clauses.
@@ -109,7 +125,7 @@ impl Judged {
                 text += &format!("{name}\n");
             }
             let Some(verdict) = verdict else {
-                text += "  not one operation ended in the measured window, so there is nothing to judge\n";
+                text += "  no operation succeeded in the measured window, so there is nothing to judge\n";
                 continue;
             };
             for one in &verdict.clauses {

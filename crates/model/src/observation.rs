@@ -450,7 +450,8 @@ pub fn rate_iops(job: &Job) -> Option<f64> {
     streams.map(rate_of).sum()
 }
 
-fn rate_of(stream: &Stream) -> Option<f64> {
+/// The target rate of a stream; absent if it has none.
+pub fn rate_of(stream: &Stream) -> Option<f64> {
     let operations = |rate: &crate::plan::Rate| match rate.unit {
         RateUnit::Operations => Some(rate.per_second()),
         RateUnit::Bytes => block_of(stream).map(|block| rate.per_second() / block.0 as f64),

@@ -15,8 +15,8 @@ use model::fleet::{Fleet, RankFacts};
 use model::histogram::Histogram;
 use model::plan::{EngineKind, FileOperationKind, PresetUse};
 use model::results::{
-    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, FileOperationResults, HostDeviceUse, JobResults,
-    Results, StepResults, Tool, WorkerResults,
+    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, FileOperationResults, HostDeviceUse, InFlight,
+    JobResults, Results, StepResults, Tool, WorkerResults,
 };
 use model::stats::{Support, batch_means, quantile_interval, support};
 use model::{Direction, Nanos};
@@ -447,7 +447,7 @@ fn job(
         total: figures(&total, window),
         flush: flushes(results),
         iops_confidence_percent: iops_confidence(results),
-        in_flight: in_flight.map(|found| found.average),
+        in_flight: in_flight.map(InFlight::within_depth),
         depth: in_flight.map_or_else(|| plan.depth(), |found| found.depth),
         cpu: cpu(results, &total, window),
         control: results.control.clone(),
@@ -506,7 +506,7 @@ fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -
             start_ns: facts.starts_ns.get(step as usize).copied(),
             measured_ns: part.measured(),
             ended_ns: facts.ended_ns,
-            in_flight: in_flight.map(|found| found.average),
+            in_flight: in_flight.map(InFlight::within_depth),
             depth: in_flight.map_or(0, |found| found.depth),
             clock_ahead_ns: facts.clock_ahead_ns,
             clock_error_ns: facts.round_trip_ns.0 / 2,

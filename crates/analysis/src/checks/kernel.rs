@@ -1,11 +1,13 @@
 //! Compares our counters with the block layer's over a whole step: cache hits, read-ahead, load of
 //! other programs.
 
+use model::environment::BusyProgram;
 use model::finding::{Finding, Severity};
 use model::results::{HostDeviceUse, Moved, Results};
 use model::{Bytes, Direction};
 
 use super::{Check, has_errors};
+use crate::attribution::name_programs;
 
 /// The kernel's bytes may differ by this share, for metadata and rounding.
 const TOLERANCE: f64 = 0.02;
@@ -32,7 +34,7 @@ pub(super) const KERNEL: Check = Check {
                     // What failed operations moved is not known, and the kernel counts it.
                     let programs = match results.jobs.iter().any(has_errors) {
                         true => None,
-                        false => describe_other_programs(input.results, device.host),
+                        false => other_programs(input.results, device.host),
                     };
                     check_device(&moved, device, (&place, programs.as_deref()), findings);
                 }
@@ -41,9 +43,9 @@ pub(super) const KERNEL: Check = Check {
     },
 };
 
-/// Names the other programs with the most I/O on a host; empty if none is known. `None` if a
-/// process of the test was lost there: its I/O would look like that of other programs.
-fn describe_other_programs(results: &Results, host: u32) -> Option<String> {
+/// The other programs with the most I/O on a host. `None` if a process of the test was lost there:
+/// its I/O would look like that of other programs.
+fn other_programs(results: &Results, host: u32) -> Option<Vec<BusyProgram>> {
     let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     if ranks.any(|rank| rank.lost.is_some() && rank.machine.is_none_or(|machine| machine == host)) {
         return None;
@@ -51,22 +53,14 @@ fn describe_other_programs(results: &Results, host: u32) -> Option<String> {
     let system = results.hosts.get(host as usize).and_then(|host| host.system.as_ref());
     let list = system.map(|system| &system.programs[..]).unwrap_or_default();
     let own = system.map(|system| &system.own_processes[..]).unwrap_or_default();
-    let names: Vec<String> = list
-        .iter()
-        .filter(|program| !own.contains(&program.process))
-        .take(3)
-        .map(|program| format!("{} (pid {})", program.name, program.process))
-        .collect();
-    Some(match names.is_empty() {
-        true => String::new(),
-        false => format!("; busiest other programs: {}", names.join(", ")),
-    })
+    let others = list.iter().filter(|program| !own.contains(&program.process));
+    Some(others.cloned().collect())
 }
 
 fn check_device(
     moved: &Moved,
     device: &HostDeviceUse,
-    (at, programs): (&str, Option<&str>),
+    (at, programs): (&str, Option<&[BusyProgram]>),
     findings: &mut Vec<Finding>,
 ) {
     let all = device.counters.bytes.iter().sum::<u64>();
@@ -127,13 +121,14 @@ fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
         .help("test a file that fathom has prepared, or the device itself")
 }
 
-fn other_load(direction: Direction, others: u64, all: u64, programs: &str) -> Finding {
+fn other_load(direction: Direction, others: u64, all: u64, programs: &[BusyProgram]) -> Finding {
     let share = 100.0 * others as f64 / all as f64;
     let word = match direction {
         Direction::Read => "reads",
         Direction::Write => "writes",
         Direction::Trim => "discards",
     };
+    let programs = name_programs(programs, Bytes(others));
     let what = format!("{share:.1} % of the bytes that the device moved were {word} from outside this test{programs}");
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
     finding
@@ -193,15 +188,20 @@ mod tests {
 
     #[test]
     fn programs_that_were_busy_meanwhile_are_named() {
-        let program = |name: &str, process| BusyProgram {
+        let program = |name: &str, process, bytes| BusyProgram {
             name: name.into(),
             process,
-            bytes: Bytes::mib(9),
+            bytes: Bytes(bytes),
         };
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
         results.hosts[0].system = Some(SystemUse {
-            programs: vec![program("fathom", 9), program("tar", 7), program("dd", 12)],
+            programs: vec![
+                program("fathom", 9, 10_000 * 4096),
+                program("tar", 7, 10_000 * 4096),
+                // Too little to matter.
+                program("dd", 12, 999 * 4096),
+            ],
             own_processes: vec![8, 9],
             ..SystemUse::default()
         });
@@ -213,8 +213,8 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "50.0 % of the bytes that the device moved were reads from outside this test; busiest other programs: \
-                 tar (pid 7), dd (pid 12)"
+                "50.0 % of the bytes that the device moved were reads from outside this test; programs with I/O meanwhile, \
+                 on any device: tar (pid 7, 39.06 MiB)"
             ]
         );
     }

@@ -140,6 +140,12 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
             "submitting operations and generating write data takes time; the target can do slightly more",
             "no action needed",
         )
+    } else if is_one_for_each_worker(&found, job) {
+        (
+            "each operation ended inside the call that issued it, as on targets in memory and on file systems without \
+             asynchronous I/O: a worker has one in flight, whatever its depth",
+            "the rate is right for this many workers; raise `--workers` to have more in flight",
+        )
     } else if found.depth <= job.results.workers.len() as u64 {
         (
             "with one operation at a time the target is idle while the next operation is prepared",
@@ -153,6 +159,12 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         )
     };
     Some(finding.why(why).help(help))
+}
+
+/// True if the workers of a deeper queue had one operation in flight each.
+fn is_one_for_each_worker(found: &InFlight, job: &JobView<'_>) -> bool {
+    let workers = job.results.workers.len() as f64;
+    found.depth as f64 >= 2.0 * workers && (found.average / workers - 1.0).abs() < 0.02
 }
 
 /// Upper bound of what operations started before the window add to the average, as a share of the
@@ -188,6 +200,29 @@ mod tests {
     fn a_queue_that_is_half_empty_is_reported() {
         let results = samples::closed_loop(32, 16_000, Nanos::millis(1));
         assert!(rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
+    }
+
+    #[test]
+    fn one_operation_for_each_worker_ends_inside_the_call() {
+        let help = |results: &Results| {
+            let found = super::super::check(results).into_iter();
+            let finding = found.into_iter().find(|finding| finding.rule == "QD-NOT-ACHIEVED");
+            finding
+                .and_then(|finding| finding.help)
+                .expect("a queue that is not full")
+        };
+        let inline = samples::closed_loop(32, 1000, Nanos::millis(1));
+        assert!(
+            help(&inline).starts_with("the rate is right for this many workers"),
+            "{}",
+            help(&inline)
+        );
+        let half_empty = samples::closed_loop(32, 16_000, Nanos::millis(1));
+        assert!(
+            help(&half_empty).starts_with("use more workers"),
+            "{}",
+            help(&half_empty)
+        );
     }
 
     /// Failed operations took the slots, and count in no latency.

@@ -219,9 +219,8 @@ fn time_correlation(values: &[f64], slope: f64) -> f64 {
 
 fn detect_stalls(observation: &Observation) -> Option<Finding> {
     let total: u64 = observation.series.iter().flat_map(|point| point.operations).sum();
-    if observation.load.closed_loop != Some(true)
-        || (total as f64) < MIN_MEAN_OPERATIONS * observation.series.len() as f64
-    {
+    let is_even = observation.load.closed_loop == Some(true) || observation.load.rate_iops.is_some();
+    if !is_even || (total as f64) < MIN_MEAN_OPERATIONS * observation.series.len() as f64 {
         return None;
     }
     let is_empty_interval = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
@@ -252,7 +251,7 @@ fn detect_stalls(observation: &Observation) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use model::plan::{Stop, TargetId, Workload};
+    use model::plan::{Pacing, Rate, Stop, TargetId, Workload};
     use model::results::Results;
     use model::{Direction, Nanos};
 
@@ -288,6 +287,11 @@ mod tests {
         assert_eq!(
             what(&results),
             "no operation completed for a while, 3 times; the longest was at least 800 ms"
+        );
+        results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::Together { rate: Rate::iops(970) };
+        assert!(
+            what(&results).starts_with("no operation completed for a while, 3 times"),
+            "paced"
         );
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;

@@ -1,11 +1,12 @@
 //! Rules about the machine: processors, power, neighbours, health.
 
-use model::Nanos;
 use model::finding::Severity;
-use model::observation::rate_iops;
-use model::plan::ThreadPlacement;
+use model::observation::{rate_iops, rate_of};
+use model::plan::{Step, TargetId, ThreadPlacement};
+use model::{Bytes, Direction, Nanos};
 
 use super::{Rule, streams_of};
+use crate::attribution::name_programs;
 
 /// A longer exit from an idle state shows in the latency of single operations.
 const MAX_IDLE_EXIT: Nanos = Nanos::micros(50);
@@ -125,17 +126,7 @@ pub(super) const BUSY_DISK: Rule = Rule {
         for device in &before.devices {
             let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
             if iops > max_iops {
-                let programs: Vec<String> = before
-                    .programs
-                    .iter()
-                    .take(3)
-                    .map(|program| format!("{} (pid {})", program.name, program.process))
-                    .collect();
-                let by = if programs.is_empty() {
-                    String::new()
-                } else {
-                    format!("; busiest: {}", programs.join(", "))
-                };
+                let by = name_programs(&before.programs, Bytes(device.bytes.iter().sum()));
                 let what = format!("{iops:.0} operations per second of others in {}{by}", before.watched_ns);
                 findings.push(rule.finding(what, &device.name));
             }
@@ -150,6 +141,89 @@ fn requested_iops(test: &super::Test<'_>) -> Option<f64> {
         .map(rate_iops)
         .sum::<Option<f64>>()
         .filter(|rate| *rate > 0.0)
+}
+
+pub(super) const CGROUP_LIMIT: Rule = Rule {
+    name: "CGROUP-LIMIT",
+    severity: Severity::Warning,
+    about: "A control group limits the device under a target to less than the test asks for.",
+    why: "the figures will show this limit and not the storage",
+    fix: "raise or lift the limit (`io.max`, `blkio.throttle.*`, or that of the container), or judge what this process may have",
+    detect: |rule, test, findings| {
+        for limit in &test.environment.limits.devices {
+            let reads = (Direction::Read, limit.read_iops, limit.read_bytes);
+            for (direction, iops, bytes) in [reads, (Direction::Write, limit.write_iops, limit.write_bytes)] {
+                let demands = test
+                    .plan
+                    .steps
+                    .iter()
+                    .map(|step| demand(test, step, &limit.device, direction));
+                let demands: Vec<_> = demands.filter(|demand| demand.longest.0 > 0).collect();
+                let exceeds = |allowed: u64, size: fn(&Demand) -> u64| {
+                    demands.iter().any(|demand| {
+                        demand
+                            .iops
+                            .is_none_or(|iops| iops * size(demand) as f64 > allowed as f64)
+                    })
+                };
+                let iops = iops
+                    .filter(|allowed| exceeds(*allowed, |_| 1))
+                    .map(|allowed| allowed.to_string());
+                let bytes = bytes.filter(|allowed| exceeds(*allowed, |demand| demand.longest.0));
+                let allowed: Vec<String> = iops
+                    .into_iter()
+                    .chain(bytes.map(|bytes| Bytes(bytes).to_string()))
+                    .collect();
+                if !allowed.is_empty() {
+                    let what = format!(
+                        "{}s are limited to {} per second",
+                        direction.word(),
+                        allowed.join(" and ")
+                    );
+                    findings.push(rule.finding(what, &format!("device {}", limit.device)));
+                }
+            }
+        }
+    },
+};
+
+/// What a step asks of a device in one direction.
+struct Demand {
+    /// Operations per second; absent without a rate.
+    iops: Option<f64>,
+    /// The longest operation; 0 if there is none.
+    longest: Bytes,
+}
+
+fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Direction) -> Demand {
+    let lies_on_device = |id: &&TargetId| {
+        let facts = test.environment.target(id.0);
+        facts.is_some_and(|facts| facts.devices.iter().any(|known| known.number == device))
+    };
+    let mut demand = Demand {
+        iops: Some(0.0),
+        longest: Bytes(0),
+    };
+    for stream in step
+        .jobs
+        .iter()
+        .flat_map(streams_of)
+        .filter(|stream| stream.mix.includes(direction))
+    {
+        let targets = stream.target.ids();
+        let on_device = targets.iter().filter(lies_on_device).count();
+        if on_device == 0 {
+            continue;
+        }
+        let share = match direction {
+            Direction::Write => stream.mix.write_share(),
+            Direction::Read | Direction::Trim => 100.0 - stream.mix.write_share(),
+        };
+        let part = share / 100.0 * on_device as f64 / targets.len() as f64;
+        demand.iops = demand.iops.zip(rate_of(stream)).map(|(sum, rate)| sum + rate * part);
+        demand.longest = demand.longest.max(stream.pattern.longest_of(direction));
+    }
+    demand
 }
 
 pub(super) const UNHEALTHY: Rule = Rule {

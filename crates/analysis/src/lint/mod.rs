@@ -45,6 +45,7 @@ pub struct Rule {
 /// All rules about plans and machines, in the order in which their findings are shown.
 pub const RULES: &[Rule] = &[
     target::IS_DIRECTORY,
+    target::IN_MEMORY,
     target::SPACE,
     target::FILL_80,
     target::FILE_SYSTEM_EMPTY,
@@ -84,6 +85,7 @@ pub const RULES: &[Rule] = &[
     machine::EFFICIENCY_CORES,
     machine::REMOTE_NODE,
     machine::BUSY_DISK,
+    machine::CGROUP_LIMIT,
     machine::UNHEALTHY,
 ];
 

@@ -19,6 +19,9 @@ const MIN_COVERED_SHARE: f64 = 0.05;
 /// Minimum number of volumes to test an array with.
 const MIN_ARRAY_VOLUMES: usize = 16;
 
+/// File systems that store nothing on a disk.
+const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+
 pub(super) const IS_DIRECTORY: Rule = Rule {
     name: "TARGET-IS-DIR",
     severity: Severity::Error,
@@ -36,6 +39,34 @@ pub(super) const IS_DIRECTORY: Rule = Rule {
         }
     },
 };
+
+pub(super) const IN_MEMORY: Rule = Rule {
+    name: "IN-MEMORY",
+    severity: Severity::Warning,
+    about: "A target lies in memory: on a file system such as tmpfs, or on a RAM disk.",
+    why: "the figures are those of memory and processors, and not of a disk",
+    fix: "name a target on the storage that is to be judged",
+    detect: |rule, test, findings| {
+        for (_, facts) in test.known_targets() {
+            let file_system = facts.file_system.as_ref().map(|file_system| file_system.kind.as_str());
+            let file_system = file_system.filter(|kind| MEMORY_FILE_SYSTEMS.contains(kind));
+            let disk = facts
+                .devices
+                .iter()
+                .map(|device| device.name.as_str())
+                .find(|name| is_ram_disk(name));
+            if let Some(kind) = file_system.or(disk) {
+                findings.push(rule.finding(format!("{kind} is memory"), &facts.path));
+            }
+        }
+    },
+};
+
+/// `zram0` and `ram0`.
+fn is_ram_disk(name: &str) -> bool {
+    let number = name.strip_prefix('z').unwrap_or(name).strip_prefix("ram");
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
+}
 
 pub(super) const SPACE: Rule = Rule {
     name: "SPACE",

@@ -6,8 +6,8 @@ use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::environment::{
-    Allocation, Before, Cpu, Device, DeviceUse, Environment, FileSystem, Health, Host, IdleState, LogicalCpu,
-    TargetFacts,
+    Allocation, Before, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Health, Host, IdleState,
+    LogicalCpu, TargetFacts,
 };
 use model::finding::{Finding, Severity};
 use model::mix::{Mix, MixRule};
@@ -230,6 +230,8 @@ const SPOILT: &[(&str, Spoil)] = &[
         };
     }),
     ("FS-EMPTY", |case| case.file_system().available = Bytes(451 * GIB)),
+    ("IN-MEMORY", |case| case.file_system().kind = "tmpfs".into()),
+    ("IN-MEMORY", |case| case.device().name = "zram0".into()),
     ("SPARSE", |case| {
         case.facts().allocation = Some(Allocation {
             unwritten: Bytes(GIB),
@@ -375,6 +377,14 @@ const SPOILT: &[(&str, Spoil)] = &[
             programs: Vec::new(),
         });
     }),
+    ("CGROUP-LIMIT", |case| {
+        case.device().number = "8:0".into();
+        case.environment.limits.devices = vec![DeviceLimit {
+            device: "8:0".into(),
+            read_bytes: Some(1 << 20),
+            ..DeviceLimit::default()
+        }];
+    }),
     ("DEGRADED-RAID", |case| {
         let complaints = vec!["1 of 2 members is missing".into()];
         case.device().health = Some(Health {
@@ -486,6 +496,34 @@ fn thresholds_hold_on_the_other_side() {
                 programs: Vec::new(),
             });
         }),
+        // 700 of 1000 operations are reads: 5.7 MB/s.
+        ("CGROUP-LIMIT", |case| {
+            case.workload.rate = Some(Rate::iops(1000));
+            case.device().number = "8:0".into();
+            case.environment.limits.devices = vec![DeviceLimit {
+                device: "8:0".into(),
+                read_iops: Some(700),
+                read_bytes: Some(700 * (8 << 10)),
+                ..DeviceLimit::default()
+            }];
+        }),
+        // A limit of another device, and one of writes for a test that only reads.
+        ("CGROUP-LIMIT", |case| {
+            case.part().mix = Mix::READS;
+            case.device().number = "8:0".into();
+            case.environment.limits.devices = vec![
+                DeviceLimit {
+                    device: "8:16".into(),
+                    read_iops: Some(10),
+                    ..DeviceLimit::default()
+                },
+                DeviceLimit {
+                    device: "8:0".into(),
+                    write_iops: Some(10),
+                    ..DeviceLimit::default()
+                },
+            ];
+        }),
         // 42 operations per second of others are less than 1 % of what is asked for.
         ("BUSY-DISK", |case| {
             case.workload.rate = Some(Rate::iops(5000));
@@ -510,6 +548,7 @@ fn thresholds_hold_on_the_other_side() {
             });
         }),
         // A file that is made anew has no holes when the test begins.
+        ("IN-MEMORY", |case| case.device().name = "ramdisk".into()),
         ("SPARSE", |case| {
             let (size, content) = (Bytes(100 * GIB), Content::Zeros);
             case.target.prepare = Prepare::Recreate { size, content };

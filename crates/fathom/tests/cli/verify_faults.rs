@@ -69,6 +69,40 @@ fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
     }
 }
 
+/// The failed operation is why, and no limit of the storage.
+#[test]
+fn failed_operations_are_named_and_no_limit_beside_them() {
+    let tried = split_words("--require iops>=1000 --time 30s --warm-up 0");
+    let failing = |fault: &str| on_device(&format!("{FAST}\nfault = \"{fault} errno 5\""), &tried);
+    if let Some(ran) = failing("from 1") {
+        ran.expect(1, &["no operation succeeded", "Input/output error", "offset", "dmesg"]);
+        assert!(!ran.err.contains("measure for longer"), "{}", ran.err);
+    }
+    // During a probe of the depth.
+    if let Some(ran) = failing("operation 3000") {
+        ran.expect(
+            1,
+            &[
+                "PASS          iops >= 1000",
+                "FAIL\n",
+                "a read failed: Input/output error",
+            ],
+        );
+        assert!(!ran.out.contains("What limits"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn stalls_that_a_kept_rate_hides_are_warned_about() {
+    let stalling = "servers = 8\nservice = \"4ms\"\nstall = [\"9s 1s\", \"12s 1s\"]";
+    if let Some(ran) = on_device(
+        stalling,
+        &split_words("--require iops>=1000 --depth 4000 --time 60s --warm-up 0"),
+    ) {
+        ran.expect(0, &["PASS          iops >= 1000", "STALLS", "2 times"]);
+    }
+}
+
 /// 300 operations per second for each of its seconds is what a gp2 disk of 100 GiB promises.
 #[test]
 fn a_clause_of_a_policy_is_not_broken_by_what_the_user_asks_for_beside_it() {

@@ -165,6 +165,12 @@ pub struct InFlight {
 }
 
 impl InFlight {
+    /// The average, but no more than the depth. Operations that began before the window count with
+    /// all of their latency, which can add up to a little more.
+    pub fn within_depth(self) -> f64 {
+        self.average.min(self.depth as f64)
+    }
+
     /// The figures of some workers, as in [`JobResults::in_flight`].
     pub fn from_workers<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
         let (mut latency, mut flushing, mut area, mut found) = (0.0, 0.0, 0.0, InFlight::default());

@@ -214,8 +214,7 @@ impl SuiteRunner<'_> {
                 self.exits.push(Exit::from_results(&results, false));
                 held.findings.clone_from(&results.findings);
                 if held.verdict.is_none() {
-                    held.failure =
-                        Some("not one operation ended in the measured window, so there is nothing to judge".into());
+                    held.failure = Some(judged::nothing_to_judge(&results).what);
                 } else {
                     held.failure = None;
                 }

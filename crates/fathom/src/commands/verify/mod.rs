@@ -26,6 +26,7 @@ use study::verify::{Attempt, Search, Verification};
 use super::run;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::judged;
 use crate::outputs::{self, Outputs, PAGE};
 use crate::permissions;
 use crate::preflight;
@@ -72,8 +73,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
-    // A run that was cut short is no sign of what would have limited it.
-    if verdict.outcome != Outcome::Pass && !Exit::is_cut_short(&results) {
+    // A run that was cut short is no sign of what would have limited it, and failed operations are
+    // no limit.
+    let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
+    if is_missed && !Exit::is_cut_short(&results) {
         let known = KnownLimits {
             question: question(&verdict),
             ..asked.known.clone()
@@ -214,12 +217,11 @@ fn without_verdict(faults: Faults) -> Faults {
 }
 
 fn nothing_measured(results: &Results) -> Faults {
-    let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
-    let exit = Exit::from_results(results, false);
-    Faults::one(
-        fault.help("measure for longer, or find out with `fathom run` what the target waits for"),
-        if exit == Exit::Done { Exit::Inconclusive } else { exit },
-    )
+    let exit = match Exit::from_results(results, false) {
+        Exit::Done => Exit::Inconclusive,
+        exit => exit,
+    };
+    Faults::one(judged::nothing_to_judge(results), exit)
 }
 
 /// Builds an attempt's plan and adds what is known of the storage below.
