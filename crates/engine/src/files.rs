@@ -159,7 +159,7 @@ impl Files {
                 write(&opened, buffers.get_mut(slot), end, self.block)
             }
             FileOperationKind::Fsync => open(OpenFor::Write)?.sync_all().map(|()| 0),
-            FileOperationKind::Stat => root.look_up(path).map(|_| 0),
+            FileOperationKind::Stat => root.file_size(path).map(|_| 0),
             FileOperationKind::Readdir => root.read_directory(path).map(|_| 0),
             FileOperationKind::Rename => {
                 shape.write_file_path(file, !renamed, &mut self.new_path);

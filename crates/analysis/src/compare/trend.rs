@@ -54,7 +54,8 @@ pub struct Trend {
     #[serde(rename = "smallest")]
     pub detectable_step: Option<f64>,
     /// The latest run, if it is an outlier.
-    pub alone: Option<u64>,
+    #[serde(rename = "alone")]
+    pub outlier: Option<u64>,
     /// The trend in sentences.
     pub sentences: Vec<String>,
 }
@@ -101,7 +102,8 @@ pub struct LevelChange {
     /// After / before.
     pub ratio: f64,
     /// Better or worse.
-    pub word: Judgement,
+    #[serde(rename = "word")]
+    pub judgement: Judgement,
     /// Facts that differ between these two runs.
     pub differences: Vec<Difference>,
 }
@@ -143,7 +145,7 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
         levels: found.iter().map(level).collect(),
         changes: changes.collect(),
         detectable_step: enough.then(|| detectable_step(&found, values.len()).max(margin)),
-        alone: (enough && is_outlier(&values, last, margin)).then(|| runs[runs.len() - 1].entry),
+        outlier: (enough && is_outlier(&values, last, margin)).then(|| runs[runs.len() - 1].entry),
         sentences: Vec::new(),
     };
     trend.sentences = sentences(&trend, runs, last);
@@ -175,7 +177,7 @@ fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment
         from: from.level,
         to: to.level,
         ratio: to.level / from.level,
-        word: match (to.level > from.level) == figure.higher_is_better() {
+        judgement: match (to.level > from.level) == figure.higher_is_better() {
             true => Judgement::Better,
             false => Judgement::Worse,
         },
@@ -252,7 +254,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
             runs(|level| level.last, found.before),
             figure.words(found.to),
             runs(|level| level.first, found.after),
-            found.word.word()
+            found.judgement.word()
         ));
         sentences.push(match found.differences.is_empty() {
             true => "Nothing that is known changed around it.".into(),
@@ -277,7 +279,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
         last.end - last.start,
         100.0 * last.variation()
     ));
-    if let Some(entry) = trend.alone {
+    if let Some(entry) = trend.outlier {
         sentences.push(format!(
             "The latest, {}, stands alone with {}: one run does not show a level, so repeat it.",
             run_label(entry),
@@ -348,7 +350,7 @@ mod tests {
         let [found] = &trend.changes[..] else {
             panic!("{trend:#?}")
         };
-        assert_eq!((found.before, found.after, found.word), (16, 17, Judgement::Worse));
+        assert_eq!((found.before, found.after, found.judgement), (16, 17, Judgement::Worse));
         assert_eq!(trend.levels.iter().map(|level| level.runs).collect::<Vec<_>>(), [7, 3]);
         assert_eq!(
             text,
@@ -379,7 +381,7 @@ mod tests {
     #[test]
     fn one_run_is_no_level_and_five_are_no_series() {
         let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
-        assert_eq!((trend.changes.len(), trend.alone), (0, Some(16)));
+        assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
         assert!(
             text.contains("The latest, 16 (day 6), stands alone with 60: one run does not show a level, so repeat it."),
             "{text}"
@@ -398,7 +400,7 @@ mod tests {
     fn a_latency_that_rises_is_worse_and_a_change_within_the_margin_is_none() {
         let rising = runs(&[1e6, 1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6]);
         let found = trend(Figure::Quantile(0.99), &rising, 0.02).unwrap();
-        assert_eq!(found.changes[0].word, Judgement::Worse);
+        assert_eq!(found.changes[0].judgement, Judgement::Worse);
         assert!(
             found.sentences[0].starts_with("p99 rose by 50 % between 13 (day 3) and 14 (day 4), from 1 ms (4 runs)"),
             "{found:#?}"

@@ -106,14 +106,21 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 bucket_in_operations(input, burst),
                 &burst.layer,
             ),
-            None => figure("credits used, at least", bucket, "operations"),
-        })
-        .with_evidence(figure("full again after, without load", refill_secs, "s"));
-    symptom.layer = burst.map(|burst| burst.layer.clone());
+            None => figure("operations beyond the lower rate", bucket, "operations"),
+        });
+    if let Some(burst) = burst {
+        symptom = symptom.with_evidence(figure("full again after, without load", refill_secs, "s"));
+        symptom.layer = Some(burst.layer.clone());
+    }
+    let which = if burst.is_some() {
+        "credits"
+    } else {
+        "if these were credits, they"
+    };
     Some(
         symptom
             .with_advice(format!(
-                "credits are full again after about {} without any load",
+                "{which} are full again after about {} without any load",
                 format_duration(refill_secs)
             ))
             .with_advice("to judge the disk, measure after the step; to judge what a short peak gets, before it"),

@@ -26,6 +26,9 @@ const MIN_SKEW: f64 = 3.0;
 /// Kernel time below this share of a processor's own time is not skewed.
 const MIN_SKEWED_SHARE: f64 = 0.10;
 
+/// The storage is at fault if it caused more than this share of the missing operations.
+const MIN_STORAGE_SHARE: f64 = 0.5;
+
 /// The name of the figure for processor time of other programs.
 pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
 
@@ -39,7 +42,11 @@ pub(super) const PROCESSOR: Signature = Signature {
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let cores = &input.observation.cores;
-    if cores.is_empty() || input.is_rate_kept() || is_idle_at_a_limit(input) || is_mostly_storage_fault(input) {
+    if cores.is_empty()
+        || input.is_rate_kept()
+        || is_limit_met_with_idle_workers(input)
+        || storage_caused_most_misses(input)
+    {
         return None;
     }
     let full = |core: &&CoreShare| core.busy() > FULL_SHARE;
@@ -49,7 +56,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     if let Some(symptom) = used_by_others(input, busiest.busy(), all || in_kernel.is_some()) {
         return Some(symptom);
     }
-    if !waited_to_run(input) {
+    if !may_have_waited(input) {
         return None;
     }
     let (core, sentence) = match in_kernel {
@@ -113,7 +120,7 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
 }
 
 /// Our threads waited for a processor, or used up one; true as well where their waits are unknown.
-fn waited_to_run(input: &Input<'_>) -> bool {
+fn may_have_waited(input: &Input<'_>) -> bool {
     let used = input.observation.generator.map(|generator| generator.busiest_worker);
     share_waited(input).is_none_or(|waited| waited >= MIN_WAITED_SHARE)
         || used.is_some_and(|used| used >= BUSY_WORKER_SHARE)
@@ -133,19 +140,19 @@ fn share_waited(input: &Input<'_>) -> Option<f64> {
 
 /// The load is at a known limit and its workers mostly sleep: that limit decides, whatever else
 /// uses the processors.
-fn is_idle_at_a_limit(input: &Input<'_>) -> bool {
+fn is_limit_met_with_idle_workers(input: &Input<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < MAX_IDLE_WORKER_SHARE;
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())
 }
 
 /// Other programs used more of the processors than fathom, yet the storage caused most of the
 /// missing operations.
-fn is_mostly_storage_fault(input: &Input<'_>) -> bool {
+fn storage_caused_most_misses(input: &Input<'_>) -> bool {
     let Some(attribution) = Attribution::new(input.observation, None) else {
         return false;
     };
     let others = other_activity(input.observation, |_| true);
-    others.cpu_share > others.own_share && attribution.share(Fault::Storage) > 0.5
+    others.cpu_share > others.own_share && attribution.share(Fault::Storage) > MIN_STORAGE_SHARE
 }
 
 /// Reports that one processor does most of the kernel's work.

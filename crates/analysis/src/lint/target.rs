@@ -235,7 +235,7 @@ pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
             let Some(size) = usage.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
                 continue;
             };
-            let what = format!("{size} are used through the cache of a machine with {memory} of memory");
+            let what = format!("the file has {size} and the machine {memory} of memory");
             findings.push(rule.finding(what, &usage.target.path));
         }
     },

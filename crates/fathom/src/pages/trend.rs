@@ -85,7 +85,9 @@ pub fn sentences(figures: &[Trend]) -> Vec<String> {
 /// Better, worse or the same since the history began, by the last change of each figure.
 fn verdict(tests: &[Test<'_>]) -> Verdict {
     let figures = || tests.iter().flat_map(|test| test.figures);
-    let last: Vec<Judgement> = figures().filter_map(|trend| Some(trend.changes.last()?.word)).collect();
+    let last: Vec<Judgement> = figures()
+        .filter_map(|trend| Some(trend.changes.last()?.judgement))
+        .collect();
     let (word, tone, sentence) = if figures().any(|trend| trend.detectable_step.is_none()) {
         (
             "TOO FEW RUNS",

@@ -341,7 +341,7 @@ impl Preparation<'_> {
                 |directory| {
                     let mut name = String::new();
                     tree.write_numbered_directory_path(directory, &mut name);
-                    root.look_up(&name).is_ok()
+                    root.file_size(&name).is_ok()
                 },
             )),
             tree: OpenTree {
@@ -369,7 +369,7 @@ fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
     (0..tree.file_count() as u32)
         .map(|file| {
             tree.write_file_path(file, false, &mut name);
-            root.look_up(&name).ok()
+            root.file_size(&name).ok()
         })
         .collect()
 }
@@ -431,7 +431,8 @@ fn fill(
         written += tree.file_size(file);
     }
     // Flushed, because later write-back would disturb the test.
-    root.flush().map_err(|error| (String::new(), written, error))
+    root.flush_file_system()
+        .map_err(|error| (String::new(), written, error))
 }
 
 /// Creates missing directories.

@@ -15,7 +15,7 @@ use super::{Block, Checker, Fault};
 
 /// A block in a pool, with the owner's data.
 #[derive(Debug)]
-pub(crate) struct Checked<T> {
+pub(crate) struct CheckedBlock<T> {
     pub(crate) owner_data: T,
     pub(crate) block: Block,
     /// The data read.
@@ -27,8 +27,8 @@ pub(crate) struct Checked<T> {
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
     /// `None` tells the threads to end.
-    work: Option<SyncSender<Checked<T>>>,
-    checked: Receiver<Checked<T>>,
+    work: Option<SyncSender<CheckedBlock<T>>>,
+    checked: Receiver<CheckedBlock<T>>,
     threads: Vec<JoinHandle<()>>,
     spare: Vec<Vec<u8>>,
     /// Blocks submitted and not returned.
@@ -52,7 +52,7 @@ impl<T: Send + 'static> Pool<T> {
         buffers: usize,
         length: usize,
     ) -> io::Result<Pool<T>> {
-        let (work, to_check) = sync_channel::<Checked<T>>(buffers);
+        let (work, to_check) = sync_channel::<CheckedBlock<T>>(buffers);
         let (done, checked) = sync_channel(buffers);
         let (placed, places) = sync_channel(threads);
         let to_check = Arc::new(Mutex::new(to_check));
@@ -93,7 +93,7 @@ impl<T: Send + 'static> Pool<T> {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(data);
-        let work = Checked {
+        let work = CheckedBlock {
             owner_data,
             block,
             data: buffer,
@@ -105,7 +105,7 @@ impl<T: Send + 'static> Pool<T> {
     }
 
     /// A checked block, if there is one.
-    pub(crate) fn try_take(&mut self) -> Result<Option<Checked<T>>, ThreadsEnded> {
+    pub(crate) fn try_take(&mut self) -> Result<Option<CheckedBlock<T>>, ThreadsEnded> {
         match self.checked.try_recv() {
             Ok(checked) => {
                 self.open -= 1;
@@ -118,7 +118,7 @@ impl<T: Send + 'static> Pool<T> {
     }
 
     /// Waits for the next checked block; `None` if there is nothing to wait for.
-    pub(crate) fn wait(&mut self) -> Result<Option<Checked<T>>, ThreadsEnded> {
+    pub(crate) fn wait(&mut self) -> Result<Option<CheckedBlock<T>>, ThreadsEnded> {
         if self.open == 0 {
             return Ok(None);
         }
@@ -144,7 +144,7 @@ impl<T> Drop for Pool<T> {
 }
 
 /// Checks blocks until no more will come.
-fn check_all<T>(checker: &Checker, to_check: &Mutex<Receiver<Checked<T>>>, done: &SyncSender<Checked<T>>) {
+fn check_all<T>(checker: &Checker, to_check: &Mutex<Receiver<CheckedBlock<T>>>, done: &SyncSender<CheckedBlock<T>>) {
     loop {
         // One thread waits for work and holds the lock; the others wait for the lock.
         let next = to_check.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -59,11 +59,11 @@ impl TreeRoot {
         Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
-    /// Looks up a path. Returns its size in bytes.
+    /// The size of a file, in bytes.
     ///
     /// # Errors
     /// The system's error.
-    pub fn look_up(&self, path: &str) -> io::Result<u64> {
+    pub fn file_size(&self, path: &str) -> io::Result<u64> {
         Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(|found| found.st_size as u64)?)
     }
 
@@ -151,7 +151,7 @@ impl TreeRoot {
     ///
     /// # Errors
     /// The system's error.
-    pub fn flush(&self) -> io::Result<()> {
+    pub fn flush_file_system(&self) -> io::Result<()> {
         super::file::flush_file_system(&self.directory)
     }
 

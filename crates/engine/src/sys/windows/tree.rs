@@ -62,11 +62,11 @@ impl TreeRoot {
         options.open(self.full_path(path))
     }
 
-    /// Looks up a path. Returns its size in bytes.
+    /// The size of a file, in bytes.
     ///
     /// # Errors
     /// The system's error.
-    pub fn look_up(&self, path: &str) -> io::Result<u64> {
+    pub fn file_size(&self, path: &str) -> io::Result<u64> {
         fs::symlink_metadata(self.full_path(path)).map(|metadata| metadata.len())
     }
 
@@ -143,7 +143,7 @@ impl TreeRoot {
     ///
     /// # Errors
     /// None.
-    pub fn flush(&self) -> io::Result<()> {
+    pub fn flush_file_system(&self) -> io::Result<()> {
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use model::plan::Verify;
 use model::results::{Failure, MAX_MISMATCHES};
 
 use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
-use crate::verify::pool::{Checked, ThreadsEnded};
+use crate::verify::pool::{CheckedBlock, ThreadsEnded};
 use crate::verify::{Block, Fault, mismatch, seed_in};
 use crate::worker::io_loop::IoLoop;
 
@@ -67,7 +67,7 @@ impl Verification {
             let Some(checkers) = checkers else { return false };
             let wait = all || !checkers.has_room();
             let checked = if wait { checkers.wait() } else { checkers.try_take() };
-            let Checked {
+            let CheckedBlock {
                 owner_data: (slot, record),
                 block,
                 data,
