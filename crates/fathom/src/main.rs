@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         Ok(FleetRole::AgentDone(code)) => return code,
         Err(faults) => return print_faults(&faults),
     }
+    engine::sys::signals::set_examining(tool.is_some() || command.is_some_and(|row| row.group.examines_targets()));
     let code = match tool {
         Some((tool, words)) => run_drop_in(&session, tool, words),
         None => run_command(&session),

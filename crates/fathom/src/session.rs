@@ -169,6 +169,7 @@ impl<'a> Execution<'a> {
             }
             watcher(event);
         };
+        engine::sys::signals::set_examining(false);
         let mut results = match fleet.borrow_mut().as_mut() {
             Some(Fleet {
                 coordinator: Some(coordinator),

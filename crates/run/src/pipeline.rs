@@ -67,7 +67,10 @@ impl CheckedPlan {
             clock_ns: context.clock.now(),
             system: SystemTimes::read(&System::live()),
         };
-        let permitted = targets::permit(&self.0, context.permissions).map_err(|objection| match objection {
+        sys::signals::set_examining(true);
+        let permitted = targets::permit(&self.0, context.permissions);
+        sys::signals::set_examining(false);
+        let permitted = permitted.map_err(|objection| match objection {
             Objection::Unusable(errors) => RunError::Targets(errors),
             Objection::Refused(refusals) => RunError::Refused(refusals),
         })?;

@@ -83,6 +83,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let device = device(what)?;
     let started = Zoned::now();
+    engine::sys::signals::set_examining(false);
     let (load, source) = watch(session, &device, time, args.counters, *quiet)?;
     if load.operations() == 0 {
         let fault = Fault::new(format!(

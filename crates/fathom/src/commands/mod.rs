@@ -59,6 +59,11 @@ pub enum Group {
 }
 
 impl Group {
+    /// True if its commands examine targets before they do anything else.
+    pub fn examines_targets(self) -> bool {
+        !matches!(self, Group::Housekeeping | Group::Also)
+    }
+
     /// Its heading in the help.
     pub fn heading(self) -> &'static str {
         match self {

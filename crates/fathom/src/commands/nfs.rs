@@ -50,6 +50,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let place = args.place.first().map(String::as_str);
     let interval = interval(&args.interval)?;
     let mut before = mounts(place)?;
+    engine::sys::signals::set_examining(false);
     let mut left = args.count;
     while left != Some(0) && !session.process.is_interrupted() {
         let start = Instant::now();

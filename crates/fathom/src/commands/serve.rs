@@ -46,6 +46,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let (listener, bound) = address::bind("--listen", wanted)?;
     screen::put(&format!("{}\nCtrl-C ends it\n", shown(bound, token.as_ref())))?;
     let door = AuthGuard::new(bound, token);
+    engine::sys::signals::set_examining(false);
     serve(listener, door, path, session)?;
     Ok(Exit::Done)
 }

@@ -1,6 +1,9 @@
 //! Handlers for signals that would otherwise end the program without a report.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::thread::{Builder, sleep};
+use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -8,9 +11,15 @@ use rustix::time::{ClockId, clock_gettime};
 /// their process group.
 const SAME_REQUEST_NS: u64 = 200_000_000;
 
+/// A request to stop ends the process after this time if the examination of targets goes on.
+const GRACE: Duration = Duration::from_secs(2);
+/// The signals that ask to stop.
+const STOP_SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
 static FIRST_STOP_NS: AtomicU64 = AtomicU64::new(0);
 static STOP: AtomicBool = AtomicBool::new(false);
 static REPORT: AtomicBool = AtomicBool::new(false);
+static EXAMINING: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
 /// Writes beyond the file size limit fail with `EFBIG` instead of killing the process.
@@ -20,9 +29,10 @@ pub fn ignore_file_size_signal() {
 }
 
 /// Makes Ctrl-C, SIGTERM and a closed terminal set the returned flag; a second one ends the process
-/// at once.
+/// at once. All threads that the caller starts from now on block these signals: a thread of their
+/// own receives them, since a call on a file system that does not answer lets no handler run.
 pub fn catch_stop() -> &'static AtomicBool {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in STOP_SIGNALS {
         // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set
         // below.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -32,7 +42,64 @@ pub fn catch_stop() -> &'static AtomicBool {
         // SAFETY: `action` is complete and outlives the call; the handler is async-signal-safe.
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
     }
+    // Without the thread any other one receives them.
+    if start_signal_thread().is_ok() {
+        block_stop_signals();
+    }
     &STOP
+}
+
+/// Says whether targets are examined. Meanwhile nothing has been measured that could be lost, so a
+/// request to stop ends the process after [`GRACE`] even if a file system does not answer.
+pub fn set_examining(examining: bool) {
+    EXAMINING.store(examining, Ordering::Relaxed);
+}
+
+fn start_signal_thread() -> io::Result<()> {
+    let wait = || loop {
+        // SAFETY: the call takes nothing, and returns after a handler has run in this thread.
+        unsafe { libc::pause() };
+        if !STOP.load(Ordering::Relaxed) {
+            continue;
+        }
+        sleep(GRACE);
+        if EXAMINING.load(Ordering::Relaxed) {
+            end_process(
+                SIGNAL.load(Ordering::Relaxed),
+                "error: interrupted: a target did not answer\n",
+            );
+        }
+    };
+    Builder::new()
+        .name("signals".into())
+        .stack_size(64 << 10)
+        .spawn(wait)
+        .map(drop)
+}
+
+/// Blocks them for this thread and those that it starts.
+fn block_stop_signals() {
+    // SAFETY: zero is a valid `sigset_t`, which the next call empties.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is a valid set that outlives the calls, and the signals exist.
+    unsafe {
+        libc::sigemptyset(&raw mut set);
+        for signal in STOP_SIGNALS {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Ends the process at once, after a line on stderr if there is one. May be called in a handler.
+fn end_process(signal: libc::c_int, line: &str) -> ! {
+    super::terminal::restore();
+    // SAFETY: both calls may be made in a signal handler; the line outlives the first, and nothing
+    // of this process is used after the second.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len());
+        libc::_exit(128 + signal)
+    }
 }
 
 /// Makes SIGUSR1 set the returned flag instead of ending the program.
@@ -52,8 +119,8 @@ extern "C" fn on_report(_: libc::c_int) {
 
 /// Acts like Ctrl-C, for terminals in raw mode, which deliver it as a key.
 pub fn ask_to_stop() {
-    // SAFETY: the call takes a number, and what it sets off is the handler above.
-    unsafe { libc::raise(libc::SIGINT) };
+    // SAFETY: the calls take numbers, and what they set off is the handler above.
+    unsafe { libc::kill(libc::getpid(), libc::SIGINT) };
 }
 
 /// The signal that requested the stop.
@@ -74,11 +141,6 @@ extern "C" fn on_stop(signal: libc::c_int) {
             STOP.store(true, Ordering::Relaxed);
         }
         Err(first) if is_same && now.saturating_sub(first) < SAME_REQUEST_NS => {}
-        Err(_) => {
-            super::terminal::restore();
-            // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used
-            // afterwards.
-            unsafe { libc::_exit(128 + signal) };
-        }
+        Err(_) => end_process(signal, ""),
     }
 }

@@ -5,7 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
 use windows_sys::Win32::System::Threading::{ExitProcess, INFINITE, Sleep};
 
+/// A request to stop ends the process after this time if the examination of targets goes on.
+const GRACE_MS: u32 = 2000;
+
 static STOP: AtomicBool = AtomicBool::new(false);
+static EXAMINING: AtomicBool = AtomicBool::new(false);
 static REPORT: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
@@ -46,20 +50,38 @@ pub fn stop_signal() -> Option<i32> {
     }
 }
 
+/// Says whether targets are examined. Meanwhile nothing has been measured that could be lost, so
+/// Ctrl-C ends the process after [`GRACE_MS`] even if a file system does not answer.
+pub fn set_examining(examining: bool) {
+    EXAMINING.store(examining, Ordering::Relaxed);
+}
+
 fn stop(signal: i32) {
     if STOP.swap(true, Ordering::Relaxed) {
-        super::terminal::restore();
-        // SAFETY: nothing of this process is used afterwards.
-        unsafe { ExitProcess((128 + signal) as u32) };
+        end_process(signal);
     }
     SIGNAL.store(signal, Ordering::Relaxed);
 }
 
+fn end_process(signal: i32) {
+    super::terminal::restore();
+    // SAFETY: nothing of this process is used afterwards.
+    unsafe { ExitProcess((128 + signal) as u32) };
+}
+
 /// Called by the system in a thread of its own.
 unsafe extern "system" fn on_stop(event: u32) -> i32 {
+    let on_key = |signal: i32| {
+        stop(signal);
+        // SAFETY: the call takes a number.
+        unsafe { Sleep(GRACE_MS) };
+        if EXAMINING.load(Ordering::Relaxed) {
+            end_process(signal);
+        }
+    };
     match event {
-        CTRL_C_EVENT => stop(INTERRUPTED),
-        CTRL_BREAK_EVENT => stop(TERMINATED),
+        CTRL_C_EVENT => on_key(INTERRUPTED),
+        CTRL_BREAK_EVENT => on_key(TERMINATED),
         // The system ends the process when this returns, or after some seconds; wait, so that the
         // report can be written.
         _ => {
