@@ -267,6 +267,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.lock" ["", "lockfile", ""] => Lost, Words(|at, _| words::file_lock(at.stream.lock));
     "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::flow));
     "stream.files" ["mix, sequence, order", "", ""] => Lost, Words(|at, _| optional(&at.stream.files, words::file_work));
+    "stream.reopen_every" NAMELESS =>
+        Lost, Words(|at, _| optional(&at.stream.reopen_every, |every| format!("reopened every {every} operations")));
     "stream.replay" ["", "read_iolog", ""] => Lost, Words(|at, _| optional(&at.stream.replay, words::replay));
     "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify \
      stream.on_error.errors_max"
