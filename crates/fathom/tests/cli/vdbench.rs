@@ -3,78 +3,12 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use testbed::{Unavailable, need};
-
 use crate::support::{PROGRAM, command, fathom, finish, names, text};
 
-fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
+pub fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
     fs::write(folder.join("parmfile"), parameters).unwrap();
     let words = [&["vdbench", "-f", "parmfile"], arguments].concat();
     finish(command(&words).current_dir(folder))
-}
-
-/// Runs with a system call that fails, if strace can do that here.
-fn with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
-    fs::write(folder.join("parmfile"), parameters).unwrap();
-    let mut strace = std::process::Command::new("strace");
-    strace.args(["-f", "-qq", "-o", "/dev/null"]).args(inject);
-    strace.args([PROGRAM, "vdbench", "-f", "parmfile"]).current_dir(folder);
-    strace.env("FATHOM_NOTES", "1").env("FATHOM_HISTORY", "off");
-    let works = std::process::Command::new("strace")
-        .args(["-o", "/dev/null", "true"])
-        .status();
-    let works = works.is_ok_and(|status| status.success());
-    need(
-        works
-            .then_some(())
-            .ok_or(Unavailable::because("strace cannot trace a program")),
-    )?;
-    Some(finish(&mut strace))
-}
-
-/// Some sandboxes refuse every call of io_uring, others only its use.
-#[test]
-fn without_io_uring_each_operation_has_a_thread() {
-    let folder = tempfile::tempdir().unwrap();
-    let parameters = "sd=sd1,lun=$PWD/data,size=1m,threads=4
-wd=wd1,sd=sd1,xfersize=4k,rdpct=50
-                      rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1
-";
-    let parameters = parameters.replace("$PWD", text(folder.path()));
-    for call in ["io_uring_setup", "io_uring_enter"] {
-        let inject = [format!("--trace={call}"), format!("--inject={call}:error=EPERM")];
-        let Some(ran) = with_failing_call(folder.path(), &parameters, &[&inject[0], &inject[1]]) else {
-            return;
-        };
-        let note = "note: the engine is psync: io_uring cannot be used: Operation not permitted";
-        ran.expect(0, &[note, "Vdbench execution completed successfully."]);
-        assert!(!ran.err.contains("SYNC-ENGINE"), "four are in flight: {}", ran.err);
-    }
-}
-
-/// A file that cannot be examined is not one that is missing, which would be laid out.
-#[test]
-fn paths_that_cannot_be_examined_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("data");
-    fs::create_dir(&path).unwrap();
-    let inject = ["-P", text(&path), "--trace=statx", "--inject=statx:error=EIO:when=1"];
-    for parameters in [
-        "sd=sd1,lun=PATH,size=1m
-wd=wd1,sd=sd1
-rd=rd1,wd=wd1,iorate=9,elapsed=2",
-        "fsd=f,anchor=PATH,files=1
-fwd=w,fsd=f
-rd=r,fwd=w,fwdrate=9,format=yes,elapsed=2",
-    ] {
-        let parameters = parameters.replace("PATH", text(&path));
-        let Some(ran) = with_failing_call(folder.path(), &parameters, &inject) else {
-            return;
-        };
-        let what = format!("cannot examine {}: Input/output error", text(&path));
-        ran.expect(157, &[&what, "help: make it accessible"]);
-        assert!(!ran.out.contains("does not exist"), "{}", ran.out);
-    }
 }
 
 #[test]

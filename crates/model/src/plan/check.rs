@@ -355,6 +355,11 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     if stream.flow.is_some_and(|flow| flow.weight == 0) {
         faults.add("a share in a flow needs a weight above 0");
     }
+    if let Some(course) = &stream.course
+        && !(course.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
+    {
+        faults.add("a rate that varies needs a common schedule, and spans whose mean is its rate");
+    }
     let is_plain = matches!(stream.target, StreamTarget::One { .. })
         && stream.sync == SyncRule::default()
         && stream.priorities.is_empty()

@@ -39,7 +39,7 @@ pub use files::{
     Existence, FileGroup, FileOperation, FileOperationKind, FileSession, FileTree, FileWork, KeptTree,
     SessionTransfers, WorkingSet, is_tree_name, pick_size,
 };
-pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
+pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateCourse, RateSpan, RateUnit, Think, ThinkCount};
 pub use operation::{
     BypassIo, CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, KeyBlocks, KeyJournal, MapFlush, Mapping,
     OpenHint, Priority, PriorityClass, PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
@@ -234,6 +234,9 @@ pub struct Stream {
     /// When operations are due.
     #[serde(default)]
     pub pacing: Pacing,
+    /// How the rate of a common schedule varies over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<RateCourse>,
     /// Pauses.
     #[serde(default)]
     pub think: Option<Think>,
@@ -289,6 +292,7 @@ impl Default for Stream {
             hint: OpenHint::default(),
             sync: SyncRule::default(),
             pacing: Pacing::Unpaced,
+            course: None,
             think: None,
             depth: 1,
             weight: 1,

@@ -259,6 +259,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Differs, Both(parts::schedules);
     "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::arrivals);
     "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::catch_up);
+    "stream.course" NAMELESS => Lost, Words(|at, _| optional(&at.stream.course, |_| "a rate that varies".into()));
     "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::pauses(at.stream.think));
     "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Differs, Both(parts::counted_pauses);
     "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::priority(at.stream.priority));

@@ -39,6 +39,10 @@ impl VdbenchEnv for LocalEnv {
         Ok(text)
     }
 
+    fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        user_file::read_bytes(Path::new(path), user_file::MAX_TEXT).map_err(|error| error.to_string())
+    }
+
     fn size_of(&self, path: &str) -> Option<u64> {
         let metadata = std::fs::metadata(path).ok()?;
         if metadata.is_file() {
