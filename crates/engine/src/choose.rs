@@ -4,11 +4,16 @@ use model::plan::{EngineChoice, EngineKind};
 
 use crate::file::{File, FileKind};
 
+/// The start of the reason where the system refuses io_uring.
+pub const RING_REFUSED: &str = "io_uring cannot be used";
+
 /// The chosen engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The engine.
     pub kind: EngineKind,
+    /// Each operation in flight has a thread that makes its call.
+    pub offload: bool,
     /// The reason, for the report.
     pub reason: String,
 }
@@ -17,6 +22,7 @@ pub struct Choice {
 pub fn choose(files: &[File], slots: u32) -> Choice {
     let choice = |kind, reason: &str| Choice {
         kind,
+        offload: false,
         reason: reason.to_owned(),
     };
     if files.iter().all(|file| file.kind() == FileKind::Nothing) {
@@ -51,26 +57,27 @@ fn choose_async(files: &[&File]) -> Choice {
             let reason = "is served from memory inside the call, so one operation is in flight at a time";
             (EngineKind::Psync, format!("{} {reason}", name(file)))
         }
-        (None, Some(why), true) => choose_native_aio(format!("io_uring cannot be used: {why}"), aio_refusal()),
-        (None, Some(why), false) => (
-            EngineKind::Psync,
-            format!("io_uring cannot be used ({why}), and native AIO needs direct I/O"),
-        ),
+        (None, Some(why), true) => choose_native_aio(format!("{RING_REFUSED}: {why}"), aio_refusal()),
+        (None, Some(why), false) => {
+            let reason = "and native AIO needs direct I/O, so each operation in flight has a thread";
+            (EngineKind::Psync, format!("{RING_REFUSED}: {why}, {reason}"))
+        }
     };
-    Choice { kind, reason }
+    Choice {
+        kind,
+        offload: kind == EngineKind::Psync && blocking_file.is_none(),
+        reason,
+    }
 }
 
-/// Native AIO if the kernel supports it, else one operation at a time.
+/// Native AIO if the kernel supports it, else plain calls.
 #[cfg(target_os = "linux")]
 fn choose_native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
     match refusal {
         None => (EngineKind::Libaio, reason),
         Some(why) => {
-            let end = "so one operation is in flight at a time";
-            (
-                EngineKind::Psync,
-                format!("{reason}; native AIO cannot be used ({why}), {end}"),
-            )
+            let reason = format!("{reason}; native AIO cannot be used ({why}), so plain calls are made");
+            (EngineKind::Psync, reason)
         }
     }
 }
@@ -95,7 +102,11 @@ fn ring_refusal() -> Option<String> {
         thread_cpu: 0,
     };
     match Ring::new(options) {
-        Ok(_) => None,
+        // Some sandboxes allow rings and forbid their use.
+        Ok(mut ring) => ring
+            .enter(0, None)
+            .err()
+            .map(|error| crate::os_error_name(error.raw_os_error())),
         Err(error) => Some(error.raw_os_error().map_or(error.to_string(), crate::os_error_name)),
     }
 }
@@ -108,10 +119,12 @@ fn choose_async(files: &[&File]) -> Choice {
     {
         true => Choice {
             kind: EngineKind::Iocp,
+            offload: false,
             reason: "it is how this system keeps several operations in flight".to_owned(),
         },
         false => Choice {
             kind: EngineKind::Psync,
+            offload: false,
             reason: "the target was opened for one operation after the other".to_owned(),
         },
     }
@@ -121,6 +134,7 @@ fn choose_async(files: &[&File]) -> Choice {
 fn choose_async(_files: &[&File]) -> Choice {
     Choice {
         kind: EngineKind::Psync,
+        offload: false,
         reason: "the only engine on this system so far".to_owned(),
     }
 }
@@ -146,7 +160,7 @@ mod tests {
         );
         let (kind, words) = choose_native_aio(reason.into(), Some("EPERM".into()));
         assert_eq!(kind, EngineKind::Psync);
-        for part in [reason, "EPERM", "one operation"] {
+        for part in [reason, "EPERM", "plain calls"] {
             assert!(words.contains(part), "{words}");
         }
     }

@@ -55,7 +55,7 @@ mod uring;
 mod vsync;
 
 pub use batch::{Action, Batch, Completion, Completions, RangeFlush, Request, Slot};
-pub use choose::{Choice, choose, wants_overlapped};
+pub use choose::{Choice, RING_REFUSED, choose, wants_overlapped};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenOptions};

@@ -1,7 +1,7 @@
 //! Due times: the schedule of a paced stream, independent of when operations complete.
 
 use crate::draws::{Draws, Purpose};
-use crate::plan::{CatchUp, Process, Rate, RateUnit};
+use crate::plan::{CatchUp, Process, Rate, RateCourse, RateUnit};
 use crate::units::Nanos;
 
 /// The state of a schedule. Due times are absolute: operations due during a stall keep their due
@@ -10,8 +10,10 @@ use crate::units::Nanos;
 pub struct Schedule {
     rate: Rate,
     purpose: Purpose,
-    /// When the next operation is due.
+    /// When the next operation is due, at a constant rate.
     due: Nanos,
+    /// The start, and how the rate varies from then on.
+    course: Option<Box<(Nanos, RateCourse)>>,
     /// Fraction of a nanosecond beyond `due`, in units of 1/`rate.amount`.
     remainder: u64,
     /// Operations dropped because the schedule was too far behind.
@@ -28,6 +30,7 @@ impl Schedule {
             rate,
             purpose,
             due: start + rate.phase_ns,
+            course: None,
             remainder: 0,
             dropped: 0,
             last_length: 0,
@@ -38,10 +41,21 @@ impl Schedule {
         schedule
     }
 
+    /// The same schedule with a rate that varies from `start` on.
+    pub fn with_course(self, start: Nanos, course: Option<&RateCourse>) -> Schedule {
+        Schedule {
+            course: course.map(|course| Box::new((start, course.clone()))),
+            ..self
+        }
+    }
+
     /// When the next operation is due.
     #[inline(always)]
     pub fn due(&self) -> Nanos {
-        self.due
+        match self.course.as_deref() {
+            None => self.due,
+            Some((start, course)) => *start + stretched(course, self.due.since(*start)),
+        }
     }
 
     /// Advances by an operation of `length` bytes.
@@ -85,7 +99,7 @@ impl Schedule {
     /// `due`.
     pub fn limit_backlog(&mut self, now: Nanos, draws: &mut Draws) {
         if let CatchUp::Within(limit) = self.rate.catch_up {
-            while now.since(self.due) > limit {
+            while now.since(self.due()) > limit {
                 self.dropped += 1;
                 let length = self.last_length.max(1);
                 self.advance(length, draws);
@@ -100,9 +114,13 @@ impl Schedule {
 
     /// Operations due before `end` that were not issued. At the end of a run they count as late.
     pub fn overdue(&self, end: Nanos) -> u64 {
-        if self.due >= end {
+        if self.due() >= end {
             return 0;
         }
+        let end = match self.course.as_deref() {
+            None => end,
+            Some((start, course)) => *start + shrunk(course, end.since(*start)),
+        };
         let units = match self.rate.unit {
             RateUnit::Operations => 1,
             RateUnit::Bytes => u64::from(self.last_length.max(1)),
@@ -112,10 +130,98 @@ impl Schedule {
     }
 }
 
+/// The time at which a rate that varies has brought as many operations as a constant one at `even`.
+/// Where none is due for a while it is the end of that while.
+fn stretched(course: &RateCourse, even: Nanos) -> Nanos {
+    let period: u64 = course.spans.iter().map(|span| span.length_ns.0).sum();
+    let (rounds, mut rest) = (even.0 / period, (even.0 % period) as f64);
+    let mut time = rounds * period;
+    for span in &course.spans {
+        let (length, factor) = (span.length_ns.0, span.percent / 100.0);
+        let share = length as f64 * factor;
+        // Half a nanosecond lies within rounding.
+        if rest + 0.5 < share {
+            time += (rest / factor) as u64;
+            break;
+        }
+        rest -= share;
+        time += length;
+    }
+    const SECOND: u64 = 1_000_000_000;
+    Nanos(if course.at_once { time - time % SECOND } else { time })
+}
+
+/// The reverse of [`stretched`].
+fn shrunk(course: &RateCourse, time: Nanos) -> Nanos {
+    let period: u64 = course.spans.iter().map(|span| span.length_ns.0).sum();
+    let mut rest = time.0 % period;
+    let mut even = (time.0 - rest) as f64;
+    for span in &course.spans {
+        let part = rest.min(span.length_ns.0);
+        even += part as f64 * span.percent / 100.0;
+        rest -= part;
+    }
+    Nanos(even as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::draws::DrawsForm;
+    use crate::plan::RateSpan;
+
+    /// 100 operations in the first second, 300 in the second, none in the third, as in a recorded
+    /// run of Vdbench with `iorate=(100,1,300,1,0,1)`.
+    #[test]
+    fn a_rate_that_varies_brings_its_operations_in_each_second() {
+        let span = |percent| RateSpan {
+            length_ns: Nanos::secs(1),
+            percent,
+        };
+        for (process, at_once) in [
+            (Process::Linear, true),
+            (Process::Linear, false),
+            (Process::Poisson, false),
+        ] {
+            let course = RateCourse {
+                spans: vec![span(75.0), span(225.0), span(0.0)],
+                at_once,
+            };
+            assert!(course.is_valid());
+            let rate = Rate {
+                process,
+                amount: 400,
+                per_ns: Nanos::secs(3),
+                ..Rate::iops(0)
+            };
+            let mut draws = DrawsForm::Native { seed: 5 }.start();
+            let start = Nanos(700);
+            let mut schedule = Schedule::new(rate, start, Purpose::GapRead, &mut draws);
+            schedule = schedule.with_course(start, Some(&course));
+            assert!(process != Process::Linear || schedule.overdue(start + Nanos::secs(1)) == 101);
+            let mut counts = [0_u32; 6];
+            let mut last = start;
+            while schedule.due().since(start) < Nanos::secs(6) {
+                let due = schedule.due();
+                assert!(due >= last);
+                last = due;
+                let second = due.since(start).0 / 1_000_000_000;
+                assert!(!at_once || due == start + Nanos::secs(second));
+                counts[second as usize] += 1;
+                schedule.advance(4096, &mut draws);
+            }
+            match process {
+                Process::Linear => assert_eq!(counts, [100, 300, 0, 100, 300, 0]),
+                _ => assert!(
+                    counts[2] + counts[5] == 0
+                        && (150..250).contains(&(counts[0] + counts[3]))
+                        && (510..690).contains(&(counts[1] + counts[4])),
+                    "{counts:?}"
+                ),
+            }
+            assert_eq!(schedule.overdue(Nanos(0)), 0);
+        }
+    }
 
     #[test]
     fn a_linear_schedule_does_not_drift() {

@@ -368,7 +368,7 @@ impl Gather {
                         });
                     continue;
                 }
-                CellKind::Sync | CellKind::Priority(..) => continue,
+                CellKind::Sync | CellKind::Connection | CellKind::Priority(..) => continue,
             };
             let open = self.open.entry(key).or_default();
             open.start = start;
@@ -652,12 +652,15 @@ impl Received {
                     kind,
                     results: cell.results,
                 }),
-                CellKind::Sync => {
-                    let latency = cell.results.total;
-                    stream.sync = Some(SyncResults {
+                CellKind::Sync | CellKind::Connection => {
+                    let results = Some(SyncResults {
                         operations: cell.results.operations,
-                        latency,
+                        latency: cell.results.total,
                     });
+                    match key.kind {
+                        CellKind::Sync => stream.sync = results,
+                        _ => stream.connections = results,
+                    }
                 }
             }
         }

@@ -225,6 +225,9 @@ fn vdbench(text: String) {
         fn read_file(&mut self, _: &str) -> Result<String, String> {
             Ok(self.0.clone())
         }
+        fn read_bytes(&mut self, _: &str) -> Result<Vec<u8>, String> {
+            Ok(vec![1])
+        }
         fn size_of(&self, _: &str) -> Option<u64> {
             Some(1 << 30)
         }

@@ -197,7 +197,7 @@ pub struct Worker {
     /// `NETWORK,TCP` and the like; empty for disks.
     pub(super) network: String,
     pub(super) outstanding: u32,
-    /// Transfers after which a target is closed and opened again.
+    /// Transactions after which a target is closed and opened again.
     pub(super) connection: Option<u32>,
     pub(super) seed: Option<u32>,
     /// Sectors; 0: all.

@@ -119,7 +119,7 @@ keys! {
         Worker "Worker": "name", "a thread";
         Interface "Local network interface": "text", "only network workers have it";
         SettingsBegin "Default target settings for worker": "", "begins the next two";
-        Outstanding "Number of outstanding IOs,test connection rate,transactions per connection": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; connection rate (refused where it is enabled); fixed seed";
+        Outstanding "Number of outstanding IOs,test connection rate,transactions per connection": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; connection rate: where it is enabled, the target is closed and opened again after the third number of transfers; fixed seed";
         Disk "Disk maximum size,starting sector": "sectors, sector, then since 1.1.0 0–2", "the part of the target that is used; data pattern";
         AssignedSpecs "Assigned access specs": "names, one on a line", "in the order of tests; `Idle` rests";
         TargetsBegin "Target assignments": "", "begins the targets";

@@ -17,6 +17,8 @@ use crate::{Diagnostic, bounds};
 
 /// I/O errors are counted, and the test continues.
 const COUNTED_ERRORS: [i32; 1] = [crate::native::IO_ERROR];
+/// Parts with the same fault that a complaint names.
+const MAX_NAMES: usize = 8;
 /// The first version whose layout differs.
 const V2006: &str = "2006.07.27";
 
@@ -157,66 +159,87 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
             &help,
         );
     }
-    let mut has_specs = false;
-    for (manager, worker) in all_workers(config) {
-        let place = format!("worker \"{}\" of manager \"{}\"", worker.name, manager.name);
-        if !worker.network.is_empty() {
-            let kind = &worker.network;
-            add(
-                format!("cannot run {place}: it is a network worker ({kind}), and only disks are measured"),
-                "remove it from the file",
-            );
-        }
-        has_specs |= !worker.specs.is_empty();
-        if worker.connection.is_some() {
-            add(
-                format!(
-                    "cannot run {place}: its test connection rate is enabled, and targets are not opened and closed while they are measured"
-                ),
-                "set the second value behind its outstanding I/Os to DISABLED",
-            );
-        }
-        if u64::from(worker.outstanding) > bounds::WORKER_OPERATIONS || worker.outstanding == 0 {
-            add(
-                format!("cannot run {place}: it has {} outstanding I/Os", worker.outstanding),
-                "set a number of 1 to 1048576",
-            );
-        }
-    }
-    for spec in config.specs.iter().filter(|spec| is_in_use(config, spec)) {
-        if spec.lines.iter().any(|line| line.percent > 0 && line.reply > 0) {
-            add(
-                format!(
-                    "cannot run \"{}\": a reply is a second transfer of the other direction, which is not built yet",
-                    spec.name
-                ),
-                "set the last column of its lines to 0",
-            );
-        }
-        if spec.lines.is_empty() {
-            add(
-                format!("cannot run \"{}\": it has no lines", spec.name),
-                "give it lines, or assign another one",
-            );
-        }
-    }
-    if !has_specs {
+    if all_workers(config).all(|(_, worker)| worker.specs.is_empty()) {
         add(
             "You must assign at least one access specification to a worker.".into(),
             "list names below `'Assigned access specs`, or give a specification the default assignment ALL",
         );
     }
+    refused.extend(parts_that_cannot_run(config));
     refused
 }
 
-/// The names of managers that are other machines, and the first of them.
+/// Workers and specifications that cannot be run: a complaint for each cause, which lists them.
+fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
+    let mut causes: Vec<(String, &str, Vec<String>)> = Vec::new();
+    let mut add =
+        |name: &str, cause: String, help: &'static str| match causes.iter_mut().find(|(known, ..)| *known == cause) {
+            Some((_, _, names)) => names.push(name.to_owned()),
+            None => causes.push((cause, help, vec![name.to_owned()])),
+        };
+    for (manager, worker) in all_workers(config) {
+        let name = format!("worker \"{}\" of manager \"{}\"", worker.name, manager.name);
+        let Worker {
+            network, outstanding, ..
+        } = worker;
+        if !network.is_empty() {
+            let cause = format!("network workers ({network}) are not built, only disks are measured");
+            add(&name, cause, "remove them from the file");
+        }
+        if worker.connection == Some(0) {
+            let cause =
+                "with 0 transactions per connection targets are only opened and closed, and nothing is transferred";
+            add(
+                &name,
+                cause.into(),
+                "set the third value of the outstanding I/Os to 1 or more",
+            );
+        }
+        if u64::from(*outstanding) > bounds::WORKER_OPERATIONS || *outstanding == 0 {
+            let cause = format!("{outstanding} outstanding I/Os are not possible");
+            add(&name, cause, "set a number of 1 to 1048576");
+        }
+    }
+    for spec in config.specs.iter().filter(|spec| is_in_use(config, spec)) {
+        let name = format!("\"{}\"", spec.name);
+        if spec.lines.iter().any(|line| line.percent > 0 && line.reply > 0) {
+            let cause = "a reply is a second transfer of the other direction, which is not built yet";
+            add(&name, cause.into(), "set the last column of the lines to 0");
+        }
+        if spec.lines.is_empty() {
+            add(
+                &name,
+                "there are no lines".into(),
+                "add lines, or assign another specification",
+            );
+        }
+    }
+    causes.into_iter().map(|(cause, help, names)| {
+        let more = match names.len().saturating_sub(MAX_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = names[..names.len().min(MAX_NAMES)].join(", ");
+        Diagnostic::new(format!("cannot run {names}{more}: {cause}")).help(help)
+    })
+}
+
+/// The names of managers that are other machines, and the first of them. One without name and
+/// address is this machine.
 fn managers_elsewhere(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Option<(String, String)> {
+    fn shown(manager: &Manager) -> &str {
+        match &*manager.name {
+            "" => &manager.address,
+            name => name,
+        }
+    }
     let is_here = |manager: &&Manager| {
-        let named = |(name, host): &(String, String)| *name == manager.name && machine.is_here(host);
-        arguments.maps.iter().any(named) || machine.is_here(&manager.name) || machine.is_here(&manager.address)
+        let named = |(name, host): &(String, String)| *name == shown(manager) && machine.is_here(host);
+        let is_named = arguments.maps.iter().any(named) || shown(manager).is_empty();
+        is_named || machine.is_here(&manager.name) || machine.is_here(&manager.address)
     };
     let elsewhere = config.managers.iter().filter(|manager| !is_here(manager));
-    let names: Vec<&str> = elsewhere.map(|manager| &*manager.name).collect();
+    let names: Vec<&str> = elsewhere.map(shown).collect();
     Some((names.join(", "), (*names.first()?).to_owned()))
 }
 
@@ -246,7 +269,10 @@ impl<'a> Lowering<'a> {
         for worker in &workers {
             for name in &worker.targets {
                 match self.finder.find(name) {
-                    Ok(place) => self.add_place(place, worker),
+                    Ok(place) => {
+                        self.refuse_shared(&place, worker);
+                        self.add_place(place, worker);
+                    }
                     Err(complaint) if self.refused.contains(&complaint) => {}
                     Err(complaint) => self.refused.push(complaint),
                 }
@@ -256,6 +282,19 @@ impl<'a> Lowering<'a> {
             let what = "cannot run this configuration: no worker has a target";
             self.refused
                 .push(Diagnostic::new(what).help("name one with --target PATH"));
+        }
+    }
+
+    /// Two targets of a worker that are one file would be opened and closed as one.
+    fn refuse_shared(&mut self, place: &Place, worker: &Worker) {
+        let found = worker.targets.iter().filter_map(|name| self.finder.find(name).ok());
+        if worker.connection.is_some() && found.filter(|one| one.path == place.path).count() > 1 {
+            let (name, path) = (&worker.name, &place.path);
+            let what = format!("cannot test the connection rate of worker \"{name}\": two of its targets are {path}");
+            let complaint = Diagnostic::new(what).help("map each target to a file or device of its own");
+            if !self.refused.contains(&complaint) {
+                self.refused.push(complaint);
+            }
         }
     }
 
@@ -444,6 +483,7 @@ impl<'a> Lowering<'a> {
                     tolerate_write: COUNTED_ERRORS.to_vec(),
                     ..ErrorPolicy::default()
                 },
+                reopen_every: worker.connection,
                 ..stream
             }));
         }
@@ -494,6 +534,9 @@ impl Echo {
         self.add("depth", depth);
         self.add("start", worker.starting_sector);
         self.add("size", worker.maximum_size);
+        if let Some(transactions) = worker.connection {
+            self.add("transactions", transactions);
+        }
         for name in &worker.targets[..targets] {
             self.add("disk", name);
         }

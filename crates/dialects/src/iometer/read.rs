@@ -55,8 +55,29 @@ pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     reader.check_assigned_specs();
     match reader.refused.is_empty() {
         true => Ok(reader.parsed),
-        false => Err(reader.refused),
+        false => Err(merge_equal(reader.refused)),
     }
+}
+
+/// The complaints, each once, with the lines of all places that have it.
+fn merge_equal(refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut merged: Vec<(Diagnostic, Vec<String>)> = Vec::new();
+    for complaint in refused {
+        let line = complaint.at.as_ref().map(|place| place.line.to_string());
+        match merged.iter_mut().find(|(known, _)| known.what == complaint.what) {
+            Some((_, lines)) => lines.extend(line),
+            None => merged.push((complaint, Vec::new())),
+        }
+    }
+    let merge = |(complaint, lines): (Diagnostic, Vec<String>)| match &lines[..] {
+        [] => complaint,
+        lines => {
+            let help = complaint.help.clone().unwrap_or_default();
+            let also = lines.join(", ");
+            complaint.help(format!("{help}; also line {also}"))
+        }
+    };
+    merged.into_iter().map(merge).collect()
 }
 
 /// True if a text is such a file.
@@ -232,8 +253,8 @@ impl<'a> Reader<'a> {
         let key = self.lines[self.at.saturating_sub(1)];
         if key.starts_with("'Record Last Update Results") && self.value(Section::ResultsDisplay).starts_with("ENABLED")
         {
-            let warning =
-                "`'Record Last Update Results`: results while a test runs are not written, only those of its end";
+            let warning = "the file asks for a second result file with the figures of each update of the screen \
+                           (`'Record Last Update Results` is ENABLED); it is not written, and results hold whole tests";
             self.parsed.warnings.push(warning.to_owned());
         }
     }

@@ -149,10 +149,7 @@ pub(super) fn content(pattern: super::config::DataPattern, seed: u64) -> Content
 
 fn missing(name: &str) -> Diagnostic {
     let what = format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
-    let short = match name.split_once(": ") {
-        Some((drive, _)) => format!("{drive}:"),
-        None => name.to_owned(),
-    };
+    let short = drive(name).unwrap_or(name);
     Diagnostic::new(what).help(format!(
         "say what it is here: `--map \"{short}=DIRECTORY\"`, a file or a device"
     ))
@@ -160,19 +157,28 @@ fn missing(name: &str) -> Diagnostic {
 
 /// True if the left side of a map means a target: its whole name, its drive, or its mount point.
 fn is_meant(from: &str, name: &str) -> bool {
-    let drive = |text: &str| {
-        text.get(..2)
-            .filter(|drive| drive.ends_with(':'))
-            .map(str::to_ascii_lowercase)
-    };
+    let drives = drive(from).zip(drive(name));
+    let is_drive = drives.is_some_and(|(one, other)| one.eq_ignore_ascii_case(other));
     let point = name.rsplit_once(" [").map(|(point, _)| point);
-    from.eq_ignore_ascii_case(name) || drive(from).is_some() && drive(from) == drive(name) || Some(from) == point
+    from.eq_ignore_ascii_case(name) || is_drive || Some(from) == point
+}
+
+/// The drive that a Windows name begins with: `C:` of a file system, `10:` of a whole disk.
+fn drive(name: &str) -> Option<&str> {
+    let (drive, _) = name.split_once(':')?;
+    let is_letter = drive.len() == 1 && drive.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    let is_number = !drive.is_empty() && drive.bytes().all(|digit| digit.is_ascii_digit());
+    (is_letter || is_number).then(|| &name[..=drive.len()])
 }
 
 fn windows_path(name: &str) -> Option<String> {
-    let drive = name.get(..2).filter(|drive| drive.ends_with(':'));
-    let number = name.strip_prefix("PHYSICALDRIVE:");
-    drive
-        .map(|drive| format!("{drive}\\"))
-        .or_else(|| number.map(|number| format!(r"\\.\PhysicalDrive{}", number.trim())))
+    let disk = |number: &str| format!(r"\\.\PhysicalDrive{}", number.trim());
+    if let Some(number) = name.strip_prefix("PHYSICALDRIVE:") {
+        return Some(disk(number));
+    }
+    let drive = drive(name)?;
+    Some(match drive.starts_with(|letter: char| letter.is_ascii_digit()) {
+        true => disk(drive.trim_end_matches(':')),
+        false => format!("{drive}\\"),
+    })
 }

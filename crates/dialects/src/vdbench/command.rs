@@ -18,6 +18,8 @@ pub struct Command {
     pub interval: Option<u64>,
     /// See `elapsed`.
     pub warmup: Option<u64>,
+    /// `format=` of every RD.
+    pub format: Option<String>,
     /// Variables, the longest name first.
     pub variables: Vec<(String, String)>,
     /// What is added to every `rd=`.
@@ -149,10 +151,14 @@ fn read_option(
             .get_or_insert_default()
             .add_journal_letters(value, word)?,
         'c' => {
-            return refuse(
-                &format!("{word} changes how every RD formats, which is not built"),
-                "give each RD its `format=`: `(clean,only)`, `only`, `yes` or `no`",
-            );
+            let formats = [("o", "only"), ("y", "yes"), ("n", "no")];
+            let Some((_, format)) = formats.into_iter().find(|(letter, _)| *letter == value) else {
+                return refuse(
+                    &format!("{word} removes trees before the first run, which is not built"),
+                    "remove them by an RD with `format=(clean,only)`; `-co`, `-cy` and `-cn` force `format=only`, `yes` and `no`",
+                );
+            };
+            command.format = Some(format.to_owned());
         }
         '\0' => return refuse("Use of parameter file is now required.", HELP_FILE),
         _ => {

@@ -1,7 +1,9 @@
-//! What is written: compression and duplicates.
+//! What is written: compression, duplicates, the bytes of a file.
 
 use model::content::{ConstantPart, Content};
+use model::plan::{Plan, Prepare};
 
+use super::VdbenchEnv;
 use super::blocks::Block;
 use crate::Diagnostic;
 
@@ -35,6 +37,47 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
         _ => Err(block
             .error("cannot use `dedupratio=` without the size of a duplicate".into())
             .help("give `dedupunit=` a multiple of 512 bytes that divides every transfer size")),
+    }
+}
+
+/// The bytes of the file that `pattern=` names.
+pub(super) fn pattern(block: &Block, env: &mut dyn VdbenchEnv) -> Result<Option<Vec<u8>>, Diagnostic> {
+    const MAX_BYTES: usize = 64 << 10;
+    let Some(item) = block.item("pattern") else {
+        return Ok(None);
+    };
+    let path = item.word();
+    let error = |what: String, help: &str| Diagnostic::new(what).at(item.at.clone()).help(help);
+    let bytes = env.read_bytes(&path).map_err(|why| {
+        error(
+            format!("cannot read pattern={path}: {why}"),
+            "name a file with the data to write",
+        )
+    })?;
+    match bytes.len() {
+        1..=MAX_BYTES => Ok(Some(bytes)),
+        length => Err(error(
+            format!("cannot use pattern={path}: it has {length} bytes"),
+            "let it have 1 to 65536 bytes, which are repeated",
+        )),
+    }
+}
+
+/// Lets a plan write the bytes of `pattern=`, repeated from the start of each transfer.
+pub(super) fn write_pattern(plan: &mut Plan, pattern: Option<&Vec<u8>>) {
+    let Some(bytes) = pattern else { return };
+    let bytes = || Content::Pattern { bytes: bytes.clone() };
+    for target in &mut plan.targets {
+        if let Prepare::LayOut { content, .. } = &mut target.prepare {
+            *content = Some(bytes());
+        }
+    }
+    let jobs = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
+    for stream in jobs
+        .flat_map(|job| &mut job.workers)
+        .flat_map(|worker| &mut worker.streams)
+    {
+        stream.content = bytes();
     }
 }
 

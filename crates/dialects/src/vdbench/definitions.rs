@@ -3,7 +3,7 @@
 use model::plan::ErrorPolicy;
 
 use super::blocks::{Block, group, refuse};
-use super::data::{Dedup, dedup};
+use super::data::{Dedup, dedup, pattern};
 use super::files::{self, FormatWords, Fsd, Fwd};
 use super::runs::{MaxData, max_data};
 use super::scan::{Item, scan};
@@ -56,6 +56,8 @@ pub struct General {
     pub compratio: f64,
     /// `dedupratio=` and what belongs to it.
     pub dedup: Option<Dedup>,
+    /// `pattern=`: what is written.
+    pub pattern: Option<Vec<u8>>,
     /// `create_anchors=`.
     pub create_anchors: bool,
     /// `loop=`: a number of times.
@@ -211,6 +213,8 @@ pub struct Rd {
     pub pause: u64,
     /// The first word of `distribution=`.
     pub distribution: String,
+    /// The second, of rates that vary.
+    pub base: String,
     /// `maxdata=` and its like.
     pub maxdata: Option<MaxData>,
     /// `openflags=`.
@@ -245,6 +249,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
         match block.section {
             Section::General => {
                 parameters.general = general(block)?;
+                parameters.general.pattern = pattern(block, env)?;
                 parameters.validation = Validation::with_parameters(command.validation.as_ref(), block)?;
             }
             Section::Host => host(block, &mut parameters, env),
@@ -277,6 +282,13 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
             Section::Rd | Section::Fwd => {}
         }
     }
+    let varies = |rd: &Rd| rd.loops.iter().any(|(field, _)| *field == "compratio");
+    let general = &parameters.general;
+    let is_other = general.compratio > 1.0 || general.dedup.is_some() || parameters.rds.iter().any(varies);
+    if general.pattern.is_some() && (is_other || parameters.validation.is_some()) {
+        let what = "`pattern=` beside `compratio=`, `dedupratio=` or data validation is not built";
+        return Err(Diagnostic::new(what).help("leave one of them out"));
+    }
     if parameters.rds.is_empty() {
         return Err(
             Diagnostic::new("No RD parameters specified").help("add a run: `rd=rd1,wd=*,iorate=max,elapsed=60`")
@@ -305,6 +317,7 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         histogram: histogram(block)?,
         compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
         dedup: dedup(block)?,
+        pattern: None,
         data_errors: data_errors(block)?,
         create_anchors: block
             .item("create_anchors")
@@ -503,6 +516,16 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     else {
         return Err(block.error(format!("Unknown keyword value: {distribution}")));
     };
+    let base = match &block.words("distribution")[..] {
+        [] | [_] => "exponential".to_owned(),
+        [_, base] if ["variable", "spike"].contains(distribution) && known[..3].contains(&&**base) => base.clone(),
+        _ => {
+            let what = "'distribution=' with these words is not built".to_owned();
+            return Err(block
+                .error(what)
+                .help("give one word, or `(variable,uniform)` and the like"));
+        }
+    };
     let rates = rates(block)?;
     let mut loops = loops(block)?;
     let has_list = rates.len() > 1 && !["variable", "spike"].contains(distribution);
@@ -512,7 +535,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     Ok(Rd {
         name: block.name.clone(),
         wds: block.words("wd"),
-        format: files::format_words(block)?,
+        format: files::format_words(block, command.format.as_ref())?,
         operations: files::operations(block, &block.words("operations"))?,
         fwds: block.words("fwd"),
         sds: block.words("sd"),
@@ -527,6 +550,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         warmup,
         pause: seconds("pause", None, 0.0)?,
         distribution: (*distribution).to_owned(),
+        base,
         maxdata: max_data(block)?,
         flags: flags(block)?,
         loops,

@@ -387,9 +387,9 @@ pub(super) fn operations(block: &Block, words: &[String]) -> Result<Vec<usize>, 
     words.iter().map(number).collect()
 }
 
-/// `format=`.
-pub(super) fn format_words(block: &Block) -> Result<FormatWords, Diagnostic> {
-    let words = block.words("format");
+/// `format=`, or the word that the command line has in its place.
+pub(super) fn format_words(block: &Block, forced: Option<&String>) -> Result<FormatWords, Diagnostic> {
+    let words = forced.map_or_else(|| block.words("format"), |word| vec![word.clone()]);
     let has = |known: &str| {
         words
             .iter()

@@ -13,7 +13,7 @@ use model::plan::{
 use model::{Bytes, Nanos};
 
 use super::VdbenchEnv;
-use super::data::content;
+use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
 use super::streams::{Piece, access, hits, mix, sizes, stream};
@@ -149,17 +149,19 @@ impl<'a> Lowering<'a> {
     }
 
     fn finish(self, name: &str) -> Lowered {
+        let mut plan = Plan {
+            name: name.to_owned(),
+            seed: self.seed,
+            targets: self.targets,
+            steps: self.steps,
+            grids: grids(self.interval),
+            target_rules: rules(),
+            origin: origin(),
+            ..Plan::default()
+        };
+        write_pattern(&mut plan, self.parameters.general.pattern.as_ref());
         Lowered {
-            plan: Plan {
-                name: name.to_owned(),
-                seed: self.seed,
-                targets: self.targets,
-                steps: self.steps,
-                grids: grids(self.interval),
-                target_rules: rules(),
-                origin: origin(),
-                ..Plan::default()
-            },
+            plan,
             workload_of: self.workload_of,
             lun_bytes: self.lun_bytes,
         }
@@ -479,7 +481,7 @@ pub(super) fn end_on_failure(jobs: &mut [Job]) {
 /// operations together.
 fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
     let has_rates = run.workloads.iter().any(|(wd, _)| wd.rate.is_some());
-    if has_rates || !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_)) {
+    if has_rates || !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_) | RunRate::Variable) {
         return Ok(());
     }
     for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
@@ -528,9 +530,9 @@ fn priorities_of(run: &Run) -> Option<&'static str> {
 
 fn refuse(run: &Run) -> Result<(), Diagnostic> {
     match run.rate {
-        RunRate::Variable => {
-            let what = format!("`distribution={}`", run.distribution);
-            Err(cannot(run, &what, "give each rate an RD of its own"))
+        RunRate::Variable if run.files.is_some() => {
+            let what = "a rate that varies in a file system workload";
+            Err(cannot(run, what, "give each rate an RD of its own"))
         }
         _ if priorities_of(run).is_some() => Err(cannot(
             run,

@@ -44,6 +44,12 @@ pub trait VdbenchEnv {
     /// Why it cannot be read.
     fn read_file(&mut self, path: &str) -> Result<String, String>;
 
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String>;
+
     /// Bytes of a file or device; `None` if there is none.
     fn size_of(&self, path: &str) -> Option<u64>;
 

@@ -87,7 +87,13 @@ pub const ROWS: &[Row] = &[
     row(G, W, "loop", "1", "repeat all RDs n times, or for a time (`30m`)"),
     row(G, W, "messagescan", "", "watch the system log").idle("system logs are not read"),
     row(G, W, "monitor", "", "a file that ends runs").refused("Ctrl-C ends a run"),
-    row(G, W, "pattern", "", "a file with the data to write").refused("fio's `buffer_pattern` writes a file's bytes"),
+    row(
+        G,
+        W,
+        "pattern",
+        "",
+        "a file of up to 64k with the data to write, repeated from the start of each transfer",
+    ),
     row(G, N, "port", "5570", "TCP port").idle(LOCAL),
     row(G, W, "report", "", "more or fewer report files").idle("the usual files are written"),
     row(G, W, "report_run_totals", "no", "another file of totals").idle("`totals.html` has them"),
@@ -352,7 +358,7 @@ pub const ROWS: &[Row] = &[
         W,
         "distribution",
         "exponential",
-        "arrivals: `exponential`, `uniform`, `deterministic`; `variable` and `spike` are refused",
+        "arrivals: `exponential`, `uniform`, `deterministic`; `variable`: the rates of `iorate=(rate,seconds,…)` in turn, exponential or as in `(variable,uniform)`; `spike`: all arrivals of a second at its start",
     ),
     row(
         Rd,

@@ -32,6 +32,10 @@ pub struct Run {
     pub pause: u64,
     /// How arrivals are spaced.
     pub distribution: String,
+    /// All operations of a second are due at its start.
+    pub at_once: bool,
+    /// Rates of a list over time, with their seconds.
+    pub course: Vec<(f64, u64)>,
     /// `maxdata=` and its like.
     pub maxdata: Option<MaxData>,
     /// `openflags=` of the RD.
@@ -60,6 +64,37 @@ pub struct Run {
     pub stopcurve: Option<f64>,
     /// What it does to trees of files.
     pub files: Option<FileRun>,
+}
+
+/// The rates of `distribution=variable` and `spike`: pairs of a rate and its seconds. Percent are
+/// of the highest rate, or of `elapsed=`.
+fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
+    const MAX_SECONDS: u64 = 3600;
+    if !["variable", "spike"].contains(&rd.distribution.as_str()) {
+        return Ok(Vec::new());
+    }
+    let highest = rd.rates.iter().step_by(2).copied().fold(0.0, f64::max);
+    let of = |value: f64, whole: f64| if value < 0.0 { -value / 100.0 * whole } else { value };
+    let pairs = rd.rates.chunks_exact(2);
+    let pairs: Vec<(f64, u64)> = pairs
+        .map(|pair| (of(pair[0], highest), of(pair[1], rd.elapsed as f64) as u64))
+        .collect();
+    let seconds: u64 = pairs.iter().map(|(_, seconds)| seconds).sum();
+    let is_list = rd.rates.len().is_multiple_of(2) && highest > 0.0;
+    if !is_list || pairs.iter().any(|(_, seconds)| *seconds == 0) {
+        let (name, distribution) = (&rd.name, &rd.distribution);
+        return Err(format!(
+            "rd={name}: distribution={distribution} needs pairs of a rate and its seconds: iorate=(100,10,500,5)"
+        ));
+    }
+    if seconds > rd.elapsed.min(MAX_SECONDS) {
+        let elapsed = rd.elapsed;
+        return Err(format!(
+            "rd={}: the list of iorate= takes {seconds} seconds, longer than elapsed={elapsed} or {MAX_SECONDS} seconds",
+            rd.name
+        ));
+    }
+    Ok(pairs)
 }
 
 /// Bytes that end a run.
@@ -188,9 +223,10 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
         .iter()
         .filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
     let first = rd.rates.first().copied().unwrap_or(MAX_RATE);
-    let rate = match rd.distribution.as_str() {
-        "variable" | "spike" => RunRate::Variable,
-        _ => rate_of(first),
+    let course = course(rd)?;
+    let rate = match course.is_empty() {
+        true => rate_of(first),
+        false => RunRate::Variable,
     };
     Ok(Run {
         name,
@@ -200,7 +236,12 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
         interval: rd.interval,
         warmup: rd.warmup,
         pause: rd.pause,
-        distribution: rd.distribution.clone(),
+        distribution: match rate {
+            RunRate::Variable => rd.base.clone(),
+            _ => rd.distribution.clone(),
+        },
+        at_once: rd.distribution == "spike",
+        course,
         maxdata: rd.maxdata,
         flags: rd.flags.clone(),
         sds: used.cloned().collect(),

@@ -8,7 +8,8 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    CacheMode, Extent, Pacing, Pattern, Process, Rate, Region, Stream, StreamTarget, SyncRule, TargetId, WriteThrough,
+    CacheMode, Extent, Pacing, Pattern, Process, Rate, RateCourse, RateSpan, Region, Stream, StreamTarget, SyncRule,
+    TargetId, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -176,9 +177,11 @@ pub(super) fn stream(
             pacing(run, rate * piece.share, generator)
         }
         RunRate::Number(rate) => pacing(run, rate * percent / 100.0, generator),
-        RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
+        RunRate::Variable => pacing(run, run.mean_rate() * percent / 100.0, generator),
+        RunRate::Max | RunRate::Curve | RunRate::OfLast(_) => Pacing::Unpaced,
     };
     Stream {
+        course: run.rate_course(),
         target: StreamTarget::One { target },
         region: Region {
             base: Extent::bytes(piece.region.0),
@@ -213,12 +216,35 @@ pub(super) fn stream(
     }
 }
 
+impl Run {
+    /// The mean of the rates of its list.
+    fn mean_rate(&self) -> f64 {
+        let seconds: u64 = self.course.iter().map(|(_, seconds)| seconds).sum();
+        let operations = self.course.iter().map(|(rate, seconds)| rate * *seconds as f64);
+        operations.sum::<f64>() / seconds.max(1) as f64
+    }
+
+    /// The list as shares of its mean.
+    fn rate_course(&self) -> Option<RateCourse> {
+        let mean = self.mean_rate();
+        let spans = self.course.iter().map(|(rate, seconds)| RateSpan {
+            length_ns: Nanos::secs(*seconds),
+            percent: rate / mean * 100.0,
+        });
+        (!self.course.is_empty()).then(|| RateCourse {
+            spans: spans.collect(),
+            at_once: self.at_once,
+        })
+    }
+}
+
 /// A schedule of this rate, as an exact fraction.
 pub(super) fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
     const PARTS: u64 = 1_000_000;
     let (amount, time) = ((rate * PARTS as f64).round().max(1.0) as u64, PARTS * 1_000_000_000);
     let common = gcd(amount, time);
     let process = match run.distribution.as_str() {
+        _ if run.at_once => Process::Linear,
         "uniform" => Process::Uniform,
         "deterministic" => Process::Linear,
         _ => Process::Poisson,
@@ -228,6 +254,8 @@ pub(super) fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
             per_ns: Nanos(time / common),
             process,
             phase_ns: match process {
+                // All are due at the start of a second.
+                Process::Linear if run.rate == RunRate::Variable => Nanos(0),
                 Process::Linear => Nanos::micros(100_000 + 100 * generator),
                 Process::Poisson | Process::Uniform => Nanos(0),
             },

@@ -11,7 +11,7 @@ use model::plan::{
 use model::{Bytes, Direction};
 
 use super::VdbenchEnv;
-use super::data::content;
+use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::lower::{Lowered, end_on_failure, grids, mixed_seed, origin, rules, worker};
 use super::runs::{Run, RunRate};
@@ -117,19 +117,22 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
         prepare: pass.prepare.clone(),
         at_end: AtEndOfJob::Keep,
     };
+    let workload_of = jobs.iter().map(|_| vec![vec![0]]).collect();
+    let mut plan = Plan {
+        name: name.into(),
+        seed,
+        targets: passes.iter().map(target).collect(),
+        steps: vec![Step { jobs, prepare: None }],
+        grids: grids(1),
+        target_rules: rules(),
+        origin: origin(),
+        ..Plan::default()
+    };
+    write_pattern(&mut plan, general.pattern.as_ref());
     Lowered {
-        workload_of: jobs.iter().map(|_| vec![vec![0]]).collect(),
+        workload_of,
         lun_bytes: passes.iter().filter_map(|pass| pass.sd.size).sum(),
-        plan: Plan {
-            name: name.into(),
-            seed,
-            targets: passes.iter().map(target).collect(),
-            steps: vec![Step { jobs, prepare: None }],
-            grids: grids(1),
-            target_rules: rules(),
-            origin: origin(),
-            ..Plan::default()
-        },
+        plan,
     }
 }
 
@@ -239,6 +242,8 @@ impl Run {
             warmup: 0,
             pause: 0,
             distribution: "exponential".into(),
+            at_once: false,
+            course: Vec::new(),
             maxdata: None,
             flags: Vec::new(),
             workloads: vec![(wd, 100.0)],

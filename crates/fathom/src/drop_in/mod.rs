@@ -97,6 +97,18 @@ fn lost_hosts(results: &Results) -> Vec<String> {
 /// What was found, as notes; what the guard warns of even where notes were not asked for. Workers
 /// that did not start are reported in the syntax of the other tool.
 fn note_findings(results: &Results) {
+    let mut refusals: Vec<&str> = Vec::new();
+    let workers = results
+        .steps
+        .iter()
+        .flat_map(|step| &step.jobs)
+        .flat_map(|job| &job.workers);
+    for used in workers.map(|worker| &worker.engine) {
+        if used.reason.starts_with(engine::RING_REFUSED) && !refusals.contains(&&*used.reason) {
+            note(&format!("the engine is {}: {}", used.kind.name(), used.reason));
+            refusals.push(&used.reason);
+        }
+    }
     let findings = results.findings.iter();
     for finding in findings.filter(|finding| finding.severity >= Severity::Note && finding.rule != "NOT-STARTED") {
         let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();

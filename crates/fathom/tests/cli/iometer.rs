@@ -112,6 +112,57 @@ fn files_of_2006_have_its_layout_and_results_are_appended() {
     assert!(!old.contains("\nDISK,") && old.contains("\nWORKER,Worker 1,"), "{old}");
 }
 
+/// Each transfer of a connection is counted, and the time in which none is possible.
+#[test]
+fn connections_have_their_figures() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf")).unwrap();
+    let tested = text.replace("2,DISABLED,1,ENABLED", "2,ENABLED,4,ENABLED");
+    let (config, results) = (at("tested.icf"), at("r.csv"));
+    fs::write(&config, tested.replace("CYCLE_WORKERS_AND_TARGETS", "NORMAL")).unwrap();
+    let maps = [format!("D:={}", at("d")), format!("E:={}", at("e"))];
+    fathom(&["iometer", &config, &results, "--map", &maps[0], "--map", &maps[1]]).expect(0, &[]);
+    let text = fs::read_to_string(&results).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let titles = rows.iter().find(|row| row[0] == "'Target Type").unwrap();
+    let number = |row: &[&str], title: &str| row[column(titles, title)].parse::<f64>().unwrap();
+    let of = |kind: &str| rows.iter().filter(|row| row[0] == kind).collect::<Vec<_>>();
+    // Workers 1 to 4 have one, two, one and two targets; the last one keeps them open.
+    let disks = of("DISK");
+    for (place, disk) in disks[..6].iter().enumerate() {
+        let operations = number(disk, "Read I/Os") + number(disk, "Write I/Os");
+        let (connections, tested) = (number(disk, "Connections"), place < 4);
+        assert_eq!(
+            number(disk, "Transactions per Connection"),
+            if tested { 4.0 } else { -1.0 }
+        );
+        assert_eq!(connections > 0.0, tested, "{disk:?}");
+        // The first began before the recorded time, the last had not ended.
+        assert!(!tested || (operations / 4.0 - connections).abs() <= 2.0, "{disk:?}");
+        let [mean, max, total] = [
+            "Average Connection Time",
+            "Maximum Connection Time",
+            "Total Raw Connection Time",
+        ]
+        .map(|title| number(disk, title));
+        assert!(
+            mean <= max && (mean * 1e6 * connections - total).abs() <= connections,
+            "{disk:?}"
+        );
+        // A connection lasts longer than each of its transfers.
+        assert!(!tested || mean > number(disk, "Average Response Time"), "{disk:?}");
+        assert_eq!(disk[column(titles, "Processor Speed")], "1000000000.000000");
+    }
+    let all: f64 = disks[..6].iter().map(|disk| number(disk, "Connections")).sum();
+    assert_eq!(number(of("ALL")[0], "Connections"), all);
+    assert_eq!(of("ALL")[0][column(titles, "Transactions per Connection")], "-1");
+    for (kind, speed) in [("MANAGER", true), ("PROCESSOR", true), ("WORKER", true), ("ALL", false)] {
+        let expected = if speed { "1000000000.000000" } else { "" };
+        assert_eq!(of(kind)[0][column(titles, "Processor Speed")], expected, "{kind}");
+    }
+}
+
 #[test]
 fn bursts_hold_for_all_targets_of_a_worker() {
     let Some(folder) = need(Directory::fast()) else { return };

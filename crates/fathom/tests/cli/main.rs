@@ -24,6 +24,7 @@ mod studies;
 mod suites;
 mod support;
 mod vdbench;
+mod vdbench_load;
 mod vdbench_validation;
 mod verify;
 mod verify_faults;

@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::support::{command, fathom, finish, names, text};
+use crate::support::{PROGRAM, command, fathom, finish, names, text};
 
-fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
+pub fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
     fs::write(folder.join("parmfile"), parameters).unwrap();
     let words = [&["vdbench", "-f", "parmfile"], arguments].concat();
     finish(command(&words).current_dir(folder))
@@ -508,9 +508,7 @@ fn wrong_input_ends_with_157_and_the_text() {
     finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
     let script = "\"$0\" vdbench -f <(cat latin) -s";
     let mut piped = std::process::Command::new("bash");
-    let piped = piped
-        .args(["-c", script, crate::support::PROGRAM])
-        .current_dir(folder.path());
+    let piped = piped.args(["-c", script, PROGRAM]).current_dir(folder.path());
     finish(piped).expect(0, &["Simulating RD=rd1"]);
     vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";

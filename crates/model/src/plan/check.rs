@@ -5,7 +5,7 @@
 
 use super::{
     Control, Depth, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan,
-    PriorityRule, Rate, Stop, Stream, StreamTarget, TargetId, TargetKind, Worker,
+    PriorityRule, Rate, Stop, Stream, StreamTarget, SyncRule, TargetId, TargetKind, Worker,
 };
 use crate::block_size::BlockSizes;
 use crate::content::Content;
@@ -354,6 +354,20 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     }
     if stream.flow.is_some_and(|flow| flow.weight == 0) {
         faults.add("a share in a flow needs a weight above 0");
+    }
+    if let Some(course) = &stream.course
+        && !(course.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
+    {
+        faults.add("a rate that varies needs a common schedule, and spans whose mean is its rate");
+    }
+    let is_plain = matches!(stream.target, StreamTarget::One { .. })
+        && stream.sync == SyncRule::default()
+        && stream.priorities.is_empty()
+        && stream.verify.is_none()
+        && stream.replay.is_none()
+        && stream.files.is_none();
+    if stream.reopen_every.is_some_and(|every| every == 0 || !is_plain) {
+        faults.add("only a single target without flushes, priorities of parts, verification or trace can be reopened, after 1 operation or more");
     }
     let Some(replay) = &stream.replay else {
         if matches!(stream.mix, Mix::Traced { .. }) {

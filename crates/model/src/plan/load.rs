@@ -75,6 +75,38 @@ pub struct Rate {
     pub phase_ns: Nanos,
 }
 
+/// How the rate of a stream varies over time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateCourse {
+    /// From the start of I/O on, and again after the last.
+    pub spans: Vec<RateSpan>,
+    /// All operations of a second are due at its start (Vdbench `distribution=spike`).
+    #[serde(default)]
+    pub at_once: bool,
+}
+
+/// A time with one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateSpan {
+    /// Its length.
+    pub length_ns: Nanos,
+    /// In percent of the stream's rate, which is the mean of all spans.
+    pub percent: f64,
+}
+
+impl RateCourse {
+    /// Whether the mean of its spans is the rate of the stream.
+    pub fn is_valid(&self) -> bool {
+        let sum = |of: fn(&RateSpan) -> f64| self.spans.iter().map(of).sum::<f64>();
+        let (length, area) = (
+            sum(|span| span.length_ns.0 as f64),
+            sum(|span| span.length_ns.0 as f64 * span.percent),
+        );
+        let mean = area / length;
+        (mean - 100.0).abs() < 1e-6 && self.spans.iter().all(|span| span.percent >= 0.0)
+    }
+}
+
 /// The unit of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

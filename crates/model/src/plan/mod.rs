@@ -14,6 +14,7 @@ mod operation;
 mod origin;
 mod phases;
 mod replay;
+mod series;
 mod simulated;
 mod storage_path;
 mod target;
@@ -29,7 +30,7 @@ use crate::content::Content;
 use crate::direction::{Direction, PerDirection};
 use crate::draws::DrawsForm;
 use crate::mix::Mix;
-use crate::units::{Bytes, Nanos};
+use crate::units::Bytes;
 
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
@@ -38,7 +39,7 @@ pub use files::{
     Existence, FileGroup, FileOperation, FileOperationKind, FileSession, FileTree, FileWork, KeptTree,
     SessionTransfers, WorkingSet, is_tree_name, pick_size,
 };
-pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
+pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateCourse, RateSpan, RateUnit, Think, ThinkCount};
 pub use operation::{
     BypassIo, CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, KeyBlocks, KeyJournal, MapFlush, Mapping,
     OpenHint, Priority, PriorityClass, PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
@@ -46,6 +47,7 @@ pub use operation::{
 pub use origin::{Dialect, JobEcho, Origin, Presentation, PresetUse};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
 pub use replay::{Replay, TraceForm, TraceSkip};
+pub use series::{Grid, GridScope, Windows};
 pub use simulated::{
     SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
@@ -232,6 +234,9 @@ pub struct Stream {
     /// When operations are due.
     #[serde(default)]
     pub pacing: Pacing,
+    /// How the rate of a common schedule varies over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub course: Option<RateCourse>,
     /// Pauses.
     #[serde(default)]
     pub think: Option<Think>,
@@ -264,6 +269,10 @@ pub struct Stream {
     /// Its target is a tree, and its operations are these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FileWork>,
+    /// Operations after which its target is closed and opened again, once none is in flight; its
+    /// positions then begin anew (Iometer's test connection rate).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reopen_every: Option<u32>,
 }
 
 fn one() -> u32 {
@@ -283,6 +292,7 @@ impl Default for Stream {
             hint: OpenHint::default(),
             sync: SyncRule::default(),
             pacing: Pacing::Unpaced,
+            course: None,
             think: None,
             depth: 1,
             weight: 1,
@@ -294,6 +304,7 @@ impl Default for Stream {
             flow: None,
             replay: None,
             files: None,
+            reopen_every: None,
         }
     }
 }
@@ -574,36 +585,6 @@ pub struct Group {
     pub jobs: Vec<(u32, u32)>,
     /// Show the members as one entry (fio `group_reporting`).
     pub merged: bool,
-}
-
-/// An interval series: counters per interval from the start of the measured window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Grid {
-    /// Length of an interval.
-    pub length_ns: Nanos,
-    /// The scope of a series.
-    pub scope: GridScope,
-}
-
-/// The scope of an interval series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum GridScope {
-    /// Each job.
-    Job,
-    /// Each stream of each worker (DiskSpd `-D`, fio logs).
-    Stream,
-}
-
-/// Windows for which each worker records submission, completion and total latencies, for logs of
-/// averages and of histograms. They count from the start of the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Windows {
-    /// Length of a window.
-    pub length_ns: Nanos,
-    /// Also record a histogram of completion latencies for each window.
-    #[serde(default)]
-    pub histograms: bool,
 }
 
 impl Plan {

@@ -19,6 +19,10 @@ pub struct StreamResults {
     /// Flushes.
     #[serde(default)]
     pub sync: Option<SyncResults>,
+    /// Connections, where its target is closed and opened again: from before it is opened to after
+    /// it is closed. Streams that share a file share them: the first has all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<SyncResults>,
     /// Operations and bytes over all phases, for comparison with the kernel's counters.
     pub lifetime: PerDirection<Counts>,
     /// The effective ranges of a stepped distribution.
@@ -150,11 +154,11 @@ impl DirectionResults {
     }
 }
 
-/// Flushes of a stream.
+/// Flushes or connections of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncResults {
-    /// Flushes completed.
+    /// Those that ended.
     pub operations: u64,
-    /// Issued → reaped.
+    /// Flushes: issued → reaped.
     pub latency: Histogram,
 }

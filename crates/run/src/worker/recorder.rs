@@ -38,6 +38,8 @@ pub(crate) enum CellKind {
     Moves(Direction),
     /// Flushes.
     Sync,
+    /// Connections to a target that is closed and opened again.
+    Connection,
     /// Operations of a direction that have this I/O priority, which are counted in the cell of
     /// their direction too.
     Priority(Direction, u16),
@@ -305,7 +307,7 @@ impl Cell {
             direction: match key.kind {
                 CellKind::Moves(direction) | CellKind::Priority(direction, _) => Some(direction),
                 CellKind::FileOperation(kind) => Some(kind.direction()),
-                CellKind::Sync => None,
+                CellKind::Sync | CellKind::Connection => None,
             },
             paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
             extremes: NO_EXTREMES,

@@ -108,7 +108,10 @@ impl Gate {
     pub(crate) fn new(stream: &Stream, start: Nanos, draws: &mut Draws) -> Option<Box<Gate>> {
         let pacing = match &stream.pacing {
             Pacing::Unpaced => Live::Unpaced,
-            Pacing::Together { rate } => Live::Together(Schedule::new(*rate, start, Purpose::GapRead, draws)),
+            Pacing::Together { rate } => {
+                let schedule = Schedule::new(*rate, start, Purpose::GapRead, draws);
+                Live::Together(schedule.with_course(start, stream.course.as_ref()))
+            }
             Pacing::PerDirection { rates } => {
                 let mut schedules = PerDirection::default();
                 for (direction, rate) in rates.iter() {

@@ -15,6 +15,7 @@ mod guard_windows;
 mod names;
 mod operation_log;
 mod peers;
+mod reopening;
 mod replay;
 mod saved_examples;
 mod shared_devices;

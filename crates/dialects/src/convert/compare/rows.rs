@@ -259,6 +259,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Differs, Both(parts::schedules);
     "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::arrivals);
     "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::catch_up);
+    "stream.course" NAMELESS => Lost, Words(|at, _| optional(&at.stream.course, |_| "a rate that varies".into()));
     "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::pauses(at.stream.think));
     "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Differs, Both(parts::counted_pauses);
     "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::priority(at.stream.priority));
@@ -267,6 +268,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.lock" ["", "lockfile", ""] => Lost, Words(|at, _| words::file_lock(at.stream.lock));
     "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::flow));
     "stream.files" ["mix, sequence, order", "", ""] => Lost, Words(|at, _| optional(&at.stream.files, words::file_work));
+    "stream.reopen_every" NAMELESS =>
+        Lost, Words(|at, _| optional(&at.stream.reopen_every, |every| format!("reopened every {every} operations")));
     "stream.replay" ["", "read_iolog", ""] => Lost, Words(|at, _| optional(&at.stream.replay, words::replay));
     "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify \
      stream.on_error.errors_max"

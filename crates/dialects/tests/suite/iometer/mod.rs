@@ -250,6 +250,28 @@ fn sequential_and_random_transfers_of_several_sizes_share_a_position() {
 }
 
 #[test]
+fn connection_rates_reopen_each_target() {
+    let cycling = text("v1.1.0-cycling.icf");
+    let tested = cycling.replace("2,DISABLED,1,ENABLED", "2,ENABLED,5,ENABLED");
+    assert_ne!(tested, cycling);
+    let plan = lower_text(&tested, &[]).unwrap().plan;
+    let every: Vec<Option<u32>> = streams(&plan, 3).iter().map(|stream| stream.reopen_every).collect();
+    // The last worker does not test it.
+    assert_eq!(every, [Some(5), Some(5), Some(5), Some(5), None, None]);
+    let echo = &plan.origin.jobs[3].options;
+    let echoed = echo
+        .iter()
+        .filter(|(name, value)| name == "transactions" && value == "5");
+    assert_eq!(echoed.count(), 3);
+    let words = refused(&tested.replace("\tE:", "\tD:"), &[]);
+    assert!(
+        words.contains("of worker \"Worker 2\": two of its targets are /d/iobw.tst"),
+        "{words}"
+    );
+    assert!(!words.contains("Worker 4"), "{words}");
+}
+
+#[test]
 fn messages_are_those_of_iometer() {
     let base = text("v2006.icf");
     let check = |from: &str, to: &str, expected: &str| {
@@ -304,12 +326,12 @@ fn what_cannot_be_expressed_is_refused_with_what_to_do() {
     check(
         "'Worker type\r\n\tDISK",
         "'Worker type\r\n\tNETWORK,TCP",
-        "it is a network worker (NETWORK,TCP)",
+        "network workers (NETWORK,TCP) are not built",
     );
     check(
         "2,DISABLED,1,ENABLED",
-        "2,ENABLED,1,ENABLED",
-        "test connection rate is enabled",
+        "2,ENABLED,0,ENABLED",
+        "with 0 transactions per connection",
     );
     check(
         "4096,100,100,100,0,1,4096,0",
@@ -328,6 +350,51 @@ fn what_cannot_be_expressed_is_refused_with_what_to_do() {
     let words = refused(&many, &[]);
     assert!(words.contains("more than 4096 tests"), "{words}");
     assert!(lower_text(&base.replace("127.0.0.1", ""), &["--map", "TESTBED=localhost"]).is_ok());
+}
+
+/// Many generated files leave the manager's name empty.
+#[test]
+fn a_manager_without_name_and_address_is_this_machine() {
+    let unnamed = text("v1.1.0-cycling.icf").replace("1,TESTBED", "1,");
+    assert!(lower_text(&unnamed.replace("127.0.0.1", ""), &[]).is_ok());
+    let away = unnamed.replace("127.0.0.1", "192.0.2.1");
+    let words = refused(&away, &[]);
+    assert!(
+        words.contains("these managers: 192.0.2.1;") && words.contains("\"192.0.2.1=localhost\""),
+        "{words}"
+    );
+    assert!(lower_text(&away, &["--map", "192.0.2.1=localhost"]).is_ok());
+}
+
+#[test]
+fn whole_disks_are_mapped_by_their_number() {
+    let disks = text("v2006.icf").replace("D: \"Data\"", "10: \"( EXAMPLE NVME 1\"");
+    let words = refused(&disks, &["--map", "1:=/e", "--map", "0:=/e"]);
+    assert!(words.contains("--map \"10:=DIRECTORY\""), "{words}");
+    let plan = lower_text(&disks, &["--map", "1:=/e", "--map", "10:=/d"]).unwrap().plan;
+    assert_eq!(plan.targets[0].path, "/d/iobw.tst");
+}
+
+#[test]
+fn a_fault_of_several_parts_is_one_message() {
+    let base = text("v1.1.0-cycling.icf");
+    let words = refused(
+        &base.replace("'Worker type\r\n\tDISK", "'Worker type\r\n\tNETWORK,TCP"),
+        &[],
+    );
+    let listed = "cannot run worker \"Worker 1\" of manager \"TESTBED\", worker \"Worker 2\" of manager";
+    assert!(
+        words.contains(listed) && words.matches("network workers").count() == 1,
+        "{words}"
+    );
+    // Two specifications have this line, of which the help names the second.
+    let words = refused(&base.replace(",0,1,", ",0,0,"), &[]);
+    assert_eq!(words.matches("Invalid value encountered").count(), 1, "{words}");
+    let second = |line: &str| {
+        line.split_once("; also line ")
+            .is_some_and(|(_, lines)| lines.contains(", "))
+    };
+    assert!(words.lines().any(second), "{words}");
 }
 
 #[test]

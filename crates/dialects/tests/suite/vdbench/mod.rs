@@ -7,7 +7,12 @@ mod page;
 use std::fs;
 
 use dialects::Diagnostic;
-use dialects::vdbench::{self, Command, Parameters, Run, VdbenchEnv, expand, lower, read_command, read_parameters};
+use dialects::vdbench::{
+    self, Command, Parameters, Run, TreeFormat, VdbenchEnv, expand, lower, read_command, read_parameters,
+};
+use model::Nanos;
+use model::content::Content;
+use model::plan::{Pacing, Prepare, Process, Stream};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vdbench");
 
@@ -23,6 +28,14 @@ impl VdbenchEnv for Fixture {
         match &self.text {
             Some(text) if path == "parmfile" => Ok(text.clone()),
             _ => fs::read_to_string(format!("{}/{path}", self.folder)).map_err(|error| error.to_string()),
+        }
+    }
+
+    fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        match path {
+            "four" => Ok(vec![1, 2, 3, 4]),
+            "large" => Ok(vec![0; 70_000]),
+            _ => Err("it is missing".into()),
         }
     }
 
@@ -61,6 +74,113 @@ fn run(args: &str, text: &str) -> Result<Vec<vdbench::Lowered>, String> {
     runs.iter()
         .map(|run| lower(run, &parameters, &env, 1).map_err(what))
         .collect()
+}
+
+#[test]
+fn the_bytes_of_a_pattern_are_written_everywhere() {
+    let text = |general: &str| {
+        format!("{general}\nsd=sd1,lun=/a,size=1m\nwd=wd1,sd=sd1,rdpct=50\nrd=rd1,wd=wd1,iorate=max,elapsed=4")
+    };
+    let plan = run("-f parmfile", &text("pattern=four")).unwrap().remove(0).plan;
+    let bytes = Content::Pattern {
+        bytes: vec![1, 2, 3, 4],
+    };
+    assert_eq!(plan.steps[0].jobs[0].workers[0].streams[0].content, bytes);
+    let Prepare::LayOut { content, .. } = &plan.targets[0].prepare else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(content.as_ref(), Some(&bytes));
+    for (args, general, expected) in [
+        ("-f parmfile", "pattern=none", "cannot read pattern=none: it is missing"),
+        ("-f parmfile", "pattern=large", "it has 70000 bytes"),
+        ("-f parmfile", "pattern=four,compratio=2", "`pattern=` beside"),
+        ("-f parmfile -v", "pattern=four", "`pattern=` beside"),
+    ] {
+        let what = run(args, &text(general)).unwrap_err();
+        assert!(what.contains(expected), "{what}");
+    }
+}
+
+#[test]
+fn the_command_line_forces_a_format() {
+    let text = "fsd=f,anchor=/a,files=2\nfwd=w,fsd=f\nrd=r1,fwd=w,fwdrate=9,format=restart,elapsed=4\n\
+                rd=r2,fwd=w,fwdrate=9,elapsed=4";
+    let formats = |args: &str| -> Vec<(Option<TreeFormat>, bool)> {
+        let mut env = Fixture {
+            text: Some(text.to_owned()),
+            ..Fixture::default()
+        };
+        let (_, _, runs) = read(&format!("-f parmfile {args}"), &mut env).unwrap();
+        let files = runs.iter().map(|run| run.files.as_ref().unwrap());
+        files.map(|files| (files.format.tree, files.format.only)).collect()
+    };
+    assert_eq!(formats(""), [(Some(TreeFormat::Restart), false), (None, false)]);
+    assert_eq!(formats("-cn"), [(None, false); 2]);
+    assert_eq!(formats("-cy"), [(Some(TreeFormat::All), false); 2]);
+    assert_eq!(formats("-co"), [(Some(TreeFormat::All), true); 2]);
+    let what = run("-f parmfile -c", text).unwrap_err();
+    assert!(what.contains("removes trees before the first run"), "{what}");
+}
+
+#[test]
+fn rates_that_vary_are_shares_of_their_mean() {
+    let text = |rates: &str, more: &str| {
+        format!(
+            "sd=sd1,lun=/a,size=64m\nsd=sd2,lun=/b,size=64m\nwd=wd1,sd=sd*,skew=25\nwd=wd2,sd=sd1\n\
+             rd=rd1,wd=wd*,iorate={rates},elapsed=12,interval=1,{more}"
+        )
+    };
+    let streams = |rates: &str, more: &str| -> Vec<Stream> {
+        let lowered = run("-f parmfile", &text(rates, more)).unwrap();
+        let jobs = lowered[0].plan.steps[0].jobs.iter();
+        jobs.flat_map(|job| &job.workers)
+            .flat_map(|worker| worker.streams.clone())
+            .collect()
+    };
+    // 100 for 2 s, half of the highest for a quarter of the run, none for 1 s: 300 in 6 s.
+    for (distribution, process) in [
+        ("variable", Process::Poisson),
+        ("(variable,uniform)", Process::Uniform),
+        ("spike", Process::Linear),
+    ] {
+        let found = streams("(100,2,50%,25%,0,1)", &format!("distribution={distribution}"));
+        let rates = found.iter().map(|stream| match stream.pacing {
+            Pacing::Together { rate } => {
+                assert_eq!((rate.process, rate.phase_ns), (process, Nanos(0)));
+                rate.amount as f64 / rate.per_ns.as_secs()
+            }
+            _ => panic!("{stream:?}"),
+        });
+        let total: f64 = rates.sum();
+        assert!((total - 350.0 / 6.0).abs() < 1e-3, "{total}");
+        for stream in &found {
+            let course = stream.course.as_ref().expect("it varies");
+            let spans: Vec<(u64, i64)> = course
+                .spans
+                .iter()
+                .map(|span| {
+                    (
+                        span.length_ns.0 / 1_000_000_000,
+                        (span.percent * 350.0 / 600.0).round() as i64,
+                    )
+                })
+                .collect();
+            assert_eq!(
+                (spans, course.at_once),
+                (vec![(2, 100), (3, 50), (1, 0)], distribution == "spike")
+            );
+        }
+    }
+    assert!(
+        streams("100", "distribution=uniform")
+            .iter()
+            .all(|stream| stream.course.is_none())
+    );
+    let refused = |rates: &str, more: &str| run("-f parmfile", &text(rates, more)).unwrap_err();
+    assert!(refused("(100,2,3)", "distribution=spike").contains("pairs of a rate and its seconds"));
+    assert!(refused("max", "distribution=spike").contains("pairs of a rate and its seconds"));
+    assert!(refused("(100,9,50,4)", "distribution=variable").contains("takes 13 seconds, longer than elapsed=12"));
+    assert!(refused("100", "distribution=(uniform,exponential)").contains("with these words"));
 }
 
 #[test]
@@ -185,7 +305,7 @@ fn workloads_on_files_are_jobs_on_one_tree() {
     let rates: Vec<f64> = jobs
         .iter()
         .map(|job| match job.workers[0].streams[0].pacing {
-            model::plan::Pacing::Together { rate } => rate.per_second(),
+            Pacing::Together { rate } => rate.per_second(),
             _ => 0.0,
         })
         .collect();
@@ -317,7 +437,7 @@ fn operations_and_flags_on_files_are_those_of_the_plan() {
     let once = plan_on_files("", ",fileselect=once", "");
     let job = &once.steps[0].jobs[0];
     assert!(job.workers[0].streams[0].files.as_ref().unwrap().once);
-    assert_eq!(job.phases.warm_up_ns, model::Nanos(0), "it may end before");
+    assert_eq!(job.phases.warm_up_ns, Nanos(0), "it may end before");
     let synchronous = plan_on_files(",openflags=o_sync", "", "");
     let cache = &synchronous.steps[0].jobs[0].workers[0].streams[0].cache;
     assert_eq!(
@@ -383,17 +503,17 @@ fn threads_belong_to_the_sd_and_shares_are_exact() {
         .flat_map(|worker| &worker.streams);
     let rates: Vec<f64> = rates
         .map(|stream| match stream.pacing {
-            model::plan::Pacing::Together { rate } => rate.per_second(),
+            Pacing::Together { rate } => rate.per_second(),
             _ => 0.0,
         })
         .collect();
     assert_eq!(rates, [250.0, 375.0, 375.0]);
     assert_eq!(
         jobs[0].phases.warm_up_ns,
-        model::Nanos::secs(2),
+        Nanos::secs(2),
         "the first interval is not averaged"
     );
-    assert_eq!(jobs[0].stop.after_ns, Some(model::Nanos::secs(4)));
+    assert_eq!(jobs[0].stop.after_ns, Some(Nanos::secs(4)));
     plan.check().unwrap();
 }
 
@@ -426,7 +546,7 @@ fn what_is_not_built_is_refused_with_its_name() {
         ("hotband=(1,2)", "iorate=max", "hotband"),
         ("iorate=10,priority=1", "iorate=100", "iorate"),
         ("priority=1", "iorate=max", "priority"),
-        ("rdpct=50", "iorate=(1,1,2,1),distribution=spike", "spike"),
+        ("iorate=9,priority=1", "iorate=(1,1,2,1),distribution=spike", "iorate"),
         ("rdpct=50", "iorate=max,maxdatawritten=1m", "maxdatawritten"),
         ("rdpct=50", "iorate=max,startcmd=\"rm x\"", "startcmd"),
         ("range=(80,110),seekpct=0", "iorate=max", "range"),
@@ -453,7 +573,7 @@ fn workloads_may_have_rates_of_their_own() {
     let streams = plan.steps[0].jobs.iter().flat_map(|job| &job.workers[0].streams);
     let rates: Vec<f64> = streams
         .map(|stream| match stream.pacing {
-            model::plan::Pacing::Together { rate } => rate.per_second(),
+            Pacing::Together { rate } => rate.per_second(),
             _ => 0.0,
         })
         .collect();

@@ -388,7 +388,7 @@ impl<'a> Follow<'a> {
         let before = self.warm_up / run.interval;
         let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
-            let is_paced = matches!(run.rate, RunRate::Number(_)) || wd.rate.is_some();
+            let is_paced = matches!(run.rate, RunRate::Number(_) | RunRate::Variable) || wd.rate.is_some();
             let (intervals, total) = of_workload(results, workload_of, index, run.interval, is_paced);
             let tally = if only { average.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use std::io::{Error, ErrorKind, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use dialects::Diagnostic;
 use dialects::vdbench::VdbenchEnv;
 use engine::probe::{self, System};
 
@@ -38,6 +39,10 @@ impl VdbenchEnv for LocalEnv {
         Ok(text)
     }
 
+    fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        user_file::read_bytes(Path::new(path), user_file::MAX_TEXT).map_err(|error| error.to_string())
+    }
+
     fn size_of(&self, path: &str) -> Option<u64> {
         let metadata = std::fs::metadata(path).ok()?;
         if metadata.is_file() {
@@ -64,6 +69,20 @@ impl VdbenchEnv for LocalEnv {
         let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
         ["localhost", "127.0.0.1", "::1"].contains(&host) || short(host) == short(&name)
     }
+}
+
+/// Refuses paths that cannot be examined: they would pass for files that are missing.
+///
+/// # Errors
+/// The first of them, with the cause.
+pub fn check_paths<'a>(mut paths: impl Iterator<Item = &'a str>) -> Result<(), Diagnostic> {
+    let is_missing = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    let fault = paths.find_map(|path| {
+        let error = std::fs::metadata(path).err().filter(|error| !is_missing(error))?;
+        let fault = Diagnostic::new(format!("cannot examine {path}: {error}"));
+        Some(fault.help("make it accessible; the log of the kernel names the cause of an input/output error"))
+    });
+    fault.map_or(Ok(()), Err)
 }
 
 /// Where a file will be that is not there yet: behind links, in a directory that has one name.

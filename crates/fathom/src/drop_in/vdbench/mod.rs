@@ -288,6 +288,10 @@ impl<'a> Drive<'a> {
         if let [host] = &parameters.hosts[..] {
             self.style.host.clone_from(host);
         }
+        let luns = runs.iter().flat_map(|run| &run.sds).map(|sd| &*sd.lun);
+        let files = runs.iter().filter_map(|run| run.files.as_ref());
+        let anchors = files.flat_map(|files| &files.fsds).map(|fsd| &*fsd.anchor);
+        local_env::check_paths(luns.chain(anchors))?;
         self.place_maps(&runs, &mut parameters)?;
         let formats = needs_format(&runs, &parameters, &self.env);
         self.prepare_anchors(&runs, &parameters)?;

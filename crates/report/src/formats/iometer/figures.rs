@@ -12,8 +12,8 @@ const LIMITS: [u64; 20] = [
     50_000_000, 100_000_000, 200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000, 5_000_000_000,
     10_000_000_000,
 ];
-/// Ticks in a second: stamps are in nanoseconds.
-const TICKS_PER_SEC: u64 = 1_000_000_000;
+/// Ticks in a second, as Iometer prints them: stamps are in nanoseconds.
+const TICKS_PER_SEC: &str = "1000000000.000000";
 /// The first column of processors, and the one that says how fast they are.
 const CPU: usize = 48;
 const SPEED: usize = 53;
@@ -32,11 +32,14 @@ struct Moved {
 pub(super) struct Figures {
     read: Moved,
     write: Moved,
+    /// Connections that ended.
+    connections: Histogram,
     measured: Nanos,
     /// What was set; absent where the parts differ.
     pub(super) depth: Option<u64>,
     pub(super) start: Option<u64>,
     pub(super) size: Option<u64>,
+    pub(super) transactions: Option<u64>,
 }
 
 impl Figures {
@@ -46,12 +49,16 @@ impl Figures {
             depth: self.depth,
             start: self.start,
             size: self.size,
+            transactions: self.transactions,
             ..Figures::default()
         }
     }
 
     pub(super) fn add_stream(&mut self, stream: &StreamResults, measured: Nanos) {
         self.measured = self.measured.max(measured);
+        if let Some(connections) = &stream.connections {
+            self.connections.merge(&connections.latency);
+        }
         for (moved, direction) in [(&mut self.read, Direction::Read), (&mut self.write, Direction::Write)] {
             let Some(found) = &stream.directions[direction] else {
                 continue;
@@ -65,6 +72,7 @@ impl Figures {
 
     pub(super) fn merge(&mut self, other: &Figures) {
         self.measured = self.measured.max(other.measured);
+        self.connections.merge(&other.connections);
         for (mine, theirs) in [(&mut self.read, &other.read), (&mut self.write, &other.write)] {
             mine.operations += theirs.operations;
             mine.bytes += theirs.bytes;
@@ -80,6 +88,7 @@ impl Figures {
             (&mut self.depth, other.depth),
             (&mut self.start, other.start),
             (&mut self.size, other.size),
+            (&mut self.transactions, other.transactions),
         ] {
             *mine = mine.filter(|mine| Some(*mine) == theirs);
         }
@@ -116,10 +125,10 @@ impl Columns {
         Columns(cells)
     }
 
-    /// Columns 7 to 48, the processor's speed where `speed` is 1, and the bins. Without `speed` it
-    /// is the row of all, which has no raw times.
-    pub(super) fn with(mut self, figures: &Figures, speed: Option<u8>) -> Columns {
-        let (read, write) = (&figures.read, &figures.write);
+    /// Columns 7 to 48, the processor's speed, and the bins. The row of all has neither `raw` times
+    /// nor their speed.
+    pub(super) fn with(mut self, figures: &Figures, raw: bool) -> Columns {
+        let (read, write, connections) = (&figures.read, &figures.write, &figures.connections);
         let mut both = read.latency.clone();
         both.merge(&write.latency);
         let three = |total: u64, read: u64, write: u64, per: f64| {
@@ -131,11 +140,11 @@ impl Columns {
         cells.extend(three(operations, read.operations, write.operations, 1.0));
         cells.extend(three(bytes, read.bytes, write.bytes, 1_048_576.0));
         cells.extend(three(bytes, read.bytes, write.bytes, 1e6));
-        // A transaction is a transfer, and no target is closed meanwhile.
-        cells.extend([decimal(figures.rate(operations)), decimal(0.0)]);
-        let means = [both.mean(), read.latency.mean(), write.latency.mean(), both.mean(), 0.0];
-        cells.extend(means.map(milliseconds));
-        let most = [both.max(), read.latency.max(), write.latency.max(), both.max(), 0];
+        // A transaction is a transfer.
+        cells.extend([operations, connections.n()].map(|count| decimal(figures.rate(count))));
+        let timed = [&both, &read.latency, &write.latency, &both, connections];
+        cells.extend(timed.map(|times| milliseconds(times.mean())));
+        let most = timed.map(Histogram::max);
         cells.extend(most.map(|nanos| milliseconds(nanos as f64)));
         let counts = [
             read.errors + write.errors,
@@ -145,30 +154,23 @@ impl Columns {
             write.bytes,
             read.operations,
             write.operations,
-            0,
+            connections.n(),
         ];
         cells.extend(counts.map(|count| count.to_string()));
-        cells.push("-1".into());
-        match speed {
-            None => cells.extend(std::iter::repeat_n(String::new(), 9)),
-            Some(_) => {
-                let sums = [read.latency.sum(), write.latency.sum(), both.sum(), 0];
-                cells.extend(sums.map(|sum| sum.to_string()));
-                let most = [
-                    read.latency.max(),
-                    write.latency.max(),
-                    both.max(),
-                    0,
-                    figures.measured.0,
-                ];
-                cells.extend(most.map(|ticks| ticks.to_string()));
+        let set = |value: Option<u64>| value.map_or("-1".to_owned(), |value| value.to_string());
+        cells.push(set(figures.transactions));
+        match raw {
+            false => cells.extend(std::iter::repeat_n(String::new(), 9)),
+            true => {
+                cells.extend(timed[1..].iter().map(|times| times.sum().to_string()));
+                cells.extend(most[1..].iter().map(u64::to_string));
+                cells.push(figures.measured.0.to_string());
             }
         }
-        let set = |value: Option<u64>| value.map_or("-1".to_owned(), |value| value.to_string());
         cells.extend([set(figures.start), set(figures.size), set(figures.depth)]);
         cells.resize(BINS, String::new());
-        if speed == Some(1) {
-            cells[SPEED] = TICKS_PER_SEC.to_string();
+        if raw {
+            cells[SPEED] = TICKS_PER_SEC.to_owned();
         }
         let upto = LIMITS.map(|limit| both.count_up_to(limit.saturating_sub(1)));
         let mut before = 0;
@@ -244,7 +246,7 @@ impl Cpu {
             let mut cells = vec!["PROCESSOR".to_owned(), format!("CPU {number}")];
             cells.resize(CPU, String::new());
             cells.extend(shares.map(decimal));
-            cells.extend([TICKS_PER_SEC.to_string(), decimal(0.0)]);
+            cells.extend([TICKS_PER_SEC.to_owned(), decimal(0.0)]);
             cells.resize(BINS, String::new());
             cells
         })

@@ -9,8 +9,8 @@
 //!   `description`, `record` (0–4).
 //! * `jobs`: one for each step. Its options in order: `access` and `access_line` for each
 //!   specification in use; `index`, the number of the specification index; then for each manager
-//!   `manager` with its workers: `worker`, `spec`, `depth`, `start`, `size`, and `disk` for each
-//!   target.
+//!   `manager` with its workers: `worker`, `spec`, `depth`, `start`, `size`, `transactions` per
+//!   connection if they are tested, and `disk` for each target.
 //!
 //! # Where it differs from Iometer on purpose
 //! * Ticks are nanoseconds: raw times and `Processor Speed` agree with one another.
@@ -292,6 +292,7 @@ impl Test {
                     "depth" => worker.figures.depth = number,
                     "start" => worker.figures.start = number,
                     "size" => worker.figures.size = number,
+                    "transactions" => worker.figures.transactions = number,
                     "disk" => {
                         let figures = worker.figures.settings();
                         worker.disks.push((value.to_owned(), figures));
@@ -339,7 +340,7 @@ impl Test {
         ];
         rows.push(
             Columns::head("ALL", "All", &common_spec(workers()), counts)
-                .with(&all, None)
+                .with(&all, false)
                 .with_cpu(&self.cpu, &all)
                 .finish(),
         );
@@ -351,16 +352,16 @@ impl Test {
             let disks: usize = workers.iter().map(|worker| worker.disks.len()).sum();
             let counts = [String::new(), workers.len().to_string(), disks.to_string()];
             let head = Columns::head("MANAGER", name, &common_spec(workers.iter()), counts);
-            rows.push(head.with(&figures, Some(1)).with_cpu(&self.cpu, &figures).finish());
+            rows.push(head.with(&figures, true).with_cpu(&self.cpu, &figures).finish());
             rows.extend(self.cpu.rows());
             for worker in workers.iter().filter(|_| record < 2) {
                 let counts = [String::new(), String::new(), worker.disks.len().to_string()];
                 let head = Columns::head("WORKER", &worker.name, &worker.spec, counts);
-                rows.push(head.with(&worker.figures, Some(1)).finish());
+                rows.push(head.with(&worker.figures, true).finish());
                 for (name, figures) in worker.disks.iter().filter(|_| record < 1) {
                     rows.push(
                         Columns::head("DISK", name, "", Default::default())
-                            .with(figures, Some(0))
+                            .with(figures, true)
                             .finish(),
                     );
                 }

@@ -18,6 +18,7 @@ mod latency_limit;
 mod operation_log;
 mod overlap;
 pub(super) mod priorities;
+mod reopening;
 mod replay;
 mod think_cycles;
 mod verify;
@@ -43,6 +44,7 @@ use model::{Direction, Nanos};
 use operation_log::OperationLog;
 use overlap::Overlap;
 use priorities::Priorities;
+use reopening::Reopening;
 use replay::Replay;
 use think_cycles::ThinkCycles;
 use wait_counts::WaitCounts;
@@ -78,6 +80,7 @@ pub(crate) struct Features {
     pub(super) think_cycles: Option<ThinkCycles>,
     pub(super) dataless: Option<Dataless>,
     pub(super) file_operations: Option<FileOperations>,
+    pub(super) reopening: Option<Reopening>,
 }
 
 /// The next operation of a stream.
@@ -180,6 +183,7 @@ impl Features {
             think_cycles: ThinkCycles::from_plan(plan),
             dataless: Dataless::from_plan(plan),
             file_operations: FileOperations::from_plan(assignment, keys),
+            reopening: Reopening::from_plan(assignment, keys, opened),
         };
         Ok(features.any().then_some(features))
     }
@@ -201,6 +205,7 @@ impl Features {
             think_cycles,
             dataless,
             file_operations,
+            reopening,
         } = self;
         sets.is_some()
             || watchers.locks.is_some()
@@ -219,6 +224,7 @@ impl Features {
             || think_cycles.is_some()
             || dataless.is_some()
             || file_operations.is_some()
+            || reopening.is_some()
     }
 
     /// Attaches the log of the job's operations.
@@ -237,7 +243,8 @@ impl Features {
 
     /// Files are opened and closed while the worker runs.
     pub(super) fn exchange_files(&self) -> bool {
-        self.replay.is_some() || self.files.sets.as_ref().is_some_and(FileSets::exchange_files)
+        let reopens = self.replay.is_some() || self.reopening.is_some();
+        reopens || self.files.sets.as_ref().is_some_and(FileSets::exchange_files)
     }
 
     /// Bytes of additional memory of the patterns of file sets.
@@ -392,6 +399,11 @@ impl Features {
         if self.issue_follow_up(io, pool, slot) {
             return Some(true);
         }
+        if let Some(reopening) = &mut self.reopening
+            && !reopening.keep_open(io, &mut self.files.watchers, pool)
+        {
+            return Some(false);
+        }
         let first_stream = io.pools[pool].streams.start;
         if let Some(flow) = &mut self.flow
             && flow.wait_if_ahead(io, first_stream)
@@ -535,6 +547,9 @@ impl Features {
         if let Some(flow) = &mut self.flow {
             flow.on_issued(number);
         }
+        if let Some(reopening) = &mut self.reopening {
+            reopening.on_issued(request.file);
+        }
     }
 
     /// Called for a flush at the end of the job.
@@ -605,6 +620,9 @@ impl Features {
         }
         if let Some(think_cycles) = &mut self.think_cycles {
             think_cycles.on_completed(&ended);
+        }
+        if let Some(reopening) = &mut self.reopening {
+            reopening.on_completed(record.file);
         }
         // A mismatch may end the worker; the operation itself is counted before.
         if let Some(verification) = &mut self.verification {

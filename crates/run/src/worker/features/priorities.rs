@@ -120,7 +120,7 @@ impl Priorities {
             let of_stream = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
             let cells = of_stream.filter_map(|(key, cell)| match key.kind {
                 CellKind::Priority(direction, priority) => Some((direction, priority, cell)),
-                CellKind::Moves(_) | CellKind::FileOperation(_) | CellKind::Sync => None,
+                CellKind::Moves(_) | CellKind::FileOperation(_) | CellKind::Sync | CellKind::Connection => None,
             });
             let files = (0..stream.target.ids().len()).map(|file| files_of_rules(opened, file));
             StreamPriorities::new(&rules(stream), files.collect(), cells.collect())

@@ -268,6 +268,7 @@ fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (En
         return (choice, "the target is simulated".into());
     }
     let choice = choose(files, slots);
+    let mut offload = requested.offload;
     let (kind, reason) = if choice.kind == EngineKind::Iocp && assignment.worker.batching.completion_routines {
         (EngineKind::Routines, "completion routines are asked for".to_owned())
     } else if choice.kind != EngineKind::Psync || cfg!(windows) {
@@ -279,11 +280,13 @@ fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (En
         let reason = "writes that happen whole or not at all need its flags";
         (EngineKind::Pvsync2, reason.to_owned())
     } else {
+        offload |= choice.offload;
         (choice.kind, choice.reason)
     };
     (
         EngineChoice {
             kind,
+            offload,
             ..requested.clone()
         },
         reason,

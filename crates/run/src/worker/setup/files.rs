@@ -213,9 +213,12 @@ pub(crate) fn open_target(ready: &ReadyTarget, how: OpenOptions, engine: EngineK
 
 fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
     let engine = worker.engine.kind;
+    // Streams whose target is reopened share its file, so that one is opened and closed.
+    let shares_file = |other: &&Stream| other.reopen_every.is_some() && other.target == stream.target;
+    let sharing = || worker.streams.iter().filter(shares_file).chain([stream]);
     // Verification may have to read written data.
-    let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
-    let access = match (reads, writes(&stream.mix)) {
+    let reads = sharing().any(|stream| stream.mix.includes(Direction::Read)) || stream.verify.is_some();
+    let access = match (reads, sharing().any(|stream| writes(&stream.mix))) {
         (true, true) => Access::ReadWrite,
         // Their reads change the allocation, or must fail for another reason than a failed open.
         _ if matches!(engine.info().effect, Effect::Allocate | Effect::Truncate) => Access::ReadWrite,

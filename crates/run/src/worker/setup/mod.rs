@@ -251,10 +251,15 @@ impl Assignment<'_> {
                     in_windows: false,
                 });
             }
-            if flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes) {
+            let has_flushes = flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes);
+            let others = [
+                (CellKind::Sync, has_flushes, in_windows),
+                (CellKind::Connection, stream.reopen_every.is_some(), false),
+            ];
+            for (kind, _, in_windows) in others.into_iter().filter(|(_, occurs, _)| *occurs) {
                 keys.push(CellKey {
                     stream: stream_number,
-                    kind: CellKind::Sync,
+                    kind,
                     paced: false,
                     completion_in_series,
                     in_windows,

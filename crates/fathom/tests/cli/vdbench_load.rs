@@ -1,0 +1,124 @@
+//! `fathom vdbench`: what is issued and written, and what happens where the system refuses calls.
+
+use std::fs;
+use std::path::Path;
+
+use testbed::{Unavailable, need};
+
+use crate::support::{PROGRAM, finish, text};
+use crate::vdbench::vdbench;
+
+/// Runs with a system call that fails, if strace can do that here.
+fn with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
+    fs::write(folder.join("parmfile"), parameters).unwrap();
+    let mut strace = std::process::Command::new("strace");
+    strace.args(["-f", "-qq", "-o", "/dev/null"]).args(inject);
+    strace.args([PROGRAM, "vdbench", "-f", "parmfile"]).current_dir(folder);
+    strace.env("FATHOM_NOTES", "1").env("FATHOM_HISTORY", "off");
+    let works = std::process::Command::new("strace")
+        .args(["-o", "/dev/null", "true"])
+        .status();
+    let works = works.is_ok_and(|status| status.success());
+    need(
+        works
+            .then_some(())
+            .ok_or(Unavailable::because("strace cannot trace a program")),
+    )?;
+    Some(finish(&mut strace))
+}
+
+#[test]
+fn files_hold_the_bytes_of_the_pattern() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, pattern) = (folder.path().join("data"), folder.path().join("pattern"));
+    fs::write(&pattern, [1, 2, 3]).unwrap();
+    let parameters = format!(
+        "pattern={}\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
+         rd=rd1,wd=wd1,iorate=200,elapsed=2,interval=1\n",
+        text(&pattern),
+        text(&data)
+    );
+    vdbench(folder.path(), &parameters, &[]).expect(0, &["execution completed successfully"]);
+    // Transfers of the lay-out and of the run begin with the first byte.
+    let written = fs::read(&data).unwrap();
+    let holds = |block: &[u8], skip: usize| {
+        block
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| *byte == [1, 2, 3][(skip + at) % 3])
+    };
+    for (number, block) in written.chunks(4096).enumerate() {
+        let in_lay_out = number % 32 * 4096;
+        assert!(holds(block, 0) || holds(block, in_lay_out), "block {number}");
+    }
+    assert_eq!(written.len(), 1 << 20);
+}
+
+/// The counts are those of a recorded run.
+#[test]
+fn a_spike_has_all_operations_of_a_second() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n",
+        text(&folder.path().join("data"))
+    );
+    let ran = vdbench(folder.path(), &parameters, &[]);
+    ran.expect(0, &["Starting RD=rd1; I/O rate: Variable; elapsed=6; For loops: None"]);
+    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
+    let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
+    let titles = rows.iter().find(|row| row.contains(&"Interval")).unwrap();
+    let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
+    let rates = rows.iter().filter(|row| row.get(column("Run")) == Some(&"rd1"));
+    let rates: Vec<f64> = rates.map(|row| row[column("rate")].parse().unwrap()).collect();
+    // Interval ends are a little off, operations are not.
+    for (rate, expected) in rates.iter().zip([100.0, 300.0, 0.0, 100.0, 300.0, 0.0]) {
+        assert!((rate - expected).abs() <= expected * 0.05, "{rates:?}");
+    }
+    assert_eq!(rates.len(), 7, "{rates:?}");
+}
+
+/// Some sandboxes refuse every call of io_uring, others only its use.
+#[test]
+fn without_io_uring_each_operation_has_a_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "sd=sd1,lun=$PWD/data,size=1m,threads=4
+wd=wd1,sd=sd1,xfersize=4k,rdpct=50
+                      rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1
+";
+    let parameters = parameters.replace("$PWD", text(folder.path()));
+    for call in ["io_uring_setup", "io_uring_enter"] {
+        let inject = [format!("--trace={call}"), format!("--inject={call}:error=EPERM")];
+        let Some(ran) = with_failing_call(folder.path(), &parameters, &[&inject[0], &inject[1]]) else {
+            return;
+        };
+        let note = "note: the engine is psync: io_uring cannot be used: Operation not permitted";
+        ran.expect(0, &[note, "Vdbench execution completed successfully."]);
+        assert!(!ran.err.contains("SYNC-ENGINE"), "four are in flight: {}", ran.err);
+    }
+}
+
+/// A file that cannot be examined is not one that is missing, which would be laid out.
+#[test]
+fn paths_that_cannot_be_examined_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    fs::create_dir(&path).unwrap();
+    let inject = ["-P", text(&path), "--trace=statx", "--inject=statx:error=EIO:when=1"];
+    for parameters in [
+        "sd=sd1,lun=PATH,size=1m
+wd=wd1,sd=sd1
+rd=rd1,wd=wd1,iorate=9,elapsed=2",
+        "fsd=f,anchor=PATH,files=1
+fwd=w,fsd=f
+rd=r,fwd=w,fwdrate=9,format=yes,elapsed=2",
+    ] {
+        let parameters = parameters.replace("PATH", text(&path));
+        let Some(ran) = with_failing_call(folder.path(), &parameters, &inject) else {
+            return;
+        };
+        let what = format!("cannot examine {}: Input/output error", text(&path));
+        ran.expect(157, &[&what, "help: make it accessible"]);
+        assert!(!ran.out.contains("does not exist"), "{}", ran.out);
+    }
+}

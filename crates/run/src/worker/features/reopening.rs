@@ -1,0 +1,133 @@
+//! Targets that are closed and opened again after some operations (Iometer's test connection rate).
+
+use engine::{EngineError, File, OpenOptions};
+use model::Nanos;
+use model::plan::EngineKind;
+use model::results::Failure;
+
+use super::FileWatchers;
+use crate::worker::io_loop::IoLoop;
+use crate::worker::setup::{Assignment, Opened, open_target};
+use crate::worker::{CellKey, CellKind, ReadyTarget};
+
+/// The targets of a worker that are reopened.
+#[derive(Debug)]
+pub(crate) struct Reopening(Vec<Connection>);
+
+/// A file of the engine from one opening to the next.
+#[derive(Debug)]
+struct Connection {
+    file: u16,
+    /// Number of the target.
+    id: u32,
+    target: ReadyTarget,
+    how: OpenOptions,
+    priority: u16,
+    engine: EngineKind,
+    /// The streams that use it; the first counts its connections, in this cell.
+    streams: Vec<usize>,
+    cell: u32,
+    operations: u32,
+    /// Operations until it is closed.
+    left: u32,
+    in_flight: u32,
+    /// When its opening began; absent before its first operation.
+    opened: Option<Nanos>,
+}
+
+impl Reopening {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Reopening> {
+        let mut connections: Vec<Connection> = Vec::new();
+        for (number, (stream, files)) in assignment.worker.streams.iter().zip(&opened.streams).enumerate() {
+            let (Some(operations), [id]) = (stream.reopen_every, stream.target.ids()) else {
+                continue;
+            };
+            let file = files.first();
+            if let Some(known) = connections.iter_mut().find(|known| known.file == file) {
+                known.streams.push(number);
+                continue;
+            }
+            let is_own = |key: &CellKey| key.stream as usize == number && key.kind == CellKind::Connection;
+            connections.push(Connection {
+                file,
+                id: id.0,
+                target: assignment.targets[id.0 as usize].clone(),
+                how: files.how,
+                priority: files.priority,
+                engine: assignment.worker.engine.kind,
+                streams: vec![number],
+                cell: keys.iter().position(is_own).unwrap_or_default() as u32,
+                operations,
+                left: 0,
+                in_flight: 0,
+                opened: None,
+            });
+        }
+        (!connections.is_empty()).then_some(Reopening(connections))
+    }
+
+    /// Whether the targets of a pool take another operation. Those that have had theirs are
+    /// reopened once nothing is in flight on them.
+    pub(super) fn keep_open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, pool: usize) -> bool {
+        let streams = io.pools[pool].streams.clone();
+        for connection in &mut self.0 {
+            if connection.left > 0 || !connection.streams.iter().any(|number| streams.contains(number)) {
+                continue;
+            }
+            if connection.in_flight > 0 {
+                return false;
+            }
+            if let Err(failure) = connection.reopen(io, watchers) {
+                io.fail(*failure);
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn on_issued(&mut self, file: u16) {
+        for connection in self.0.iter_mut().filter(|connection| connection.file == file) {
+            connection.left -= 1;
+            connection.in_flight += 1;
+        }
+    }
+
+    pub(super) fn on_completed(&mut self, file: u16) {
+        for connection in self.0.iter_mut().filter(|connection| connection.file == file) {
+            connection.in_flight -= 1;
+        }
+    }
+}
+
+impl Connection {
+    fn reopen(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) -> Result<(), Box<Failure>> {
+        let failed = |error: String, errno: Option<i32>| {
+            let what = format!("the target cannot be reopened: {error}");
+            Box::new(Failure {
+                errno,
+                ..Failure::new(what, self.target.name())
+            })
+        };
+        let of_engine = |error: EngineError| failed(error.to_string(), error.errno());
+        io.engine
+            .exchange_file(self.file, File::nothing(0))
+            .map_err(of_engine)?;
+        let closed = io.engine.now();
+        if let Some(opened) = self.opened {
+            io.recorder.count_one(self.cell, 0, opened, opened, closed);
+        }
+        let mut with = open_target(&self.target, self.how, self.engine)
+            .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;
+        with.set_priority(self.priority)
+            .map_err(|error| failed(error.to_string(), error.raw_os_error()))?;
+        io.engine.exchange_file(self.file, with).map_err(of_engine)?;
+        watchers.on_exchanged(io, self.file, (self.id, &self.target));
+        for number in &self.streams {
+            io.streams[*number].sequence.restart(&mut io.draws);
+        }
+        (self.opened, self.left) = (Some(closed), self.operations);
+        // The time that opening took belongs to no operation.
+        io.stamp_filled();
+        Ok(())
+    }
+}

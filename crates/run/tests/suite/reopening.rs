@@ -1,0 +1,84 @@
+//! Targets that are closed and opened again while they are measured.
+
+use crate::support::{plan_on, run_job, stream, worker};
+use model::access::{Access, Sequential};
+use model::content::Content;
+use model::mix::Mix;
+use model::plan::{Depth, EngineKind, Pattern, Stop, Stream};
+use model::{Bytes, Nanos};
+
+const BLOCK: u64 = 4096;
+
+/// The connections of each stream of a worker with these streams, and the blocks of its file that
+/// it wrote.
+fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) -> (Vec<u64>, Vec<usize>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("target").display().to_string();
+    std::fs::write(&path, vec![0; 16 * BLOCK as usize]).unwrap();
+    let mut one = worker(streams);
+    one.depth = depth;
+    let mut plan = plan_on(&path, engine, Stop::after_operations(operations), vec![one]);
+    plan.target_rules.consent = model::plan::Consent::Implied;
+    let job = run_job(plan);
+    let [found] = &job.workers[..] else { panic!("{job:?}") };
+    assert_eq!(
+        (job.total().operations, &found.failure),
+        (operations, &None),
+        "{engine:?}"
+    );
+    let connections = found.streams.iter().map(|stream| {
+        let connections = stream.connections.as_ref().expect("it is reopened");
+        assert_eq!(connections.operations, connections.latency.n());
+        assert!(connections.operations == 0 || connections.latency.min() > 0);
+        connections.operations
+    });
+    let file = std::fs::read(&path).unwrap();
+    let blocks = file.chunks(BLOCK as usize).enumerate();
+    let written = blocks.filter(|(_, block)| block.iter().any(|byte| *byte != 0));
+    (connections.collect(), written.map(|(number, _)| number).collect())
+}
+
+fn sequential(mix: Mix, every: u32, depth: u32) -> Stream {
+    Stream {
+        mix,
+        depth,
+        content: Content::Stamped,
+        pattern: Pattern::simple(Access::Sequential(Sequential::default()), Bytes(BLOCK)),
+        reopen_every: Some(every),
+        ..stream()
+    }
+}
+
+/// The connection that is open at the end is not counted.
+#[test]
+fn positions_begin_anew_in_each_connection() {
+    for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Libaio] {
+        for (every, depth, connections, last) in [(3, 1, 3, 3), (5, 4, 2, 5), (1, 8, 11, 1)] {
+            let found = run(
+                engine,
+                Depth::PerStream,
+                12,
+                vec![sequential(Mix::WRITES, every, depth)],
+            );
+            let expected = (vec![connections], (0..last).collect::<Vec<usize>>());
+            assert_eq!(found, expected, "{engine:?}, every {every} at depth {depth}");
+        }
+    }
+}
+
+/// Alternatives of one target share its connections, even if one only reads and the other only
+/// writes.
+#[test]
+fn alternatives_of_a_target_share_its_connections() {
+    let streams = vec![sequential(Mix::READS, 4, 2), sequential(Mix::WRITES, 4, 2)];
+    let depth = Depth::PerTarget { alternatives: 2 };
+    let (connections, written) = run(EngineKind::IoUring, depth, 40, streams);
+    assert_eq!(connections, [9, 0]);
+    assert!(written.len() <= 4, "{written:?}");
+    let plain = worker(vec![Stream {
+        reopen_every: Some(0),
+        ..stream()
+    }]);
+    let refused = plan_on("/x", EngineKind::Psync, Stop::after(Nanos::secs(1)), vec![plain]).check();
+    assert!(refused.unwrap_err().to_string().contains("can be reopened"));
+}
