@@ -238,6 +238,10 @@ fn a_verdict_a_sweep_and_a_comparison() {
         panic!("six pages")
     };
 
+    assert!(
+        verdict.drawn_without_script[1] >= 2,
+        "the rate over time and the latencies lie within the first screen"
+    );
     let judged = json(&folder.join("verdict.json"));
     let word = judged["verdict"]["outcome"].as_str().unwrap().to_uppercase();
     assert!(verdict.answer.starts_with(&word), "{word}: {}", verdict.answer);
