@@ -7,7 +7,7 @@ use model::observation::{Flow, Observation};
 use model::shell_word;
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
-use report::html::run::{PlanePoint, limits_just_kept, plane};
+use report::html::run::{PlanePoint, complete_sweep, limits_just_kept, plane};
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
@@ -238,15 +238,10 @@ fn lead(load: &Explained, several: bool) -> Lead {
             false => "What limits it".into(),
         },
         sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
-        advice: match load_words(&load.observation) {
-            Some(words) => {
-                let complete = format!("`fathom sweep {words} --over");
-                let advice = load.diagnosis.advice.iter();
-                advice
-                    .map(|advice| advice.replace("`fathom sweep --over", &complete))
-                    .collect()
-            }
-            None => load.diagnosis.advice.clone(),
+        advice: {
+            let words = load_words(&load.observation);
+            let advice = load.diagnosis.advice.iter();
+            advice.map(|advice| complete_sweep(advice, words.as_deref())).collect()
         },
     }
 }

@@ -191,10 +191,7 @@ pub fn complete_advice(advice: &str, results: &Results) -> String {
 /// Advice whose commands can be pasted: they name the target and the load.
 fn complete(advice: &str, results: &Results, summary: &Summary) -> String {
     let load = load_words(results, summary);
-    let advice = match &load {
-        Some(load) => advice.replace("`fathom sweep --over", &format!("`fathom sweep {load} --over")),
-        None => advice.to_owned(),
-    };
+    let advice = complete_sweep(advice, load.as_deref());
     let is_job = |load: &str| load.trim_end_matches('\'').ends_with(".toml");
     let run = load.map(|load| match is_job(&load) {
         true => format!("fathom run {load}"),
@@ -204,6 +201,15 @@ fn complete(advice: &str, results: &Results, summary: &Summary) -> String {
     match called.or(run) {
         Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
         None => advice,
+    }
+}
+
+/// Advice whose sweep names its load; where none can be named, without the command.
+pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
+    const SWEEP: &str = "`fathom sweep --over";
+    match load {
+        Some(load) => advice.replace(SWEEP, &format!("`fathom sweep {load} --over")),
+        None => advice.split(&format!(": {SWEEP}")).next().unwrap_or(advice).to_owned(),
     }
 }
 
