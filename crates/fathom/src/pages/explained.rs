@@ -1,13 +1,15 @@
 //! The page of results that others made, as `fathom explain` reads them.
 
+use std::collections::BTreeSet;
+
 use analysis::requirement::Metric;
-use analysis::verdict::{Cause, ClauseVerdict, Outcome};
+use analysis::verdict::{Cause, Outcome};
 use model::finding::Finding;
 use model::observation::{Flow, Observation};
 use model::shell_word;
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
-use report::html::run::{PlanePoint, complete_sweep, limits_just_kept, plane};
+use report::html::run::{KEEP_AND_REPEAT, PlanePoint, complete_sweep, limits_just_kept, plane};
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
@@ -132,39 +134,35 @@ fn quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
     }
 }
 
+/// What was required, as a word of a command line: of reads and of writes apart where the source
+/// has a quantile of each, and none of all operations, which the second value says.
+fn requirement(explanation: &Explanation) -> (String, bool) {
+    let (mut clauses, mut is_apart) = (Vec::new(), false);
+    for load in &explanation.loads {
+        for one in load.verdict.iter().flat_map(|verdict| &verdict.clauses) {
+            let apart = match one.clause.metric {
+                Metric::Quantile { share } if one.cause == Some(Cause::Absent) && one.clause.direction.is_none() => {
+                    quantiles(&load.observation, share)
+                }
+                _ => Vec::new(),
+            };
+            is_apart |= !apart.is_empty();
+            let limit = one.clause.metric.show(one.clause.target).replace(' ', "");
+            match apart.is_empty() {
+                true => clauses.push(one.clause.text.clone()),
+                false => clauses.extend(apart.into_iter().map(|(name, _)| format!("{name}<={limit}"))),
+            }
+        }
+    }
+    let mut seen = BTreeSet::new();
+    clauses.retain(|clause| seen.insert(clause.clone()));
+    (shell_word(&clauses.join(",")).into_owned(), is_apart)
+}
+
 /// What to do after a verdict, with the command that does it.
 fn next(explanation: &Explanation) -> Lead {
-    let clauses = || {
-        let verdicts = explanation
-            .loads
-            .iter()
-            .filter_map(|load| Some((load, load.verdict.as_ref()?)));
-        verdicts.flat_map(|(load, verdict)| verdict.clauses.iter().map(move |one| (load, one)))
-    };
-    // fio has percentiles of reads and of writes, and none of all operations.
-    let apart = |load: &Explained, one: &ClauseVerdict| match one.clause.metric {
-        Metric::Quantile { share } if one.cause == Some(Cause::Absent) => {
-            let names = quantiles(&load.observation, share).into_iter();
-            let limit = one.clause.metric.show(one.clause.target).replace(' ', "");
-            names.map(|(name, _)| format!("{name}<={limit}")).collect()
-        }
-        _ => Vec::new(),
-    };
-    let has_apart = clauses().any(|(load, one)| !apart(load, one).is_empty());
+    let (require, is_apart) = requirement(explanation);
     let file = shell_word(&explanation.source.file);
-    let mut requirements: Vec<String> = Vec::new();
-    for (load, one) in clauses() {
-        let own = apart(load, one);
-        let own = if own.is_empty() {
-            vec![one.clause.text.clone()]
-        } else {
-            own
-        };
-        let is_new = |clause: &String| !requirements.contains(clause);
-        let own: Vec<String> = own.into_iter().filter(is_new).collect();
-        requirements.extend(own);
-    }
-    let require = shell_word(&requirements.join(",")).into_owned();
     let measure = match &explanation.loads[..] {
         [only] => load_words(&only.observation).map(|load| format!("`fathom verify {load} --require {require}`")),
         _ => None,
@@ -176,20 +174,17 @@ fn next(explanation: &Explanation) -> Lead {
             .filter_map(|load| Some(load.verdict.as_ref()?.outcome)),
     );
     let (sentence, advice) = match worst {
-        _ if has_apart => (
+        _ if is_apart => (
             "The report has this figure for reads and writes apart: ask for each.",
             Some(format!("`fathom report {file} --require {require}`")),
         ),
-        Outcome::Pass => (
-            "Keep this page, and repeat the test after every change of the storage or its neighbours.",
-            measure,
-        ),
+        Outcome::Pass => (KEEP_AND_REPEAT, measure),
         Outcome::Fail => (
             "See what limits it, change that, and repeat. Measured by fathom, the device itself is seen as well.",
             measure,
         ),
         Outcome::Inconclusive | Outcome::Consistent => (
-            "Do what the lines above ask for. Measured by fathom, the evidence is complete.",
+            "Do what the lines above ask for. Measured by fathom, the device itself is seen as well.",
             measure,
         ),
     };

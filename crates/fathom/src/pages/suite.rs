@@ -7,7 +7,7 @@ use model::study::{RequiredOf, Study, StudyRun};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
-use report::html::run::{Head, called, complete_advice, provenance, with_options};
+use report::html::run::{Head, KEEP_AND_REPEAT, called, complete_advice, provenance, with_options};
 use report::numbers::{rough, time};
 use study::suite::worst;
 
@@ -210,7 +210,7 @@ fn next(study: &Study, held: &[Held<'_>], overall: Outcome) -> Option<Lead> {
     let mut options = super::options(&undecided);
     options.retain(|(name, _)| name == "--time");
     let sentence = match overall {
-        Outcome::Pass => "Keep this page, and repeat the suite after every change of the storage or its neighbours.",
+        Outcome::Pass => KEEP_AND_REPEAT,
         Outcome::Fail => "See what limits the workloads that fail, change that, and repeat.",
         Outcome::Inconclusive | Outcome::Consistent => "Do what the lines above ask for, and repeat.",
     };

@@ -3,6 +3,7 @@
 use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Verdict};
+use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
 
 /// Ticks at most.
@@ -112,10 +113,7 @@ fn next(test: &Test<'_>) -> Lead {
             format!("Repeat the test until there are {MIN_RUNS} runs."),
             test.command.clone(),
         ),
-        None => (
-            "Repeat the test after every change of the storage or its neighbours.".to_owned(),
-            test.command.clone(),
-        ),
+        None => (KEEP_AND_REPEAT.to_owned(), test.command.clone()),
     };
     Lead {
         topic: "What next".into(),

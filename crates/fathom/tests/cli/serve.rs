@@ -260,17 +260,23 @@ fn the_history_is_listed_shown_and_compared() {
     server.get("/compare?a=1&b=3&force=1").expect(200, &["history:3"]);
     server.get("/compare?entry=2").expect(400, &["1 are named"]);
     server.get("/compare?a=1&b=99").expect(404, &["no entry 99"]);
+    server.get("/entry/99").expect(404, &["no entry 99", "What to do"]);
+    server.get("/entry/x").expect(404, &[]);
+    server.get("/secret").expect(404, &["no such page"]);
+    assert_eq!(server.interrupt(), Some(0));
+}
+
+#[test]
+fn a_verdict_is_listed_and_its_clauses_are_found_again() {
+    let place = Place::new();
+    let server = place.serve(&["--listen", "0"]);
     let verified = ["verify", "job.toml", "--require", "iops>=1000", "--quick", "-q"];
     finish(&mut place.command(&verified));
     server
         .get("/?verdict=PASS")
         .expect(200, &["<td class=\"words good\" data-title=\"Verdict\">PASS</td>"]);
-    let command = "fathom report history:4 <span class=\"option\">--require</span> &#39;iops&gt;=1000&#39;";
-    server.get("/entry/4").expect(200, &[command]);
-    server.get("/entry/99").expect(404, &["no entry 99", "What to do"]);
-    server.get("/entry/x").expect(404, &[]);
-    server.get("/secret").expect(404, &["no such page"]);
-    assert_eq!(server.interrupt(), Some(0));
+    let command = "fathom report history:3 <span class=\"option\">--require</span> &#39;iops&gt;=1000&#39;";
+    server.get("/entry/3").expect(200, &[command]);
 }
 
 #[test]

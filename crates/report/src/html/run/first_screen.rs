@@ -20,6 +20,9 @@ use crate::{diagnosis, words};
 
 /// Names of tests to which their user gave none: those of commands.
 const DEFAULT_NAMES: [&str; 3] = ["run", "verify", "quick"];
+/// What to do after a PASS.
+pub const KEEP_AND_REPEAT: &str =
+    "Keep this page, and repeat the test after every change of the storage or its neighbours.";
 /// A rate whose confidence interval is wider than this says little about the next run.
 const UNSTEADY_PERCENT: f64 = 10.0;
 
@@ -57,9 +60,7 @@ pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
     let takes_options = matches!(arguments.get(1).map(String::as_str), Some("run" | "verify"));
     let options = if takes_options { &verdict.options[..] } else { &[] };
     let sentence = match (verdict.tone, options.is_empty()) {
-        (Tone::Good, true) => {
-            "Keep this page, and repeat the test after every change of the storage or its neighbours."
-        }
+        (Tone::Good, true) => KEEP_AND_REPEAT,
         (Tone::Good, false) => "Repeat it for the time that a verdict should rest on.",
         (Tone::Bad, _) => "See what limits it, change that, and repeat.",
         (Tone::Unsure | Tone::Plain, true) => "Do what the lines above ask for, and repeat.",
