@@ -159,7 +159,12 @@ pub(crate) fn evidence_words(evidence: &Evidence) -> String {
 /// The same words with a capital letter and a full stop.
 pub fn sentence(words: &str) -> String {
     let mut characters = words.chars();
-    let capital: String = characters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let first = characters.next().into_iter();
+    // A program's name keeps its letters.
+    let capital: String = match words.starts_with("fio ") {
+        true => first.collect(),
+        false => first.flat_map(char::to_uppercase).collect(),
+    };
     let stop = if words.is_empty() || words.ends_with(['.', '?', '!']) {
         ""
     } else {

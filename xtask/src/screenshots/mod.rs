@@ -3,10 +3,14 @@
 
 mod terminal;
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+
+use tempfile::TempDir;
 
 use crate::command::{cargo, root, run};
 use terminal::Terminal;
@@ -14,7 +18,7 @@ use terminal::Terminal;
 type Picture = (&'static str, fn(&Path) -> Result<Vec<u8>, String>);
 
 /// Files in `docs/pictures`, with what draws them by the program at a path.
-const PICTURES: [Picture; 9] = [
+const PICTURES: [Picture; 13] = [
     ("live.svg", live),
     ("report.png", report),
     ("sweep.png", sweep),
@@ -40,6 +44,10 @@ const PICTURES: [Picture; 9] = [
         )
     }),
     ("compare.png", compare),
+    ("suite.png", suite),
+    ("serve.png", |program| history(program, &Shot::new(1280, 480))),
+    ("serve-800.png", |program| history(program, &Shot::new(800, 500))),
+    ("serve-420.png", |program| history(program, &Shot::new(420, 700))),
 ];
 
 /// Builds the program, unless one is given with `--program PATH`, and makes the named pictures, or
@@ -163,21 +171,87 @@ fn compare(program: &Path) -> Result<Vec<u8>, String> {
     page(program, "", &[&one, &two, &three, &compare], &Shot::new(1280, 800))
 }
 
-/// The upper part of `page.html`, which the last of these commands writes, about `disk.toml`.
-fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec<u8>, String> {
-    // The page shows where its target lies: a place that tells nothing of this machine.
+/// A suite of two loads, of which one breaks its promise.
+const SUITE: &str = "name = \"acceptance\"\n[defaults]\ntarget = \"simulated:disk\"\nwarm-up = \"1s\"\ntime = \"20s\"\n\
+    [[workload]]\nname = \"orders\"\nblock = \"8KiB\"\nread = 70\nrequire = \"iops>=1000,mean<=4ms\"\n\
+    [[workload]]\nname = \"reports\"\nblock = \"64KiB\"\nrequire = \"iops>=1000,p90<=3ms\"\n\
+    [simulated.disk]\nsize = \"100GiB\"\nservers = 8\nservice = \"exponential 2ms\"\n";
+
+/// The page of a suite.
+fn suite(program: &Path) -> Result<Vec<u8>, String> {
+    let line = ["suite", "disk.toml", "--report", "page.html"];
+    page(program, SUITE, &[&line], &Shot::new(1280, 820))
+}
+
+/// The list of `fathom serve`.
+fn history(program: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
+    let folder = folder()?;
+    let place = folder.path();
+    std::fs::write(place.join("disk.toml"), SERVERS).map_err(|error| error.to_string())?;
+    let verify = |promise| ["verify", "disk.toml", "--require", promise, "--quick"];
+    let deep = ["run", "disk.toml", "--depth", "16", "--name", "orders, 16 in flight"];
+    let [kept, missed] = ["iops>=1500,p99<=3ms", "iops>=1500,p99<=1ms"].map(verify);
+    measure(
+        program,
+        place,
+        "h.sqlite",
+        &[&["run", "disk.toml"], &deep, &kept, &missed],
+    )?;
+    let mut server = Command::new(program)
+        .args(["serve", "--listen", "0"])
+        .env("FATHOM_HISTORY", place.join("h.sqlite"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let list = read_list(&mut server);
+    let ended = server.kill().and_then(|()| server.wait());
+    ended.map_err(|error| format!("fathom serve: {error}"))?;
+    let list = list.map_err(|error| format!("fathom serve: {error}"))?;
+    std::fs::write(place.join("page.html"), list).map_err(|error| error.to_string())?;
+    photograph(place, shot)
+}
+
+/// The list, from the address that the server prints first.
+fn read_list(server: &mut Child) -> std::io::Result<String> {
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().expect("it is piped")).read_line(&mut address)?;
+    let host = address.trim().trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(host)?;
+    write!(stream, "GET / HTTP/1.0\r\nHost: {host}\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+    Ok(body.to_owned())
+}
+
+/// A folder whose name tells nothing of this machine: pages show where their target lies.
+fn folder() -> Result<TempDir, String> {
     let folder = tempfile::Builder::new()
         .prefix("data")
         .rand_bytes(0)
         .tempdir_in("/var/tmp");
-    let folder = folder.map_err(|error| format!("/var/tmp/data: {error}"))?;
+    folder.map_err(|error| format!("/var/tmp/data: {error}"))
+}
+
+/// The upper part of `page.html`, which the last of these commands writes, about `disk.toml`.
+fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec<u8>, String> {
+    let folder = folder()?;
     let place = folder.path();
     std::fs::write(place.join("disk.toml"), job).map_err(|error| error.to_string())?;
+    let complaints = measure(program, place, "off", lines)?;
+    if !place.join("page.html").exists() {
+        return Err(format!("no page was made: {complaints}"));
+    }
+    photograph(place, shot)
+}
+
+/// Runs commands in a folder, with a history; what they complain of comes back.
+fn measure(program: &Path, place: &Path, history: &str, lines: &[&[&str]]) -> Result<String, String> {
     let mut complaints = String::new();
     for words in lines {
         // By a name, so that the picture tells nothing of this machine's folders.
         let mut measure = Command::new(program);
-        measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", "off");
+        measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", history);
         // A promise that is not kept is no failure of the program.
         let ended = measure
             .args(*words)
@@ -185,10 +259,7 @@ fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec
             .map_err(|error| format!("{}: {error}", program.display()))?;
         complaints += &String::from_utf8_lossy(&ended.stderr);
     }
-    if !place.join("page.html").exists() {
-        return Err(format!("no page was made: {complaints}"));
-    }
-    photograph(place, shot)
+    Ok(complaints)
 }
 
 /// A picture of `page.html` in a folder.

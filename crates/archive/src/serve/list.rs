@@ -23,19 +23,19 @@ const FIELDS: [(&str, &str, &str); 6] = [
     ("until", "Until", "2026-11-23"),
 ];
 
-/// Class and title of each column after the checkbox.
+/// Class and title of each column after the checkbox; narrow screens leave the `wide` ones out.
 const COLUMNS: [(&str, &str); 11] = [
     ("", "Entry"),
-    ("words", "Begun"),
-    ("words", "Command"),
+    ("words", "Started"),
+    ("words wide", "Command"),
     ("words long", "Name"),
-    ("words", "Host"),
+    ("words wide", "Host"),
     ("words long", "Targets"),
-    ("", "IOPS"),
-    ("", "MiB/s"),
-    ("", "p50"),
-    ("", "p99"),
-    ("words", "Came to"),
+    ("figure", "IOPS"),
+    ("figure wide", "MiB/s"),
+    ("figure wide", "p50"),
+    ("figure", "p99"),
+    ("words", "Verdict"),
 ];
 
 /// The page for a query.
@@ -125,7 +125,7 @@ fn form(pairs: &[(String, String)]) -> String {
         );
     }
     let (kinds, verdicts) = (EntryKind::ALL.map(EntryKind::name), Outcome::ALL.map(Outcome::word));
-    for (name, words, choices) in [("kind", "Command", &kinds[..]), ("verdict", "Came to", &verdicts)] {
+    for (name, words, choices) in [("kind", "Command", &kinds[..]), ("verdict", "Verdict", &verdicts)] {
         out += &format!("<label>{words}<select name=\"{name}\"><option value=\"\">any</option>");
         for choice in choices {
             let chosen = if value(name) == *choice { " selected" } else { "" };
@@ -222,7 +222,7 @@ fn row(browse: &Browse, entry: &Entry) -> String {
     };
     let mib = |rate: f64| numbers::throughput(rate / f64::from(1 << 20));
     let interrupted = if entry.interrupted { "interrupted" } else { "" };
-    let came_to: Vec<&str> = [entry.verdict.as_deref().unwrap_or_default(), interrupted]
+    let verdict: Vec<&str> = [entry.verdict.as_deref().unwrap_or_default(), interrupted]
         .into_iter()
         .filter(|word| !word.is_empty())
         .collect();
@@ -236,15 +236,24 @@ fn row(browse: &Browse, entry: &Entry) -> String {
         figure(|job| job.bytes_per_sec, mib),
         figure(|job| job.p50_ns, numbers::time),
         figure(|job| job.p99_ns, numbers::time),
-        came_to.join(", "),
+        verdict.join(", "),
     ];
     let id = entry.id;
     let mut out = format!(
         "<tr><td><input type=\"checkbox\" name=\"entry\" value=\"{id}\" aria-label=\"Tick entry {id}\"></td>\
          <th scope=\"row\"><a href=\"/entry/{id}\">{id}</a></th>"
     );
-    for ((class, _), cell) in COLUMNS[1..].iter().zip(cells) {
-        out += &format!("<td class=\"{class}\">{}</td>", text(&cell));
+    for ((class, title), cell) in COLUMNS[1..].iter().zip(cells) {
+        let tone = match cell.as_str() {
+            "PASS" => " good",
+            "FAIL" => " bad",
+            "INCONCLUSIVE" => " unsure",
+            _ => "",
+        };
+        out += &format!(
+            "<td class=\"{class}{tone}\" data-title=\"{title}\">{}</td>",
+            text(&cell)
+        );
     }
     out + "</tr>\n"
 }

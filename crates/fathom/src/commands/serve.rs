@@ -10,6 +10,7 @@ use archive::history::{Entry, HistoryError};
 use archive::serve::{self, AuthGuard, Pages, Token, Trouble};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use model::shell_word;
 use report::html::page::{Page, Tone, Verdict};
 
 use super::{compare, history as listed};
@@ -111,7 +112,7 @@ struct OurPages;
 impl Pages for OurPages {
     fn of_entry(&self, entry: &Entry, saved: Saved) -> Option<Page> {
         let mut page = match saved {
-            Saved::Run(results) => pages::run(&results, verdict(entry)),
+            Saved::Run(results) => pages::run(&results, verdict(entry, &results.plan.origin.arguments)),
             Saved::Study(study) => pages::of_study(&study, MARGIN)?,
         };
         page.about
@@ -170,8 +171,9 @@ impl Pages for OurPages {
     }
 }
 
-/// What came of the promise when it was measured. The clauses themselves are not kept.
-fn verdict(entry: &Entry) -> Verdict {
+/// What came of the promise when it was measured. The clauses themselves are not kept, but the
+/// command line is.
+fn verdict(entry: &Entry, arguments: &[String]) -> Verdict {
     let Some(word) = &entry.verdict else {
         return Verdict::default();
     };
@@ -181,14 +183,24 @@ fn verdict(entry: &Entry) -> Verdict {
         word if word == Outcome::Inconclusive.word() => Tone::Unsure,
         _ => Tone::Plain,
     };
+    let promised = arguments
+        .windows(2)
+        .filter(|pair| ["--require", "--policy"].contains(&&*pair[0]));
+    let mut promise: Vec<String> = promised
+        .map(|pair| format!("{} {}", pair[0], shell_word(&pair[1])))
+        .collect();
+    if promise.is_empty() {
+        promise.push("--require 'iops>=4000,p99<=3ms'".into());
+    }
     Verdict {
         word: word.clone(),
         tone,
         sentence: format!(
-            "was the verdict of `fathom {}` when this was measured; what was promised is not kept with it. To hold it to a promise again: \
-             fathom report history:{} --require … or --policy ….",
+            "was the verdict of `fathom {}` when this was measured. Its clauses are not kept; this finds them again: \
+             `fathom report history:{} {}`.",
             entry.kind.name(),
-            entry.id
+            entry.id,
+            promise.join(" ")
         ),
         ..Verdict::default()
     }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use analysis::compare::{self, Fact, Figure, RunRecord, Trend};
+use archive::Saved;
 use archive::history::{Entry, EntryJob, Filter};
 use report::html::page::Page;
+use report::html::run::with_options;
 use serde::Serialize;
 
 use super::ab::{MarginArgs, margin};
@@ -125,11 +127,20 @@ fn page(trends: &Trends) -> Page {
             pages::Test {
                 title: format!("{}{job} on {} ({})", test.name, test.targets.join(", "), test.host),
                 about: runs_words(test),
+                command: latest_command(test),
                 figures: &test.figures,
             }
         })
         .collect();
     pages::trend(&tests, trends)
+}
+
+/// The command line of the latest run, as its saved result has it.
+fn latest_command(test: &TestTrend) -> Option<String> {
+    let saved = opened().ok()??.saved(test.runs.last()?.entry).ok()?;
+    let Saved::Run(results) = saved else { return None };
+    let arguments = &results.plan.origin.arguments;
+    (!arguments.is_empty()).then(|| with_options(arguments, &[]))
 }
 
 /// Facts of a load that say what was tested.

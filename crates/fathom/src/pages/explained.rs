@@ -1,12 +1,16 @@
 //! The page of results that others made, as `fathom explain` reads them.
 
+use std::collections::BTreeSet;
+
+use analysis::requirement::Metric;
+use analysis::verdict::{Cause, Outcome};
 use model::finding::Finding;
 use model::observation::{Flow, Observation};
 use model::shell_word;
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
-use report::html::run::{PlanePoint, plane};
-use report::numbers::{local_time, rate, throughput, time};
+use report::html::run::{KEEP_AND_REPEAT, PlanePoint, complete_sweep, limits_just_kept, plane};
+use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
 /// Quantiles that are asked of a source which has the whole distribution.
@@ -18,17 +22,27 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
     let several = explanation.loads.len() > 1;
     let judged = explanation.loads.iter();
     let judged = judged.filter_map(|load| Some((load.verdict.as_ref()?, load.length)));
+    let is_judged = judged.clone().next().is_some();
     let worst = study::suite::worst(judged.clone().map(|(verdict, _)| verdict.outcome));
     let verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
         Some((verdict, length)) => Verdict {
             word: study::verify::headline(verdict.outcome, &verdict.clauses, length),
             ..super::verdict(promised, verdict)
         },
-        None => unjudged(explanation),
+        None => Verdict::default(),
     };
     let mut about = vec![format!("{}, {}", source.file, source.form)];
     about.extend(source.host.as_ref().map(|host| format!("host {host}")));
-    about.extend(source.started.as_deref().map(local_time));
+    let length = match &explanation.loads[..] {
+        [only] => only
+            .observation
+            .measured_ns
+            .map(|length| format!("measured for {}", duration(length))),
+        _ => None,
+    };
+    let moment = source.started.as_deref().map(local_time);
+    let when: Vec<String> = moment.into_iter().chain(length).collect();
+    about.extend((!when.is_empty()).then(|| when.join("; ")));
     about.extend(source.commands.iter().cloned());
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     let mut sections: Vec<Section> = explanation
@@ -55,11 +69,11 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         charts: Vec::new(),
         about,
         verdict,
-        lead: explanation
-            .loads
-            .iter()
-            .take(4)
-            .map(|load| lead(load, several))
+        lead: (!is_judged)
+            .then(|| worth(explanation))
+            .into_iter()
+            .chain(explanation.loads.iter().take(4).map(|load| lead(load, several)))
+            .chain(is_judged.then(|| next(explanation)))
             .collect(),
         tiles: if several {
             Vec::new()
@@ -87,20 +101,111 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
 }
 
 /// What is known without a promise, and how the figures are held to one.
-fn unjudged(explanation: &Explanation) -> Verdict {
-    let usual = match &explanation.loads[..] {
-        [only] => super::usual(&only.observation).unwrap_or_default(),
-        _ => String::new(),
+fn worth(explanation: &Explanation) -> Lead {
+    let only = match &explanation.loads[..] {
+        [only] => Some(&only.observation),
+        _ => None,
     };
+    let usual = only.and_then(super::usual).unwrap_or_default();
+    let limits = only.and_then(|seen| Some(limits_just_kept(seen.total.iops?, quantiles(seen, 0.99))));
+    let limits = limits.unwrap_or_else(|| "'iops>=4000,p99<=3ms'".into());
     let file = shell_word(&explanation.source.file);
-    let sentence = format!(
-        "{usual} No promise was tested. Judge it by limits of your own: \
-         `fathom report {file} --require 'iops>=4000,p99<=3ms'`"
-    );
-    Verdict {
-        sentence: sentence.trim_start().to_owned(),
-        ..Verdict::default()
+    Lead {
+        topic: "Is it good?".into(),
+        sentence: format!("{usual} No promise was tested.").trim_start().to_owned(),
+        advice: vec![format!(
+            "judge it by your own limits in place of these: `fathom report {file} --require {limits}`"
+        )],
     }
+}
+
+/// A quantile with its name in requirements: of all operations, or else of each direction.
+fn quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
+    let name = format!("p{}", (share * 1e8).round() / 1e6);
+    let value = |flow: &Flow| flow.waited()?.quantile(share);
+    match value(&seen.total) {
+        Some(value) => vec![(name, value)],
+        None => {
+            let each = seen.directions.iter();
+            let each = each.filter_map(|(direction, flow)| Some((direction, value(flow.as_ref()?)?)));
+            each.map(|(direction, value)| (format!("{}.{name}", direction.word()), value))
+                .collect()
+        }
+    }
+}
+
+/// What was required, as a word of a command line: of reads and of writes apart where the source
+/// has a quantile of each, and none of all operations, which the second value says.
+fn requirement(explanation: &Explanation) -> (String, bool) {
+    let (mut clauses, mut is_apart) = (Vec::new(), false);
+    for load in &explanation.loads {
+        for one in load.verdict.iter().flat_map(|verdict| &verdict.clauses) {
+            let apart = match one.clause.metric {
+                Metric::Quantile { share } if one.cause == Some(Cause::Absent) && one.clause.direction.is_none() => {
+                    quantiles(&load.observation, share)
+                }
+                _ => Vec::new(),
+            };
+            is_apart |= !apart.is_empty();
+            let limit = one.clause.metric.show(one.clause.target).replace(' ', "");
+            match apart.is_empty() {
+                true => clauses.push(one.clause.text.clone()),
+                false => clauses.extend(apart.into_iter().map(|(name, _)| format!("{name}<={limit}"))),
+            }
+        }
+    }
+    let mut seen = BTreeSet::new();
+    clauses.retain(|clause| seen.insert(clause.clone()));
+    (shell_word(&clauses.join(",")).into_owned(), is_apart)
+}
+
+/// What to do after a verdict, with the command that does it.
+fn next(explanation: &Explanation) -> Lead {
+    let (require, is_apart) = requirement(explanation);
+    let file = shell_word(&explanation.source.file);
+    let measure = match &explanation.loads[..] {
+        [only] => load_words(&only.observation).map(|load| format!("`fathom verify {load} --require {require}`")),
+        _ => None,
+    };
+    let worst = study::suite::worst(
+        explanation
+            .loads
+            .iter()
+            .filter_map(|load| Some(load.verdict.as_ref()?.outcome)),
+    );
+    let (sentence, advice) = match worst {
+        _ if is_apart => (
+            "The report has this figure for reads and writes apart: ask for each.",
+            Some(format!("`fathom report {file} --require {require}`")),
+        ),
+        Outcome::Pass => (KEEP_AND_REPEAT, measure),
+        Outcome::Fail => (
+            "See what limits it, change that, and repeat. Measured by fathom, the device itself is seen as well.",
+            measure,
+        ),
+        Outcome::Inconclusive | Outcome::Consistent => (
+            "Do what the lines above ask for. Measured by fathom, the device itself is seen as well.",
+            measure,
+        ),
+    };
+    Lead {
+        topic: "What next".into(),
+        sentence: sentence.into(),
+        advice: advice.into_iter().collect(),
+    }
+}
+
+/// Target, block size and mix of a load as words of a command line.
+fn load_words(seen: &Observation) -> Option<String> {
+    let load = &seen.load;
+    let [target] = &load.targets[..] else { return None };
+    let block = load.block?.to_string().replace(' ', "");
+    let order = if load.random? { "" } else { " --sequential" };
+    let target = shell_word(target);
+    Some(format!(
+        "{target} --block {block} --read {:.0}{order}",
+        load.read_percent?
+    ))
 }
 
 /// Load and target, where there is one load and the source tells them.
@@ -128,7 +233,11 @@ fn lead(load: &Explained, several: bool) -> Lead {
             false => "What limits it".into(),
         },
         sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
-        advice: load.diagnosis.advice.clone(),
+        advice: {
+            let words = load_words(&load.observation);
+            let advice = load.diagnosis.advice.iter();
+            advice.map(|advice| complete_sweep(advice, words.as_deref())).collect()
+        },
     }
 }
 
@@ -143,11 +252,11 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
     tiles.extend(
         total
             .iops
-            .map(|iops| tile("Operations per second", format!("{} IOPS", rate(iops)), String::new())),
+            .map(|iops| tile("Operations per second", format!("{} IOPS", rough(iops)), String::new())),
     );
     tiles.extend(total.bytes_per_sec.map(|bytes| {
-        let mib = format!("{} MiB/s", throughput(bytes / f64::from(1 << 20)));
-        tile("Throughput", format!("{} MB/s", throughput(bytes / 1e6)), mib)
+        let mib = format!("{} MiB/s", rough(bytes / f64::from(1 << 20)));
+        tile("Throughput", format!("{} MB/s", rough(bytes / 1e6)), mib)
     }));
     let latency = total.waited();
     let in_flight = seen.in_flight().map(|in_flight| {
@@ -159,11 +268,16 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
             .and_then(|latency| latency.mean_ns)
             .map(|mean| tile("Mean latency", time(mean), in_flight.unwrap_or_default())),
     );
-    tiles.extend(
-        latency
-            .and_then(|latency| latency.quantile(0.99))
-            .map(|p99| tile("99 % took no longer than", time(p99), String::new())),
-    );
+    // Of reads and writes apart the slower ones, which all others keep as well.
+    let p99 = quantiles(seen, 0.99);
+    let slowest = p99.iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    tiles.extend(slowest.map(|(name, value)| {
+        let note = match name.strip_suffix(".p99") {
+            Some(direction) if p99.len() > 1 => format!("{direction}s, the slower ones"),
+            _ => String::new(),
+        };
+        tile("99 % took no longer than", time(*value), note)
+    }));
     tiles
 }
 

@@ -138,18 +138,58 @@ pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
         .iter()
         .map(|reason| report::diagnosis::sentence(&reason.what));
     let notes = verdict.notes.iter().map(|note| report::diagnosis::sentence(note));
+    let deciding = deciding(verdict);
     page::Verdict {
         word: verdict.outcome.word().into(),
         tone: tone(verdict.outcome),
-        sentence: format!("{} {promised}", meaning(verdict.outcome)),
+        sentence: match verdict.outcome {
+            Outcome::Fail if !deciding.is_empty() => format!("The storage {deciding}."),
+            outcome => format!("{} {promised}", meaning(outcome)),
+        },
+        headline: deciding,
         clauses: verdict.clauses.iter().map(clause).collect(),
         notes: reasons.chain(notes).chain(brackets(verdict)).collect(),
-        options: options(verdict),
+        options: options(&verdict.clauses),
     }
 }
 
-/// The options with their values that the actions of a verdict name; of several times the longest.
-fn options(verdict: &Verdict) -> Vec<(String, String)> {
+/// The clauses that decide a verdict, in a few words: what is broken with how much is missing, or
+/// what is kept, or what is open. Empty where the test as a whole decides.
+fn deciding(verdict: &Verdict) -> String {
+    let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
+    let words: Vec<String> = clauses.map(|one| format!("{}{}", one.clause, shortfall(one))).collect();
+    let verb = match verdict.outcome {
+        _ if words.is_empty() => return String::new(),
+        Outcome::Fail => "misses",
+        Outcome::Pass => "keeps",
+        Outcome::Inconclusive => "undecided about",
+        Outcome::Consistent => return String::new(),
+    };
+    format!("{verb} {}", words.join(" and "))
+}
+
+/// By how much a figure breaks its promise: ` by 20 %`, ` by a factor of 24`.
+fn shortfall(one: &ClauseVerdict) -> String {
+    let (value, target) = match one.value.filter(|_| one.outcome == Outcome::Fail) {
+        Some(value) if value > 0.0 && one.clause.target > 0.0 => (value, one.clause.target),
+        _ => return String::new(),
+    };
+    let ratio = value.max(target) / value.min(target);
+    match one.clause.metric {
+        Metric::Availability => format!(" ({:.3} % of the time)", 100.0 * value),
+        _ if ratio >= 2.0 => format!(
+            " by a factor of {}",
+            report::numbers::rough(ratio).trim_end_matches(".00")
+        ),
+        _ => {
+            let percent = 100.0 * (value / target - 1.0).abs();
+            format!(" by {percent:.*} %", usize::from(percent < 10.0))
+        }
+    }
+}
+
+/// The options with their values that the actions of clauses name; of several times the longest.
+fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     let number = |value: &str| {
         value
             .trim_end_matches(char::is_alphabetic)
@@ -157,7 +197,7 @@ fn options(verdict: &Verdict) -> Vec<(String, String)> {
             .unwrap_or(0.0)
     };
     let mut found: Vec<(String, String)> = Vec::new();
-    for action in verdict.clauses.iter().filter_map(|clause| clause.action.as_deref()) {
+    for action in clauses.iter().filter_map(|clause| clause.action.as_deref()) {
         let words: Vec<&str> = action.split_whitespace().collect();
         for pair in words.windows(2) {
             let (name, value) = (pair[0], pair[1].trim_end_matches([',', '.']));
@@ -177,7 +217,7 @@ fn options(verdict: &Verdict) -> Vec<(String, String)> {
 /// What stands in brackets behind figures, where any does.
 fn brackets(verdict: &Verdict) -> Option<String> {
     let any = verdict.clauses.iter().any(|clause| clause.interval != (None, None));
-    any.then(|| "In parentheses: the range in which the figure lies with 95 % confidence.".to_owned())
+    any.then(|| "In parentheses: 95 % confidence.".to_owned())
 }
 
 /// What the word means, for those who read it for the first time.

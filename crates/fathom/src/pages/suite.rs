@@ -1,16 +1,20 @@
 //! The page of a suite: every workload with what was required of it and what came of it.
 
-use analysis::verdict::{Outcome, Verdict};
+use analysis::requirement::{Metric, Side};
+use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
 use model::observation::Observation;
 use model::study::{RequiredOf, Study, StudyRun};
-use report::html::chart::{Axis, Chart, Form, Series, Tone};
+use report::Summary;
+use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
-use report::html::run::{PlanePoint, plane, provenance};
-use report::numbers::{local_time, rate, throughput, time};
-use report::{Summary, words};
+use report::html::run::{Head, KEEP_AND_REPEAT, called, complete_advice, provenance, with_options};
+use report::numbers::{rough, time};
 use study::suite::worst;
 
 use crate::judged;
+
+/// The loads of more workloads stand in the table only.
+const MAX_LOADS_IN_HEAD: usize = 4;
 
 /// A workload with its last attempt.
 struct Held<'a> {
@@ -19,49 +23,40 @@ struct Held<'a> {
     verdict: Option<Verdict>,
 }
 
+impl Held<'_> {
+    fn outcome(&self) -> Outcome {
+        self.verdict
+            .as_ref()
+            .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
+    }
+
+    fn clauses(&self) -> &[ClauseVerdict] {
+        self.verdict.as_ref().map_or(&[], |verdict| &verdict.clauses)
+    }
+}
+
 /// The page of a suite. What was measured is held to the requirements again.
 pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
     let held: Vec<Held<'_>> = workloads.iter().map(|of| hold(study, of)).collect();
-    let outcome = |one: &Held<'_>| {
-        one.verdict
-            .as_ref()
-            .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
-    };
-    let overall = worst(held.iter().map(outcome));
-    let clause = |one: &Held<'_>| Clause {
-        promised: format!("{}: {}", one.of.workload, one.of.required),
-        word: outcome(one).word().into(),
-        tone: super::tone(outcome(one)),
-        sentence: match &one.verdict {
-            Some(verdict) => verdict
-                .clauses
-                .iter()
-                .map(|one| report::diagnosis::sentence(&one.reason))
-                .collect::<Vec<_>>()
-                .join(" "),
-            None => "Nothing was measured, so there is nothing to judge.".into(),
-        },
-        line: None,
-    };
-    let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
-    let mut about = vec![format!("A suite of {} workloads", workloads.len())];
-    if let Some(summary) = &summary {
-        about.extend(summary.targets.iter().take(4).map(words::target));
-        about.push(local_time(&summary.started));
-    }
+    let overall = worst(held.iter().map(Held::outcome));
+    let first = study.runs.first().map(|run| &run.results);
     Page {
         title: study.name.clone(),
-        about,
-        verdict: page::Verdict {
-            word: overall.word().into(),
-            tone: super::tone(overall),
-            sentence: format!("{} what is required of all workloads.", super::meaning(overall)),
-            clauses: held.iter().map(clause).collect(),
-            ..page::Verdict::default()
-        },
-        lead: limits(&held),
-        sections: vec![figures(&held)],
-        provenance: summary.as_ref().map_or_else(String::new, provenance),
+        about: about(study, &held),
+        verdict: verdict(&held, overall),
+        lead: limits(&held).into_iter().chain(next(study, &held, overall)).collect(),
+        charts: [against_limits(&held), latencies(&held)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        sections: std::iter::once(figures(&held))
+            .chain(first.and_then(called).map(|block| Section {
+                title: "How it was measured".into(),
+                blocks: vec![block],
+                ..Section::default()
+            }))
+            .collect(),
+        provenance: first.map_or_else(String::new, |results| provenance(&Summary::from_results(results))),
         ..Page::default()
     }
 }
@@ -78,6 +73,114 @@ fn hold<'a>(study: &'a Study, of: &'a RequiredOf) -> Held<'a> {
     Held { of, run, verdict }
 }
 
+fn about(study: &Study, held: &[Held<'_>]) -> Vec<String> {
+    let head = study.runs.first().map(|run| Head::from_results(&run.results));
+    // The load is that of the first workload only.
+    let loads: Vec<String> = held.iter().filter_map(Held::load).collect();
+    let is_load = |line: &String| loads.iter().any(|load| line.starts_with(load.as_str()));
+    let mut lines = vec![format!(
+        "A suite of {}, run one after the other",
+        report::numbers::some(held.len() as u64, "workload")
+    )];
+    lines.extend(head.unwrap_or_default().about.into_iter().filter(|line| !is_load(line)));
+    if held.len() <= MAX_LOADS_IN_HEAD {
+        let with_load = held
+            .iter()
+            .filter_map(|one| Some(format!("{}: {}", one.of.workload, one.load()?)));
+        lines.extend(with_load);
+    }
+    if study.interrupted {
+        lines.push("It was interrupted: this is what was measured until then.".into());
+    }
+    lines
+}
+
+impl Held<'_> {
+    /// Its operations and how they were issued.
+    fn load(&self) -> Option<String> {
+        let summary = Summary::from_results(&self.run?.results);
+        let job = summary.jobs.first()?;
+        Some(format!("{}; {}", job.operations, job.load))
+    }
+}
+
+fn verdict(held: &[Held<'_>], overall: Outcome) -> page::Verdict {
+    let deciding: Vec<&Held<'_>> = held.iter().filter(|one| one.outcome() == overall).collect();
+    let names: Vec<&str> = deciding.iter().map(|one| one.of.workload.as_str()).collect();
+    let share = format!("{} of {} workloads", names.len(), held.len());
+    let (headline, sentence) = match overall {
+        Outcome::Pass => (
+            "all workloads keep what is required".to_owned(),
+            format!("The storage keeps what is required of all {} workloads.", held.len()),
+        ),
+        Outcome::Fail => {
+            let missed = deciding.iter().filter_map(|one| {
+                let missed = super::deciding(one.verdict.as_ref()?);
+                (!missed.is_empty()).then(|| format!("{} {missed}", one.of.workload))
+            });
+            let missed: Vec<String> = missed.collect();
+            (
+                match missed.first() {
+                    Some(first) => first.clone(),
+                    None => format!("{share} fail"),
+                },
+                format!("The storage fails {share}: {}.", names.join(", ")),
+            )
+        }
+        Outcome::Inconclusive => (
+            format!("{share} undecided"),
+            format!("This test cannot tell for {share}: {}.", names.join(", ")),
+        ),
+        Outcome::Consistent => (
+            String::new(),
+            "What was seen does not contradict what is required of the workloads.".to_owned(),
+        ),
+    };
+    page::Verdict {
+        word: overall.word().into(),
+        headline,
+        tone: super::tone(overall),
+        sentence,
+        clauses: held.iter().map(clause).collect(),
+        notes: held
+            .iter()
+            .find_map(|one| super::brackets(one.verdict.as_ref()?))
+            .into_iter()
+            .collect(),
+        ..page::Verdict::default()
+    }
+}
+
+/// A workload in a line: its word, and why.
+fn clause(one: &Held<'_>) -> Clause {
+    let sentence = match &one.verdict {
+        None => "Nothing was measured, so there is nothing to judge.".into(),
+        Some(verdict) => {
+            let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
+            let reasons = clauses.map(|one| match &one.action {
+                Some(action) => format!("{}. What to do: {action}", one.reason),
+                None => one.reason.clone(),
+            });
+            let of_test = verdict.reasons.iter().map(|reason| reason.what.clone());
+            let reasons = reasons
+                .chain(of_test)
+                .map(|reason| report::diagnosis::sentence(&reason));
+            let reasons: Vec<String> = reasons.collect();
+            match super::deciding(verdict).as_str() {
+                "" => reasons.join(" "),
+                deciding => format!("{deciding}. {}", reasons.join(" ")),
+            }
+        }
+    };
+    Clause {
+        promised: one.of.workload.clone(),
+        word: one.outcome().word().into(),
+        tone: super::tone(one.outcome()),
+        sentence,
+        line: None,
+    }
+}
+
 /// What limits those that do not pass.
 fn limits(held: &[Held<'_>]) -> Vec<Lead> {
     let failed = held.iter().filter(|one| {
@@ -87,68 +190,167 @@ fn limits(held: &[Held<'_>]) -> Vec<Lead> {
     });
     failed
         .filter_map(|one| {
-            let found = super::diagnoses(&one.run?.results).into_iter().next()?;
+            let results = &one.run?.results;
+            let found = super::diagnoses(results).into_iter().next()?;
+            let advice = found.diagnosis.advice.iter();
             Some(Lead {
                 topic: format!("What limits {}", one.of.workload),
                 sentence: report::diagnosis::sentence(&found.diagnosis.sentence),
-                advice: found.diagnosis.advice,
+                advice: advice.map(|advice| complete_advice(advice, results)).collect(),
             })
         })
         .take(4)
         .collect()
 }
 
-fn figures(held: &[Held<'_>]) -> Section {
-    let seen: Vec<(&str, Observation)> = held
-        .iter()
-        .filter_map(|one| {
-            Some((
-                one.of.workload.as_str(),
-                Observation::from_results(&one.run?.results, 0, 0)?,
-            ))
-        })
-        .collect();
-    let row = |(name, seen): &(&str, Observation)| {
-        let latency = seen.total.waited();
-        vec![
-            (*name).to_owned(),
-            seen.total.iops.map_or("-".into(), rate),
-            seen.total
-                .bytes_per_sec
-                .map_or("-".into(), |bytes| throughput(bytes / 1e6)),
-            latency.and_then(|latency| latency.mean_ns).map_or("-".into(), time),
-            latency
-                .and_then(|latency| latency.quantile(0.99))
-                .map_or("-".into(), time),
-        ]
+/// What to do after it, with the command that does it.
+fn next(study: &Study, held: &[Held<'_>], overall: Outcome) -> Option<Lead> {
+    let arguments = &study.runs.first()?.results.plan.origin.arguments;
+    let undecided: Vec<ClauseVerdict> = held.iter().flat_map(Held::clauses).cloned().collect();
+    let mut options = super::options(&undecided);
+    options.retain(|(name, _)| name == "--time");
+    let sentence = match overall {
+        Outcome::Pass => KEEP_AND_REPEAT,
+        Outcome::Fail => "See what limits the workloads that fail, change that, and repeat.",
+        Outcome::Inconclusive | Outcome::Consistent => "Do what the lines above ask for, and repeat.",
     };
-    let bars = seen.iter().map(|(name, seen)| ((*name).to_owned(), seen.total.iops));
-    let rates = Chart {
-        id: "workloads".into(),
-        title: "Rate of each workload".into(),
-        about: "Operations per second that each workload reached.".into(),
-        x: Axis::names("workload"),
-        y: Axis::from_zero("IOPS", "IOPS"),
-        series: vec![Series::over_names("IOPS", Form::Bars, bars).tone(Tone::Total)],
+    (!arguments.is_empty()).then(|| Lead {
+        topic: "What next".into(),
+        sentence: sentence.into(),
+        advice: vec![format!("`{}`", with_options(arguments, &options))],
+    })
+}
+
+/// How near each promise is to its limit.
+fn against_limits(held: &[Held<'_>]) -> Option<Chart> {
+    let judged = || {
+        let clauses = held
+            .iter()
+            .flat_map(|one| one.clauses().iter().map(move |clause| (one, clause)));
+        clauses.filter_map(|(one, judged)| {
+            let value = judged.value.filter(|value| *value > 0.0)?;
+            (judged.clause.metric != Metric::Availability).then_some((one, judged, value))
+        })
+    };
+    let used = |judged: &ClauseVerdict, value: f64| match judged.clause.side {
+        Side::AtMost => 100.0 * value / judged.clause.target,
+        Side::AtLeast => 100.0 * judged.clause.target / value,
+    };
+    let mut series = Series::over_names(
+        "used",
+        Form::Rows,
+        judged().map(|(one, judged, value)| {
+            (
+                format!("{}: {}", one.of.workload, judged.clause),
+                Some(used(judged, value)),
+            )
+        }),
+    );
+    series.words = judged()
+        .map(|(_, judged, value)| format!("{}, {}", judged.clause.metric.show(value), judged.outcome.word()))
+        .collect();
+    let chart = Chart {
+        id: "limits".into(),
+        title: "Each promise against its limit".into(),
+        about: "100 % is the limit: left of it a promise is kept, right of it broken. Of a rate it is the required rate in percent of the measured one.".into(),
+        x: Axis::names("promise"),
+        y: Axis::from_zero("of the limit", "%"),
+        series: vec![series],
+        marks: vec![Mark {
+            across: Across::Y,
+            at: 0.0,
+            to: Some(100.0),
+            words: "kept".into(),
+            tone: Tone::Trim,
+        }],
         ..Chart::default()
     };
-    let points = seen.iter().filter_map(|(name, seen)| {
-        Some(PlanePoint {
-            name: (*name).to_owned(),
-            ..PlanePoint::from_observation(seen)?
+    (!chart.is_empty()).then_some(chart)
+}
+
+/// Workloads that were measured, with their names.
+fn seen(held: &[Held<'_>]) -> Vec<(String, Observation)> {
+    let seen = held.iter().filter_map(|one| {
+        Some((
+            one.of.workload.clone(),
+            Observation::from_results(&one.run?.results, 0, 0)?,
+        ))
+    });
+    seen.collect()
+}
+
+fn mean(seen: &Observation) -> Option<f64> {
+    seen.total.waited()?.mean_ns
+}
+
+fn p99(seen: &Observation) -> Option<f64> {
+    seen.total.waited()?.quantile(0.99)
+}
+
+/// How long operations of each workload took.
+fn latencies(held: &[Held<'_>]) -> Option<Chart> {
+    let seen = seen(held);
+    let slowest = seen.iter().filter_map(|(_, seen)| p99(seen)).fold(0.0, f64::max);
+    let (unit, ns) = time_unit(slowest / 4.0);
+    let bars = |name: &str, figure: fn(&Observation) -> Option<f64>| {
+        let each = seen
+            .iter()
+            .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
+        Series::over_names(name, Form::Bars, each)
+    };
+    let chart = Chart {
+        id: "latencies".into(),
+        title: "How long operations took".into(),
+        about: "On average, and the time that 99 % of them took at most (p99). Less is better.".into(),
+        x: Axis::names("workload"),
+        y: Axis::from_zero("latency", unit),
+        series: vec![bars("mean", mean), bars("p99", p99)],
+        ..Chart::default()
+    };
+    (!chart.is_empty()).then_some(chart)
+}
+
+fn figures(held: &[Held<'_>]) -> Section {
+    let row = |one: &Held<'_>| {
+        let seen = one.run.and_then(|run| Observation::from_results(&run.results, 0, 0));
+        let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
+        let total = |figure: fn(&Observation) -> Option<f64>| seen.as_ref().and_then(figure);
+        vec![
+            one.of.workload.clone(),
+            one.outcome().word().to_owned(),
+            one.load().unwrap_or_else(|| "not measured".into()),
+            cell(total(|seen| seen.total.iops), rough),
+            cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
+            cell(total(mean), time),
+            cell(total(p99), time),
+        ]
+    };
+    let promises = held.iter().flat_map(|one| {
+        one.clauses().iter().map(move |judged| {
+            vec![
+                format!("{}: {}", one.of.workload, judged.clause),
+                judged.outcome.word().to_owned(),
+                judged.reason.clone(),
+            ]
         })
     });
-    let points: Vec<PlanePoint> = points.collect();
-    let mut blocks: Vec<Block> = Block::chart(Some(rates)).into_iter().collect();
-    blocks.extend(Block::chart(plane("plane", "Rate and latency", &points)));
-    blocks.push(Block::Table(Table {
-        caption: "Every workload".into(),
-        head: ["workload", "IOPS", "MB/s", "mean", "p99"].map(str::to_owned).to_vec(),
-        rows: seen.iter().map(row).collect(),
-    }));
+    let table = |caption: &str, head: &[&str], rows: Vec<Vec<String>>| {
+        Block::Table(Table {
+            caption: caption.into(),
+            head: head.iter().map(|word| (*word).to_owned()).collect(),
+            rows,
+        })
+    };
     Section {
         title: "What was measured".into(),
-        blocks,
+        blocks: vec![
+            table(
+                "Every workload",
+                &["workload", "verdict", "load", "IOPS", "MB/s", "mean", "p99"],
+                held.iter().map(row).collect(),
+            ),
+            table("Every promise", &["promise", "verdict", "why"], promises.collect()),
+        ],
         ..Section::default()
     }
 }

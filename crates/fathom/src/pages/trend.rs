@@ -3,6 +3,7 @@
 use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Verdict};
+use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
 
 /// Ticks at most.
@@ -14,31 +15,25 @@ pub struct Test<'a> {
     pub title: String,
     /// Which runs there are, and how one more is made.
     pub about: Vec<String>,
+    /// The command line of its latest run, where it is known.
+    pub command: Option<String>,
     /// Its figures.
     pub figures: &'a [Trend],
 }
 
 /// The page of trends.
 pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
-    let section = |(number, test): (usize, &Test<'_>)| Section {
-        title: test.title.clone(),
-        folded: number >= 4,
-        blocks: test
-            .figures
-            .iter()
-            .enumerate()
-            .filter_map(|(figure, trend)| Block::chart(Some(chart(&format!("t{number}f{figure}"), trend))))
-            .collect(),
-        ..Section::default()
+    let section = |(number, test): (usize, &Test<'_>)| {
+        let charts = test.figures.iter().enumerate();
+        let charts =
+            charts.filter_map(|(figure, trend)| Block::chart(Some(chart(&format!("t{number}f{figure}"), trend))));
+        Section {
+            title: test.title.clone(),
+            folded: number >= 4,
+            blocks: charts.chain([Block::Text(sentences(test.figures).join(" "))]).collect(),
+            ..Section::default()
+        }
     };
-    let lead = tests.iter().take(4).map(|test| Lead {
-        topic: match tests.len() {
-            1 => "What this means".into(),
-            _ => test.title.clone(),
-        },
-        sentence: sentences(test.figures).join(" "),
-        advice: Vec::new(),
-    });
     let (title, about) = match tests {
         [only] => (only.title.clone(), only.about.clone()),
         _ => (
@@ -49,11 +44,15 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
             )],
         ),
     };
+    let lead = match tests {
+        [only] => sureness(only.figures).into_iter().chain([next(only)]).collect(),
+        several => several.iter().take(4).map(|test| next_of_several(test)).collect(),
+    };
     let mut page = Page {
         title,
         about,
         verdict: verdict(tests),
-        lead: lead.collect(),
+        lead,
         sections: tests.iter().enumerate().map(section).collect(),
         downloads: vec![Download {
             file: "trend.json".into(),
@@ -66,9 +65,61 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     };
     if tests.len() == 1 {
         page.raise_charts(&["t0f0", "t0f2"]);
-        page.sections[0].title = "Further figures".into();
+        page.sections[0].title = "Figure by figure".into();
     }
     page
+}
+
+/// One of several tests: what it did, and what to do next.
+fn next_of_several(test: &Test<'_>) -> Lead {
+    Lead {
+        topic: test.title.clone(),
+        sentence: format!("{} {}", judge(test.figures).sentence, next(test).sentence),
+        advice: next(test).advice,
+    }
+}
+
+/// Which changes would have been noticed.
+fn sureness(figures: &[Trend]) -> Option<Lead> {
+    let steps = figures.iter().map(|trend| {
+        let step = trend.detectable_step?;
+        Some(format!("about {:.0} % ({})", 100.0 * step, trend.name))
+    });
+    let steps: Vec<String> = steps.collect::<Option<_>>()?;
+    Some(Lead {
+        topic: "How sure is it?".into(),
+        sentence: format!(
+            "In the latest two runs a change of {} or more would have been noticed; smaller or slower ones would not.",
+            steps.join(", ")
+        ),
+        advice: Vec::new(),
+    })
+}
+
+/// What to do after a trend, with the command that does it.
+fn next(test: &Test<'_>) -> Lead {
+    let changes = test.figures.iter().filter_map(|trend| trend.changes.last());
+    let (sentence, command) = match changes.max_by_key(|change| change.after) {
+        Some(change) => {
+            let names: Vec<&str> = change.differences.iter().map(|one| one.name.as_str()).collect();
+            let sentence = match names.is_empty() {
+                true => "Nothing that is known differs between the last run before the change and the first after it: ask what else changed, such as firmware or neighbours.".to_owned(),
+                false => format!("Between the two runs at the change these differ too: {}.", names.join(", ")),
+            };
+            let command = format!("fathom compare history:{} history:{}", change.before, change.after);
+            (sentence, Some(command))
+        }
+        None if test.figures.iter().any(|trend| trend.detectable_step.is_none()) => (
+            format!("Repeat the test until there are {MIN_RUNS} runs."),
+            test.command.clone(),
+        ),
+        None => (KEEP_AND_REPEAT.to_owned(), test.command.clone()),
+    };
+    Lead {
+        topic: "What next".into(),
+        sentence,
+        advice: command.iter().map(|command| format!("`{command}`")).collect(),
+    }
 }
 
 /// What the figures of a test did; what holds for all of them is said once, at the end.
@@ -84,37 +135,80 @@ pub fn sentences(figures: &[Trend]) -> Vec<String> {
 
 /// Better, worse or the same since the history began, by the last change of each figure.
 fn verdict(tests: &[Test<'_>]) -> Verdict {
-    let figures = || tests.iter().flat_map(|test| test.figures);
-    let last: Vec<Judgement> = figures()
-        .filter_map(|trend| Some(trend.changes.last()?.judgement))
-        .collect();
-    let (word, tone, sentence) = if figures().any(|trend| trend.detectable_step.is_none()) {
-        (
-            "TOO FEW RUNS",
-            page::Tone::Unsure,
-            format!("Repeat the test until there are {MIN_RUNS} runs: fewer do not show a change."),
-        )
-    } else if last.contains(&Judgement::Worse) {
-        (
-            "WORSE",
-            page::Tone::Bad,
-            "At its last change a figure became worse, by more than chance.".to_owned(),
-        )
-    } else if last.is_empty() {
-        (
-            "UNCHANGED",
-            page::Tone::Good,
-            "No figure changed by more than chance and the margin.".to_owned(),
-        )
-    } else {
-        (
-            "BETTER",
-            page::Tone::Good,
-            "What changed last became better, by more than chance.".to_owned(),
-        )
+    let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
+    let found = judge(&figures);
+    match tests {
+        [_] => found,
+        _ => Verdict {
+            headline: String::new(),
+            sentence: format!("The worst of {} tests; each has its lines below.", tests.len()),
+            ..found
+        },
+    }
+}
+
+fn judge(figures: &[Trend]) -> Verdict {
+    let changed: Vec<&Trend> = figures.iter().filter(|trend| !trend.changes.is_empty()).collect();
+    let is_worse = |trend: &&&Trend| {
+        trend
+            .changes
+            .last()
+            .is_some_and(|change| change.judgement == Judgement::Worse)
+    };
+    let decisive = changed.iter().find(is_worse).or(changed.first());
+    let few = figures.iter().any(|trend| trend.detectable_step.is_none());
+    let (word, tone) = match decisive {
+        _ if few => ("TOO FEW RUNS", page::Tone::Unsure),
+        None => ("UNCHANGED", page::Tone::Good),
+        Some(trend) if is_worse(&trend) => ("WORSE", page::Tone::Bad),
+        Some(_) => ("BETTER", page::Tone::Good),
+    };
+    let runs = figures.iter().map(|trend| trend.points.len()).max().unwrap_or_default();
+    let (headline, sentence) = match decisive.and_then(|trend| Some((trend, trend.changes.last()?))) {
+        _ if few => (
+            format!("{runs} runs are too few to show a change"),
+            format!("{runs} runs do not show a change; {MIN_RUNS} do."),
+        ),
+        None => {
+            let levels = figures.iter().filter_map(|trend| {
+                Some(format!(
+                    "{} {}",
+                    trend.name,
+                    trend.figure.words(trend.levels.last()?.median)
+                ))
+            });
+            (
+                format!("unchanged over {runs} runs"),
+                format!(
+                    "No figure changed by more than chance and the margin: {}.",
+                    levels.collect::<Vec<_>>().join(", ")
+                ),
+            )
+        }
+        Some((trend, change)) => {
+            let each = changed.iter().filter_map(|trend| {
+                let last = trend.changes.last()?;
+                let [from, to] = [last.from, last.to].map(|value| trend.figure.words(value));
+                let percent = 100.0 * (last.ratio - 1.0);
+                let since = match last.after == change.after {
+                    true => String::new(),
+                    false => format!(" since entry {}", last.after),
+                };
+                Some(format!("{} from {from} to {to} ({percent:+.0} %){since}", trend.name))
+            });
+            let since = format!("entry {} ({})", change.after, day(change.unix_ns));
+            (
+                format!("{} {:+.0} % since {since}", trend.name, 100.0 * (change.ratio - 1.0)),
+                format!(
+                    "By more than chance, since {since}: {}.",
+                    each.collect::<Vec<_>>().join(", ")
+                ),
+            )
+        }
     };
     Verdict {
         word: word.into(),
+        headline,
         tone,
         sentence,
         ..Verdict::default()
@@ -163,9 +257,16 @@ fn chart(id: &str, trend: &Trend) -> Chart {
         tone: Tone::Limit,
     });
     let each = trend.points.len().div_ceil(MAX_TICKS).max(1);
+    let is_one_day = trend
+        .points
+        .iter()
+        .all(|point| day(point.unix_ns) == day(trend.points[0].unix_ns));
     let ticks = trend.points.iter().step_by(each).map(|point| Tick {
         at: place(point.entry),
-        words: day(point.unix_ns),
+        words: match is_one_day {
+            true => point.entry.to_string(),
+            false => day(point.unix_ns),
+        },
     });
     Chart {
         id: id.into(),
@@ -173,7 +274,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
         about: "Each point is a run of the same test, in the order of their start. The broken lines are the levels that the figure kept.".into(),
         x: Axis {
             ticks: ticks.collect(),
-            ..Axis::linear("run", "")
+            ..Axis::linear(if is_one_day { "entry of the history" } else { "run" }, "")
         },
         y: Axis::linear(&trend.name, unit),
         series: std::iter::once(runs).chain(levels).collect(),

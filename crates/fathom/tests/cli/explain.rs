@@ -240,6 +240,51 @@ fn a_pipe_and_json_serve_programs() {
     assert_eq!(load["percentiles"][12]["name"], "p99");
 }
 
+/// fio has percentiles of reads and of writes, and none of all operations.
+#[test]
+fn the_page_of_a_report_of_fio_says_how_it_can_be_judged() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let [report, page] = ["fio.json", "page.html"].map(|name| folder.path().join(name));
+    fs::copy(data("fio/golden/05-sla-70-30/out.json"), &report).unwrap();
+    let made = |require: &[&str], code: i32, parts: &[&str]| {
+        fathom(&[&["report", text(&report), "-o", text(&page)], require].concat()).expect(code, &[]);
+        let page = fs::read_to_string(&page).unwrap();
+        let answer = page
+            .split("id=\"findings\"")
+            .next()
+            .unwrap()
+            .replace("<span class=\"option\">", "");
+        for part in parts {
+            let plain = answer.replace("</span>", "").replace('\u{a0}', " ");
+            assert!(plain.contains(part), "`{part}` in {plain}");
+        }
+    };
+    made(
+        &[],
+        0,
+        &[
+            "<h2>Is it good?</h2>",
+            "No promise was tested.",
+            "--require &#39;iops&gt;=3900,read.p99&lt;=510us,write.p99&lt;=610us&#39;</code>",
+            "fathom sweep data05 --block 32KiB --read 70 --over depth=1..64",
+            "<strong>602 us</strong><span>writes, the slower ones",
+        ],
+    );
+    made(
+        &["--require", "iops>=3000,p99<=3ms"],
+        2,
+        &[
+            ": undecided about p99 &lt;= 3 ms</title>",
+            "--require &#39;iops&gt;=3000,read.p99&lt;=3ms,write.p99&lt;=3ms&#39;</code>",
+        ],
+    );
+    made(
+        &["--require", "iops>=5000,mean<=3ms"],
+        2,
+        &["fathom verify data05 --block 32KiB --read 70 --require &#39;iops&gt;=5000,mean&lt;=3ms&#39;"],
+    );
+}
+
 #[test]
 fn figures_that_contradict_each_other_fail() {
     let Some(folder) = need(Directory::fast()) else { return };

@@ -459,6 +459,27 @@ fn few_runs_are_no_series(place: &Place) {
         page.contains("TOO FEW RUNS") && page.contains("5 runs from 20"),
         "{page}"
     );
+    // The command that makes one more is that of the latest run.
+    assert!(
+        page.contains("fathom run job.toml <span class=\"option\">-q</span>"),
+        "{page}"
+    );
+}
+
+fn the_page_names_the_change(place: &Place) {
+    let page = place.path("trend.html");
+    let report = ["trend", "--force", "--report", page.to_str().unwrap()];
+    place.fathom(&report).expect(0, &[]);
+    let page = fs::read_to_string(page).unwrap();
+    for part in [
+        ": IOPS -20 % since entry 6 (",
+        "By more than chance, since entry 6 (",
+        "Between the two runs at the change these differ too: ",
+        "<code>fathom compare history:5 history:6</code>",
+        "<h2>How sure is it?</h2>",
+    ] {
+        assert!(page.contains(part), "`{part}` in {page}");
+    }
 }
 
 #[test]
@@ -530,6 +551,7 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
         ],
     );
     assert!(flat(&text).contains("kernel 6.1.0 → 6.8.0"), "{text:#?}");
+    the_page_names_the_change(&place);
     place.fathom(&["trend", "1"]).expect(0, &["simulated:disk on "]);
     place
         .fathom(&["trend", "99"])

@@ -267,6 +267,19 @@ fn the_history_is_listed_shown_and_compared() {
 }
 
 #[test]
+fn a_verdict_is_listed_and_its_clauses_are_found_again() {
+    let place = Place::new();
+    let server = place.serve(&["--listen", "0"]);
+    let verified = ["verify", "job.toml", "--require", "iops>=1000", "--quick", "-q"];
+    finish(&mut place.command(&verified));
+    server
+        .get("/?verdict=PASS")
+        .expect(200, &["<td class=\"words good\" data-title=\"Verdict\">PASS</td>"]);
+    let command = "fathom report history:3 <span class=\"option\">--require</span> &#39;iops&gt;=1000&#39;";
+    server.get("/entry/3").expect(200, &[command]);
+}
+
+#[test]
 fn only_reading_under_known_names_is_let_in() {
     let place = Place::new();
     let server = place.serve(&["--listen", "127.0.0.1:0"]);

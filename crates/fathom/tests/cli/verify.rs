@@ -106,7 +106,10 @@ fn a_promise_that_is_broken_fails_with_its_figures() {
 #[test]
 fn near_the_limit_the_tolerance_decides() {
     // The tolerance of a rate is 1 %, and it is stated.
-    if let Some(ran) = on_device(&capped(392), &["--require", "iops>=400", "--time", "60s"]) {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let page = folder.path().join("page.html");
+    let arguments = ["--require", "iops>=400", "--time", "60s", "--report", text(&page)];
+    if let Some(ran) = on_device(&capped(392), &arguments) {
         ran.expect(
             1,
             &[
@@ -115,12 +118,18 @@ fn near_the_limit_the_tolerance_decides() {
                 "saturated",
             ],
         );
+        // Title and first sentence say what is broken, and by how much.
+        let page = fs::read_to_string(&page).unwrap();
+        for part in [
+            ": misses iops &gt;= 400 by 2.0 %</title>",
+            "The storage misses iops &gt;=\u{a0}400 by 2.0\u{a0}%.",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
     }
     if let Some(ran) = on_device(&capped(398), &["--require", "iops>=400", "--time", "60s"]) {
         ran.expect(0, &["PASS          iops >= 400", "within the tolerance of 400"]);
     }
-    let Some(folder) = need(Directory::fast()) else { return };
-    let page = folder.path().join("page.html");
     let arguments = [
         "--require",
         "iops>=200,p99.99<=50ms",
@@ -140,6 +149,7 @@ fn near_the_limit_the_tolerance_decides() {
             .next()
             .unwrap();
         assert!(next.contains("--time</span> 50") && !next.contains("60s"), "{next}");
+        assert!(page.contains(": undecided about p99.99 &lt;= 50 ms</title>"));
         ran.expect(
             2,
             &[

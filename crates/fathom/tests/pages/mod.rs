@@ -226,7 +226,15 @@ fn a_verdict_a_sweep_and_a_comparison() {
         &["report", "one.fathom", "two.fathom", "--force", "-o", "compared.html"],
     );
     fathom(folder, &["report", "sweep.fathom", "-o", "again.html"]);
-    let names = ["verdict", "sweep", "table", "ab", "compared", "again"];
+    // A device that nothing disturbs, so that the reasons are of the usual length.
+    let device = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nservers = 4\nservice = \"exponential 2ms\"\n";
+    std::fs::write(folder.join("disk.toml"), device).unwrap();
+    let require = ["--require", "iops>=1000,p99<=3ms", "--quick", "-q"];
+    fathom(
+        folder,
+        &[&["verify", "disk.toml", "--report", "judged.html"], &require[..]].concat(),
+    );
+    let names = ["verdict", "sweep", "table", "ab", "compared", "again", "judged"];
     let files: Vec<_> = names.iter().map(|name| folder.join(format!("{name}.html"))).collect();
     let Some(pages) = open_pages(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>()) else {
         return;
@@ -234,10 +242,14 @@ fn a_verdict_a_sweep_and_a_comparison() {
     for (name, seen) in names.iter().zip(&pages) {
         whole(name, seen);
     }
-    let [verdict, sweep, table, ab, compared, again] = &pages[..] else {
-        panic!("six pages")
+    let [verdict, sweep, table, ab, compared, again, judged] = &pages[..] else {
+        panic!("seven pages")
     };
 
+    assert!(
+        judged.drawn_without_script[1] >= 2,
+        "the rate over time and the latencies lie within the first screen"
+    );
     let judged = json(&folder.join("verdict.json"));
     let word = judged["verdict"]["outcome"].as_str().unwrap().to_uppercase();
     assert!(verdict.answer.starts_with(&word), "{word}: {}", verdict.answer);

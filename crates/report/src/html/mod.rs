@@ -11,6 +11,7 @@ pub mod page;
 pub mod path;
 pub mod run;
 mod svg;
+mod terms;
 
 use std::fmt::Write;
 use std::io::Write as _;
@@ -26,6 +27,8 @@ use chart::{Chart, Scale, X};
 use escape::{prose, text, words};
 use page::{Block, Lead, Page, Section, Table, Verdict, by_weight, class_of};
 use path::IoPath;
+
+use crate::numbers::group_thousands;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -66,7 +69,8 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
     head(page, &mut out);
     out.push_str("<main>\n");
     write_links(links, &mut out);
-    first_screen(page, &mut out);
+    let terms = terms::on_page(page);
+    first_screen(page, !terms.is_empty(), &mut out);
     if !page.findings.is_empty() {
         findings(&page.findings, &mut out);
     }
@@ -74,6 +78,7 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
         write_section(number, section, &mut out);
     }
     downloads(page, &mut out);
+    terms::write(&terms, &mut out);
     let _ = write!(
         out,
         "<footer id=\"provenance\">{}</footer>\n</main>\n",
@@ -132,15 +137,29 @@ fn head(page: &Page, out: &mut String) {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"{}\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         text(&page.provenance),
-        text(&page.title),
+        text(&full_title(page)),
     );
 }
 
-fn first_screen(page: &Page, out: &mut String) {
+/// The name of the test, and what came of it.
+fn full_title(page: &Page) -> String {
+    match page.verdict.headline.as_str() {
+        "" => page.title.clone(),
+        headline => format!("{}: {}", page.title, group_thousands(headline)),
+    }
+}
+
+fn first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("<header>\n");
-    let _ = writeln!(out, "<h1>{}</h1>", text(&page.title));
-    for line in &page.about {
-        let _ = writeln!(out, "<p class=\"about\">{}</p>", words(line));
+    let _ = writeln!(out, "<h1>{}</h1>", words(&full_title(page)));
+    for (number, line) in page.about.iter().enumerate() {
+        let is_last = has_terms && number + 1 == page.about.len();
+        let link = if is_last {
+            " · <a href=\"#terms\">What the words mean</a>"
+        } else {
+            ""
+        };
+        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", words(line));
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"The answer\">\n");
     verdict(&page.verdict, out);
@@ -403,8 +422,13 @@ fn write_table(table: &Table, out: &mut String) {
     );
     if !table.head.is_empty() {
         out.push_str("<thead><tr>");
-        for cell in &table.head {
-            let _ = write!(out, "<th scope=\"col\">{}</th>", text(cell));
+        for (index, cell) in table.head.iter().enumerate() {
+            let _ = write!(
+                out,
+                "<th scope=\"col\"{}>{}</th>",
+                class_of_column(table, index),
+                text(cell)
+            );
         }
         out.push_str("</tr></thead>");
     }
@@ -414,12 +438,22 @@ fn write_table(table: &Table, out: &mut String) {
         for (index, cell) in row.iter().enumerate() {
             let _ = match index {
                 0 => write!(out, "<th scope=\"row\">{}</th>", words(cell)),
-                _ => write!(out, "<td>{}</td>", words(cell)),
+                _ => write!(out, "<td{}>{}</td>", class_of_column(table, index), words(cell)),
             };
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+/// Sentences begin at the left; figures end at the right.
+fn class_of_column(table: &Table, index: usize) -> &'static str {
+    const LONGEST_FIGURE: usize = 30;
+    let is_long = |row: &Vec<String>| row.get(index).is_some_and(|cell| cell.chars().count() > LONGEST_FIGURE);
+    match index > 0 && table.head.len() > 2 && table.rows.iter().any(is_long) {
+        true => " class=\"words\"",
+        false => "",
+    }
 }
 
 fn write_path(path: &IoPath, out: &mut String) {

@@ -51,6 +51,8 @@ impl Page {
 pub struct Verdict {
     /// In a word; empty where nothing was promised.
     pub word: String,
+    /// What the title says of it, such as what is missed and by how much; may be empty.
+    pub headline: String,
     /// What the word means for the reader.
     pub tone: Tone,
     /// What was promised, or how to ask.

@@ -459,6 +459,20 @@ fn without_a_promise_the_page_says_how_the_result_can_be_judged() {
 }
 
 #[test]
+fn the_title_says_what_came_of_it_and_the_page_explains_its_words() {
+    let mut beside = beside();
+    beside.verdict.headline = "misses iops >= 4000 by 51 %".into();
+    let text = html::file(&run::page(&results("mixed"), &beside));
+    assert!(text.contains("<title>mixed: misses iops &gt;= 4,000 by 51 %</title>"));
+    let terms = text.split("<section id=\"terms\">").nth(1).unwrap();
+    assert!(text.contains("<a href=\"#terms\">"));
+    assert!(terms.contains("<dt>IOPS</dt>") && terms.contains("<dt>in flight, depth, QD</dt>"));
+    // What a page does not use, it does not explain.
+    assert!(!terms.contains("<dt>knee</dt>"));
+    assert!((1..=10).contains(&terms.matches("<dt>").count()));
+}
+
+#[test]
 fn a_page_asks_no_host_for_anything() {
     let text = html::file(&run::page(&results("mixed"), &Beside::default()));
     assert!(text.contains("default-src 'none'"));
@@ -474,6 +488,7 @@ fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_
     results.plan.origin.arguments = line.map(str::to_owned).to_vec();
     let target = &mut results.hosts[0].environment.targets[0];
     target.path = "/data/fathom-7.dat".into();
+    target.kind = "file".into();
     target.size = Bytes::mib(1024);
     target.devices = vec![model::environment::Device {
         name: "sda".into(),

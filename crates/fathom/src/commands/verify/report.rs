@@ -56,11 +56,13 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }
     let mut page = pages::run(results, shown);
-    let what = asked.policy.as_ref().map_or("Requirement", |policy| &policy.id);
     // `.` tells those nothing who did not run it.
     let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
     let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
-    page.title = format!("{what} on {target}");
+    page.title = match &asked.policy {
+        Some(policy) => format!("{} on {target}", policy.id),
+        None => target,
+    };
     html::file(&page)
 }
 

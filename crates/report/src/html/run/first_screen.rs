@@ -14,12 +14,15 @@ use model::{Bytes, Nanos, shell_word};
 use super::settings::command_line;
 use super::{Beside, OPEN_JOBS, fleet, percentile};
 use crate::html::page::{Lead, Tile, Tone, Verdict};
-use crate::numbers::{duration, local_time, rate, throughput, time as time_words};
+use crate::numbers::{duration, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-/// The name of a test to which its user gave none.
-const DEFAULT_NAME: &str = "run";
+/// Names of tests to which their user gave none: those of commands.
+const DEFAULT_NAMES: [&str; 3] = ["run", "verify", "quick"];
+/// What to do after a PASS.
+pub const KEEP_AND_REPEAT: &str =
+    "Keep this page, and repeat the test after every change of the storage or its neighbours.";
 /// A rate whose confidence interval is wider than this says little about the next run.
 const UNSTEADY_PERCENT: f64 = 10.0;
 
@@ -28,7 +31,7 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = match &summary.targets[..] {
-            [target] => format!(", on {} of {}{}", target.size, place(target), share_of_disk(target)),
+            [target] => format!(" on {} of {}{}", target.size, place(target), share_of_disk(target)),
             _ => String::new(),
         };
         let measured = duration(job.measured_ns);
@@ -40,16 +43,10 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
         let weakened: BTreeSet<&str> = grave.map(|finding| finding.rule.as_str()).collect();
         if !weakened.is_empty() {
             let rules = Vec::from_iter(weakened).join(", ");
-            let qualified = format!("With a reservation: the checks warn ({rules}). See what they found below.");
-            verdict.notes.insert(0, qualified);
+            verdict.notes.insert(0, format!("The checks below warn: {rules}."));
         }
-        verdict.notes.insert(
-            0,
-            format!(
-                "This holds for what was measured: {measured} of {}{region}.",
-                job.operations
-            ),
-        );
+        let scope = format!("This holds for what was measured: {measured}{region}.");
+        verdict.notes.insert(0, scope);
     }
     verdict
 }
@@ -63,9 +60,7 @@ pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
     let takes_options = matches!(arguments.get(1).map(String::as_str), Some("run" | "verify"));
     let options = if takes_options { &verdict.options[..] } else { &[] };
     let sentence = match (verdict.tone, options.is_empty()) {
-        (Tone::Good, true) => {
-            "Keep this page, and repeat the test after every change of the storage or its neighbours."
-        }
+        (Tone::Good, true) => KEEP_AND_REPEAT,
         (Tone::Good, false) => "Repeat it for the time that a verdict should rest on.",
         (Tone::Bad, _) => "See what limits it, change that, and repeat.",
         (Tone::Unsure | Tone::Plain, true) => "Do what the lines above ask for, and repeat.",
@@ -127,26 +122,31 @@ pub(super) fn worth(beside: &Beside, results: &Results, summary: &Summary) -> Op
     })
 }
 
-/// A command that holds the saved result to limits, or else the load; the limits are such as it
-/// just kept.
-fn judging_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<String> {
-    let total = &job.total;
+/// A requirement that a result just keeps, as a word of a command line: its rate, and times of at
+/// most some nanoseconds by name.
+pub fn limits_just_kept(iops: f64, times: impl IntoIterator<Item = (String, f64)>) -> String {
     // Two digits, on the side on which it is kept.
     let two_digits = |value: f64, round: fn(f64) -> f64| {
         let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
         round(value / unit) * unit
     };
-    let mut clauses = vec![format!("iops>={:.0}", two_digits(total.iops, f64::floor))];
-    let p99 = total
-        .latency
-        .percentile(99.0)
-        .filter(|p99| p99.support != PercentileSupport::None);
+    let mut clauses = vec![format!("iops>={:.0}", two_digits(iops, f64::floor))];
     let time = |us: f64| match us {
         us if us < 1000.0 => format!("{us:.0}us"),
         us => format!("{}ms", us / 1000.0),
     };
-    clauses.extend(p99.map(|p99| format!("p99<={}", time(two_digits(p99.ns as f64 / 1e3, f64::ceil)))));
-    let require = shell_word(&clauses.join(",")).into_owned();
+    let times = times.into_iter();
+    clauses.extend(times.map(|(name, ns)| format!("{name}<={}", time(two_digits(ns / 1e3, f64::ceil)))));
+    shell_word(&clauses.join(",")).into_owned()
+}
+
+/// A command that holds the saved result to limits, or else the load; the limits are such as it
+/// just kept.
+fn judging_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<String> {
+    let p99 = job.total.latency.percentile(99.0);
+    let p99 = p99.filter(|p99| p99.support != PercentileSupport::None);
+    let p99 = p99.map(|p99| ("p99".to_owned(), p99.ns as f64));
+    let require = limits_just_kept(job.total.iops, p99);
     let words = &results.plan.origin.arguments;
     let saved = words.iter().enumerate().find_map(|(at, word)| match word.as_str() {
         "--save" => words.get(at + 1).map(String::as_str),
@@ -184,13 +184,15 @@ fn share_of_disk(target: &TargetFacts) -> String {
     }
 }
 
+/// Advice whose commands can be pasted: they name the target and the load of the results.
+pub fn complete_advice(advice: &str, results: &Results) -> String {
+    complete(advice, results, &Summary::from_results(results))
+}
+
 /// Advice whose commands can be pasted: they name the target and the load.
 fn complete(advice: &str, results: &Results, summary: &Summary) -> String {
     let load = load_words(results, summary);
-    let advice = match &load {
-        Some(load) => advice.replace("`fathom sweep --over", &format!("`fathom sweep {load} --over")),
-        None => advice.to_owned(),
-    };
+    let advice = complete_sweep(advice, load.as_deref());
     let is_job = |load: &str| load.trim_end_matches('\'').ends_with(".toml");
     let run = load.map(|load| match is_job(&load) {
         true => format!("fathom run {load}"),
@@ -203,10 +205,20 @@ fn complete(advice: &str, results: &Results, summary: &Summary) -> String {
     }
 }
 
+/// Advice whose sweep names its load; where none can be named, without the command.
+pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
+    const SWEEP: &str = "`fathom sweep --over";
+    match load {
+        Some(load) => advice.replace(SWEEP, &format!("`fathom sweep {load} --over")),
+        None => advice.split(&format!(": {SWEEP}")).next().unwrap_or(advice).to_owned(),
+    }
+}
+
 /// The target and the load of a test as words of `fathom sweep`.
 fn load_words(results: &Results, summary: &Summary) -> Option<String> {
-    let mut arguments = results.plan.origin.arguments.iter();
-    if let Some(file) = arguments.find(|word| word.ends_with(".toml")) {
+    let arguments = &results.plan.origin.arguments;
+    let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
+    if let Some(file) = arguments.iter().find(|word| word.ends_with(".toml") && !is_suite) {
         return Some(shell_word(file).into_owned());
     }
     load(results, summary)
@@ -217,6 +229,10 @@ fn load(results: &Results, summary: &Summary) -> Option<String> {
     let ([target], [job]) = (&summary.targets[..], &summary.jobs[..]) else {
         return None;
     };
+    // A device of a job file has no name on a command line.
+    if target.kind == "simulated" {
+        return None;
+    }
     let place = place(target);
     let size = match *place == target.path {
         true => String::new(),
@@ -263,7 +279,7 @@ pub(super) fn title(results: &Results, summary: &Summary) -> String {
         several => format!(" — {} targets", several.len()),
     };
     match &summary.jobs[..] {
-        [job] if results.plan.name == DEFAULT_NAME => {
+        [job] if DEFAULT_NAMES.contains(&results.plan.name.as_str()) => {
             let load = job.operations.trim_end_matches(", direct");
             format!("{load}, QD {}{target}", job.depth)
         }
@@ -358,7 +374,7 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
     let mut tiles = vec![
         Tile {
             name: "Operations per second".into(),
-            value: format!("{} IOPS", rate(total.iops)),
+            value: format!("{} IOPS", rough(total.iops)),
             note: job.iops_confidence_percent.map_or_else(
                 || apart(job),
                 |percent| {
@@ -369,14 +385,14 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
         },
         Tile {
             name: "Throughput".into(),
-            value: format!("{} MB/s", throughput(total.mb_per_sec)),
-            note: format!("{} MiB/s", throughput(total.mib_per_sec)),
+            value: format!("{} MB/s", rough(total.mb_per_sec)),
+            note: format!("{} MiB/s", rough(total.mib_per_sec)),
         },
         Tile {
             name: latency_name(total).into(),
             value: time_words(total.latency.mean_ns),
             note: match total.service {
-                Some(_) => "mean, from when it was due".into(),
+                Some(_) => "mean, with waiting".into(),
                 None => median(&total.latency),
             },
         },
@@ -415,7 +431,11 @@ fn apart(job: &JobSummary) -> String {
     let each = [("reads", &job.read), ("writes", &job.write), ("trims", &job.trim)];
     let present: Vec<String> = each
         .into_iter()
-        .filter_map(|(name, figures)| figures.as_ref().map(|figures| format!("{} {name}", rate(figures.iops))))
+        .filter_map(|(name, figures)| {
+            figures
+                .as_ref()
+                .map(|figures| format!("{} {name}", rough(figures.iops)))
+        })
         .collect();
     if present.len() > 1 {
         present.join(", ")

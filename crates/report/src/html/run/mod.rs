@@ -21,7 +21,7 @@ use crate::numbers::{count, duration, local_time, rate, throughput, time as time
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::with_options;
+pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, limits_just_kept, with_options};
 pub use latency::percentile_curve;
 pub use resources::{PlanePoint, plane};
 pub use settings::called;
