@@ -109,7 +109,7 @@ impl Judged {
                 text += &format!("{name}\n");
             }
             let Some(verdict) = verdict else {
-                text += "  not one operation ended in the measured window, so there is nothing to judge\n";
+                text += "  no operation completed in the measured window, so there is nothing to judge\n";
                 continue;
             };
             for one in &verdict.clauses {

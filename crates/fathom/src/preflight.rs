@@ -6,7 +6,7 @@ use std::time::Duration;
 use analysis::lint::{self, Purpose, Test};
 use engine::probe::{self, System};
 use model::Nanos;
-use model::environment::{Before, Clock, Environment};
+use model::environment::{BackgroundIo, Clock, Environment};
 use model::plan::{Plan, TargetKind};
 use report::formats;
 
@@ -31,7 +31,7 @@ pub fn time(text: Option<&String>, usual: Nanos) -> Result<Nanos, Faults> {
 /// Watches the devices under the targets of a plan; `None` where there is nothing to watch, or no
 /// time to do so. What is found is reported at once, so that the user can stop, and again with the
 /// results.
-pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
+pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<BackgroundIo> {
     if time == Nanos(0) {
         return None;
     }
@@ -56,7 +56,7 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
 }
 
 /// Watches; `None` where no target lies on a device.
-pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
+pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<BackgroundIo> {
     let system = System::live();
     let devices = devices(&system, plan);
     if devices.is_empty() {

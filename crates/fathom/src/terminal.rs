@@ -122,7 +122,7 @@ impl View {
     }
 
     /// Takes in an event.
-    pub fn take(&self, event: &Event) {
+    pub fn handle_event(&self, event: &Event) {
         let mut inside = self.shared.inside();
         inside.news |= inside.state.take(event);
         inside.last_event_at = Some(Instant::now());

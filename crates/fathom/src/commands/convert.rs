@@ -51,17 +51,20 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let headed = conversions.len() > 1;
     let texts: Vec<String> = conversions.iter().map(|conversion| text(conversion, headed)).collect();
     print(&texts.join("\n"))?;
-    let tell = |kind: &str, what: &str| screen::note(&format!("{kind}: {what}"));
-    source.lost.iter().for_each(|of| tell("lost", of));
+    let print_difference = |kind: &str, what: &str| screen::note(&format!("{kind}: {what}"));
+    source.lost.iter().for_each(|of| print_difference("lost", of));
     for conversion in &conversions {
-        conversion.lost.iter().for_each(|of| tell("lost", &of.to_string()));
+        conversion
+            .lost
+            .iter()
+            .for_each(|of| print_difference("lost", &of.to_string()));
     }
-    source.differs.iter().for_each(|of| tell("differs", of));
+    source.differs.iter().for_each(|of| print_difference("differs", of));
     for conversion in &conversions {
         conversion
             .differs
             .iter()
-            .for_each(|of| tell("differs", &of.to_string()));
+            .for_each(|of| print_difference("differs", &of.to_string()));
     }
     let complete = source.lost.is_empty() && conversions.iter().all(|conversion| conversion.lost.is_empty());
     Ok(if complete { Exit::Done } else { Exit::Partial })

@@ -95,8 +95,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     introduce(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);
     let results = session.execution(plan, &permissions).run(&mut |event| {
-        screen.take(&event);
-        outputs.take(&event).iter().for_each(|message| screen.say(message));
+        screen.handle_event(&event);
+        outputs
+            .handle_event(&event)
+            .iter()
+            .for_each(|message| screen.print(message));
     });
     drop(screen);
     let mut results = results?;
@@ -142,9 +145,9 @@ fn what_may_be_done(whole: Screening, permissions: &Permissions) -> Result<(Plan
 
 fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     if !refusals.is_empty() {
-        screen.say("only reading: see the end of the report");
+        screen.print("only reading: see the end of the report");
     }
-    screen.say(&format!(
+    screen.print(&format!(
         "screening {} in {} steps of 5 s",
         plan.targets[0].path,
         plan.steps.len()

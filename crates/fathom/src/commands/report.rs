@@ -57,7 +57,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
             let fault = Fault::new(format!("{} is the result itself", path.display()));
             return Err(Faults::usage(fault.help("name another file with -o")));
         }
-        outputs::prove_writable(std::iter::once(path.as_path()))?;
+        outputs::check_writable(std::iter::once(path.as_path()))?;
     }
     let logs = find_logs(files)?;
     let (page, exit) = match files {

@@ -41,7 +41,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         let outcome = session.execution(plan, &Permissions::default()).run(&mut |event| {
             // How the small file was made is of no interest.
             if !matches!(event, model::event::Event::Prepared { .. }) {
-                screen.take(&event);
+                screen.handle_event(&event);
             }
         });
         let outcome = outcome.map_err(Faults::from);

@@ -139,7 +139,7 @@ impl Pages for OurPages {
     }
 
     fn moment(&self, text: &str, after: bool) -> Option<u64> {
-        listed::moment_of(text, after, Timestamp::now(), &TimeZone::system())
+        listed::parse_moment(text, after, Timestamp::now(), &TimeZone::system())
     }
 
     fn running(&self) -> Vec<(String, String)> {
@@ -147,14 +147,14 @@ impl Pages for OurPages {
         runs.map(|run| {
             (
                 format!("http://{}/", run.address),
-                format!("{}, since {}", run.name, listed::local(run.started_unix_ns)),
+                format!("{}, since {}", run.name, listed::format_local_time(run.started_unix_ns)),
             )
         })
         .collect()
     }
 
     fn local(&self, unix_ns: u64) -> String {
-        listed::local(unix_ns)
+        listed::format_local_time(unix_ns)
     }
 
     fn trouble(&self, error: &HistoryError) -> Trouble {

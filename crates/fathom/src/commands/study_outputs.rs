@@ -169,8 +169,8 @@ impl StudyOutputs {
     /// # Errors
     /// [`Faults`] with what is wrong.
     pub fn prove(&self, targets: &[Target]) -> Result<(), Faults> {
-        outputs::spare_targets(self.files(), targets)?;
-        outputs::prove_writable(self.files())
+        outputs::check_not_target(self.files(), targets)?;
+        outputs::check_writable(self.files())
     }
 
     /// Writes the reports and saves the study. What cannot be written is reported after everything

@@ -8,7 +8,7 @@ use report::html::page::Page;
 use serde::Serialize;
 
 use super::ab::{MarginArgs, margin};
-use super::history::{FilterArgs, local, opened};
+use super::history::{FilterArgs, format_local_time, open_existing};
 use super::study_outputs::{Contents, Form, STUDY_FORMS, StudyOutputs, csv_table};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -143,7 +143,7 @@ fn runs_words(test: &TestTrend) -> Vec<String> {
     let facts = test.facts.iter().filter(|fact| SHOWN_FACTS.contains(&&*fact.name));
     let load: Vec<String> = facts.map(|fact| format!("{} {}", fact.name, fact.value)).collect();
     let words = |(first, last): (&TrendRun, &TrendRun)| {
-        let [first, last] = [first, last].map(|run| local(run.started_unix_ns));
+        let [first, last] = [first, last].map(|run| format_local_time(run.started_unix_ns));
         format!(
             "{} runs from {first} to {last}, as the history of this user holds them.",
             test.runs.len()
@@ -199,7 +199,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
     let mut wanted = args.filter.filter()?;
     let named = args.entry.as_deref();
-    let Some(history) = opened()? else {
+    let Some(history) = open_existing()? else {
         return Ok(Vec::new());
     };
     if named.is_some() || (wanted == Filter::default() && !args.force) {
@@ -272,7 +272,7 @@ fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
     Some(RunRecord {
         entry: entry.id,
         unix_ns: entry.started_unix_ns,
-        day: local(entry.started_unix_ns).split(' ').next()?.to_owned(),
+        day: format_local_time(entry.started_unix_ns).split(' ').next()?.to_owned(),
         value,
         facts: job.facts.clone(),
     })
@@ -342,7 +342,7 @@ fn table(test: &TestTrend) -> String {
         let line = format!(
             "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}  {}",
             run.entry,
-            local(run.started_unix_ns),
+            format_local_time(run.started_unix_ns),
             cell(Figure::Iops, run.iops),
             cell(Figure::Mean, run.mean_ns),
             cell(Figure::Quantile(0.99), run.p99_ns),

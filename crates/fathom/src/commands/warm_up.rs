@@ -90,7 +90,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     screen.begin(&wanted.plan, None);
     let results = session
         .execution(wanted.plan.clone(), &Permissions::default())
-        .run(&mut |event| screen.take(&event));
+        .run(&mut |event| screen.handle_event(&event));
     drop(screen);
     let results = results?;
     let (read, to) = reached(&wanted, &results);

@@ -10,7 +10,7 @@ use dialects::iometer::{self, Arguments, Lowered, Machine, Parsed, PathFacts, Re
 use model::results::Results;
 use report::formats::iometer as reports;
 
-use super::{can_keep, complain, keep, note, note_findings, tell};
+use super::{can_save_result, note, print_findings, print_stderr, print_stdout, record_results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
@@ -36,9 +36,9 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let (program, words) = session.process.arguments.split_at(skip);
     let arguments = match arguments(&program.join(" "), words)? {
         Ok(arguments) => arguments,
-        Err(help) => return Ok(if tell(&help).is_ok() { 0 } else { FAILED }),
+        Err(help) => return Ok(if print_stdout(&help).is_ok() { 0 } else { FAILED }),
     };
-    if session.leads() {
+    if session.has_fleet() {
         let fault = Fault::new("cannot run an Iometer configuration on several hosts: its managers name them");
         return Err(Faults::usage(fault.help("run it on each host, without FATHOM_HOSTS")));
     }
@@ -58,7 +58,7 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         ));
     }
     let mut file = open_results(results)?;
-    if !can_keep() {
+    if !can_save_result() {
         return Ok(FAILED);
     }
     let mut screen = Screen::line(!std::io::stderr().is_terminal());
@@ -66,15 +66,15 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let permissions = permissions::from_env();
     let outcome = session
         .execution(plan, &permissions)
-        .run(&mut |event| screen.take(&event));
+        .run(&mut |event| screen.handle_event(&event));
     screen.clear();
     conclude(&outcome?, results, &mut file)
 }
 
 /// Appends the results. A worker that failed ends the tests.
 fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> {
-    let kept = keep(found, EntryKind::Iometer);
-    note_findings(found);
+    let kept = record_results(found, EntryKind::Iometer);
+    print_findings(found);
     let mut bytes = Vec::new();
     reports::write(found, &mut bytes)
         .and_then(|()| file.write_all(&bytes))
@@ -88,7 +88,7 @@ fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> 
         .filter_map(|worker| worker.failure.as_ref())
         .map(|failure| format!("error: {}: {}", failure.at, failure.what))
         .collect();
-    complain(&failures);
+    print_stderr(&failures);
     let failed = !failures.is_empty() || found.interrupted || !kept;
     Ok(if failed { FAILED } else { 0 })
 }

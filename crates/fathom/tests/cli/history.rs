@@ -51,7 +51,7 @@ impl Place {
 #[test]
 fn what_a_command_measures_is_kept_and_shown_again() {
     let place = Place::new();
-    place.fathom(&["history"]).expect(0, &["nothing is kept yet"]);
+    place.fathom(&["history"]).expect(0, &["the history is empty"]);
     assert!(!place.path("h.sqlite").exists(), "asking makes no file");
     let ran = place.fathom(&["run", "job.toml", "--save", "saved", "--out", "json"]);
     ran.expect(0, &["kept as history:1\n"]);
@@ -121,7 +121,7 @@ fn entries_are_labelled_found_and_pruned() {
     );
     place
         .fathom(&["history", "--until", "1h"])
-        .expect(0, &["no entry is like that"]);
+        .expect(0, &["no entry matches"]);
     place
         .fathom(&["history", "--since", "soon"])
         .expect(4, &["`soon` is not a date or an age", "--since soon"]);
@@ -258,7 +258,7 @@ fn the_usual_place_is_the_folder_of_data() {
     for name in ["FATHOM_HISTORY", "FATHOM_DATA", "XDG_DATA_HOME", "HOME"] {
         run.env_remove(name);
     }
-    let message = "warning: this result is not in the history: there is no place for the history: neither FATHOM_DATA nor \
+    let message = "warning: this result is not in the history: cannot place the history: neither FATHOM_DATA nor \
                 XDG_DATA_HOME nor HOME is set\n  help: set FATHOM_HISTORY to the path of a file, or to `off`\n";
     assert_eq!(finish(&mut run).expect(0, &[]).err, message);
 }

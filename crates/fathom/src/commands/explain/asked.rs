@@ -90,7 +90,9 @@ fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> R
     context.layers.extend(resolved.layers);
     context.clauses.extend(resolved.clauses);
     for burst in &resolved.bursts {
-        context.credits.push(limits::burst(resolved.title.clone(), *burst));
+        context
+            .credits
+            .push(limits::known_burst(resolved.title.clone(), *burst));
     }
     context.bursts.extend(resolved.bursts);
     context.latency_ns = resolved.latency_ns;

@@ -56,7 +56,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     if let Some((first, names)) = args.file.split_first()
         && *first == ANTI_PATTERNS
     {
-        return anti_patterns::tell(names, json);
+        return anti_patterns::print(names, json);
     }
     let asked = asked::read(&args.promise)?;
     let storage = args.promise.storage()?;

@@ -124,13 +124,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        session.whole(plan)?;
+        session.merge_fleet_plan(plan)?;
     }
     if args.dry.dry_run {
         return dry_run(session, &ready, &plans, &permissions);
     }
     // Elsewhere each host looks at its own targets, when a workload begins.
-    if !session.leads() {
+    if !session.has_fleet() {
         refuse(&plans, &permissions)?;
     }
     let targets: Vec<Target> = plans.iter().flat_map(|plan| plan.targets.iter().cloned()).collect();
@@ -221,7 +221,7 @@ impl SuiteRunner<'_> {
                 }
                 let name = format!("{}: {}", self.suite, one.name);
                 let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
-                history::keep_as(
+                history::record_as(
                     &self.args.study.measure,
                     self.args.study.save.as_ref(),
                     EntryKind::Suite,
@@ -249,12 +249,13 @@ impl SuiteRunner<'_> {
             held.settings = convert::to_native(&plan).text;
             self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
             let again = if number > 1 { ", again, with more slots" } else { "" };
-            self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
+            self.screen
+                .print(&format!("{place} {}: {}{again}", one.name, held.load));
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
             let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
                 shared_files.adopt_created(&event);
-                screen.take(&event);
+                screen.handle_event(&event);
             });
             let results = results?;
             held.verdict = judged::judge(&results, &one.clauses).only();

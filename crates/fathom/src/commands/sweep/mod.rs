@@ -98,7 +98,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         return Ok(Exit::Done);
     }
     let mut document = document(session, args)?;
-    if !session.leads() {
+    if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
     let asked = asked(args, &mut document, limit)?;
@@ -110,7 +110,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     outputs.prove(&base.targets)?;
     let name = document.name.clone().unwrap_or_else(|| "sweep".into());
-    let mut errand = SweepRunner {
+    let mut runner = SweepRunner {
         session,
         document,
         permissions,
@@ -120,9 +120,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut sweep = Sweep::new(asked);
     let mut failed = false;
     while let Some(next) = sweep.next_run() {
-        match errand.measure(&next) {
+        match runner.measure(&next) {
             Ok(results) => {
-                errand.tell(&next, &results);
+                runner.print_run(&next, &results);
                 sweep.record(next, results);
             }
             // What cannot be done at all is reported at once; what cannot be done at one point is
@@ -138,7 +138,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             break;
         }
     }
-    drop(errand);
+    drop(runner);
     let study = sweep.finish(&name, session.process.is_interrupted()).ok_or_else(|| {
         let help = "let it run for at least one point";
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
@@ -197,7 +197,7 @@ fn limit(args: &Args) -> Result<Option<Limit>, Faults> {
 /// The one job that is varied.
 fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = args.what.as_ref();
-    let mut document = run::document_of(what.filter(|what| what.ends_with(".toml")))?;
+    let mut document = run::load_document(what.filter(|what| what.ends_with(".toml")))?;
     document.arguments.clone_from(&session.process.arguments);
     if let (Some(target), Some(job)) = (what.filter(|what| !what.ends_with(".toml")), document.jobs.first_mut()) {
         job.targets = vec![target.clone()];
@@ -331,7 +331,7 @@ impl SweepRunner<'_> {
         let mut plan = plan(&self.document, next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         let slots = next.slots.map(|slots| format!(", up to {slots} in flight"));
-        self.screen.say(&format!(
+        self.screen.print(&format!(
             "[{}/{}] {}: {} of {}{}, {} left in all",
             next.number,
             next.expected_total,
@@ -346,14 +346,14 @@ impl SweepRunner<'_> {
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
-            screen.take(&event);
+            screen.handle_event(&event);
         });
         Ok(results?)
     }
 
-    fn tell(&mut self, next: &NextRun, results: &Results) {
+    fn print_run(&mut self, next: &NextRun, results: &Results) {
         if let Some(line) = text::line(&next.settings, results) {
-            self.screen.say(&line);
+            self.screen.print(&line);
         }
     }
 }

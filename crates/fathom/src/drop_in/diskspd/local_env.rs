@@ -13,20 +13,23 @@ use crate::user_file;
 pub struct LocalEnv {
     events: Vec<(EventRole, NamedEvent)>,
     /// Threads run on other machines, whose processors are not known here.
-    elsewhere: bool,
+    has_other_hosts: bool,
 }
 
 /// The variable that names the DiskSpd whose switches are accepted.
 pub const VERSION: &str = "FATHOM_DISKSPD_VERSION";
 
 /// Processors of a machine that is not known: the system there says which there are.
-const ANY: u32 = 4096;
+const MAX_CPUS_ELSEWHERE: u32 = 4096;
 
 impl LocalEnv {
     /// Where threads run on other machines, too.
-    pub fn of_hosts(elsewhere: bool) -> LocalEnv {
+    pub fn for_hosts(has_other_hosts: bool) -> LocalEnv {
         let events = Vec::new();
-        LocalEnv { events, elsewhere }
+        LocalEnv {
+            events,
+            has_other_hosts,
+        }
     }
 
     /// The event of a role, if the command line names one.
@@ -44,8 +47,8 @@ impl Drop for LocalEnv {
 
 impl ParseEnv for LocalEnv {
     fn processors(&self) -> Processors {
-        let online = match self.elsewhere {
-            true => (0..ANY).collect(),
+        let online = match self.has_other_hosts {
+            true => (0..MAX_CPUS_ELSEWHERE).collect(),
             false => engine::sys::thread::usable_cpus(),
         };
         Processors {
@@ -80,7 +83,7 @@ impl ParseEnv for LocalEnv {
                 Some(number) => engine::os_error_name(number),
                 None => error.to_string(),
             })?;
-        decoded(&bytes).ok_or_else(|| "it is neither UTF-8 nor UTF-16 text".to_owned())
+        decode_text(&bytes).ok_or_else(|| "it is neither UTF-8 nor UTF-16 text".to_owned())
     }
 
     fn open_event(&mut self, role: EventRole, name: &str) -> Result<(), String> {
@@ -100,7 +103,7 @@ impl ParseEnv for LocalEnv {
 
 /// Text with or without a byte order mark. Scripts of PowerShell write UTF-16 unless something else
 /// is asked for.
-fn decoded(bytes: &[u8]) -> Option<String> {
+fn decode_text(bytes: &[u8]) -> Option<String> {
     let wide = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();
         let units: Vec<u16> = pairs.iter().map(|pair| of(*pair)).collect();
@@ -131,9 +134,9 @@ mod tests {
             wide(u16::to_le_bytes, [0xff, 0xfe]),
             wide(u16::to_be_bytes, [0xfe, 0xff]),
         ] {
-            assert_eq!(decoded(&bytes).as_deref(), Some(text));
+            assert_eq!(decode_text(&bytes).as_deref(), Some(text));
         }
-        assert_eq!(decoded(&[0xff, 0xfe, 0x41]), None);
-        assert_eq!(decoded(&[0xc3, 0x28]), None);
+        assert_eq!(decode_text(&[0xff, 0xfe, 0x41]), None);
+        assert_eq!(decode_text(&[0xc3, 0x28]), None);
     }
 }

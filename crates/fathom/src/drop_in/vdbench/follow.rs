@@ -93,7 +93,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Follows an event.
-    pub fn take(&mut self, event: &Event) {
+    pub fn handle_event(&mut self, event: &Event) {
         match event {
             Event::Phase {
                 phase: Phase::WarmUp | Phase::Measured,
@@ -131,7 +131,7 @@ impl<'a> Follow<'a> {
                     *complete = (start + interval.length_ns.0 + length / 1000) / length;
                 }
             }
-            Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.say_now(&finding.what),
+            Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.print_stamped(&finding.what),
             Event::JobEnded { job, .. } => {
                 if let Some(of_job) = self.jobs.get_mut(*job as usize) {
                     of_job.2 = true;
@@ -196,7 +196,7 @@ impl<'a> Follow<'a> {
         if let [(wd, _)] = &self.run.workloads[..] {
             self.write_row(&wd.name, &label, number, &sum, cpu);
         }
-        self.say_row(&label, number, &sum, cpu);
+        self.print_row(&label, number, &sum, cpu);
         self.write_flat(&label, &sum, self.run.interval as f64, cpu);
         let first = self.run.intervals().1;
         if number >= first {
@@ -224,15 +224,15 @@ impl<'a> Follow<'a> {
         }
     }
 
-    fn say_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
+    fn print_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         if number % 30 == 1 && !label.starts_with("avg") {
-            self.output.say("");
+            self.output.print_line("");
             for line in self.header() {
-                self.output.say(&line);
+                self.output.print_line(&line);
             }
         }
         let line = self.row(label, tally, cpu);
-        self.output.say(&line);
+        self.output.print_line(&line);
     }
 
     fn header(&self) -> [String; 2] {
@@ -333,7 +333,7 @@ impl<'a> Follow<'a> {
             self.write_headers("totals", "", 1);
         }
         self.write_row("totals", &label, self.shown, &average, cpu);
-        self.say_row(&label, self.shown, &average, cpu);
+        self.print_row(&label, self.shown, &average, cpu);
         let seconds = self.average_seconds();
         self.write_flat(&label, &average, seconds, cpu);
         self.write_histogram("histogram", &average);
@@ -341,7 +341,7 @@ impl<'a> Follow<'a> {
         self.write_workloads(results, workload_of, (&label, cpu), &average);
         self.write_status("Workload done");
         self.write_status("Slaves done");
-        self.say_counters();
+        self.print_counters();
         let all = match &self.style.files {
             Some(columns) => average.sum_of_kinds(&columns.requested),
             None => average.all(),
@@ -354,7 +354,7 @@ impl<'a> Follow<'a> {
     }
 
     /// Counters of a run on files, over all its intervals.
-    fn say_counters(&mut self) {
+    fn print_counters(&mut self) {
         let Some(files) = &self.run.files else { return };
         let (mut reading, mut writing) = (Tally::default(), Tally::default());
         for (load, (tallies, ..)) in files.loads().iter().zip(&self.jobs) {
@@ -363,7 +363,7 @@ impl<'a> Follow<'a> {
         }
         let seconds = (self.shown.max(1) * self.run.interval) as f64;
         for line in file_counters(&reading, &writing, seconds) {
-            self.output.say_now(&line);
+            self.output.print_stamped(&line);
         }
     }
 

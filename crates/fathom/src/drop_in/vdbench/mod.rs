@@ -25,7 +25,7 @@ use model::plan::Plan;
 use model::results::Results;
 use report::formats::vdbench::{FlatFacts, Layout};
 
-use super::{complain, note_findings, tell};
+use super::{print_findings, print_stderr, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use follow::{Follow, Outcome, Style};
@@ -110,7 +110,7 @@ fn banner() {
     let text = format!(
         "\n\nVdbench distribution: vdbench50407 (run by fathom {version})\nFor documentation, see docs/vdbench.md of fathom.\n\n"
     );
-    let _ = tell(&text);
+    let _ = print_stdout(&text);
 }
 
 fn seed() -> Option<u64> {
@@ -147,16 +147,16 @@ impl Failure {
         let line = format!("{} {}", time(), self.text);
         match output {
             Some(output) => {
-                output.say("");
-                output.say(&line);
-                output.say("");
+                output.print_line("");
+                output.print_line(&line);
+                output.print_line("");
                 output.write("errorlog", &line);
             }
             None => {
-                let _ = tell(&format!("\n{line}\n\n"));
+                let _ = print_stdout(&format!("\n{line}\n\n"));
             }
         }
-        complain(&self.more);
+        print_stderr(&self.more);
     }
 }
 
@@ -185,7 +185,7 @@ struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
-        if session.leads() {
+        if session.has_fleet() {
             let text =
                 "cannot run a parameter file on several hosts: its hosts are those of `hd=`, and only this one is used"
                     .to_owned();
@@ -245,10 +245,14 @@ impl<'a> Drive<'a> {
         )?;
         if is_new {
             let folder = drive.output.folder.display().to_string();
-            drive.output.say_now(&format!("Created output directory '{folder}'"));
+            drive
+                .output
+                .print_stamped(&format!("Created output directory '{folder}'"));
         }
         for argument in drive.command.scanned.clone() {
-            drive.output.say_now(&format!("input argument scanned: '{argument}'"));
+            drive
+                .output
+                .print_stamped(&format!("input argument scanned: '{argument}'"));
         }
         Ok(drive)
     }
@@ -304,7 +308,7 @@ impl<'a> Drive<'a> {
         let recovery_run = (!known.is_empty()).then(|| Run::recovery(&known));
         let all: Vec<&Run> = recovery_run.iter().chain(&format_run).chain(&runs).collect();
         self.create_reports(&all)?;
-        self.output.say_now("All slaves are now connected");
+        self.output.print_stamped("All slaves are now connected");
         let done = self.run_all(
             recovery_run.as_ref(),
             (format_run.as_ref(), &formats),
@@ -410,7 +414,7 @@ impl<'a> Drive<'a> {
             let point = run.point(*percent, base.rate);
             let outcome = self.run(&point, parameters)?;
             if let Some(stop) = run.stopcurve.filter(|stop| outcome.response_ms > *stop) {
-                self.output.say_now(&format!(
+                self.output.print_stamped(&format!(
                     "Vdbench terminating because of requested 'stopcurve={stop:.3}' with observed response time of {:.3} ms",
                     outcome.response_ms
                 ));
@@ -418,7 +422,7 @@ impl<'a> Drive<'a> {
             }
         }
         if run.pause > 0 {
-            self.output.say_now(&format!(
+            self.output.print_stamped(&format!(
                 "Waiting {} seconds; requested by 'pause' parameter",
                 run.pause
             ));
@@ -451,11 +455,12 @@ impl<'a> Drive<'a> {
     /// Lays files out. One that was not completed gets its length back, so that it is not taken for
     /// complete; one that was not there is removed.
     fn lay_out(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
-        self.output
-            .say_now("Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb");
+        self.output.print_stamped(
+            "Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb",
+        );
         for format in formats {
             let lun = &format.sd.lun;
-            self.output.say_now(&match parameters.general.format {
+            self.output.print_stamped(&match parameters.general.format {
                 Some(true) => format!("'formatsds=yes' is causing {lun} to be (re)formatted."),
                 _ => format!("lun={lun} does not exist or is too small. host=localhost"),
             });
@@ -495,7 +500,7 @@ impl<'a> Drive<'a> {
         self.sleep(Duration::from_nanos(1_000_000_000 - u64::from(past)))?;
         self.report_sizes(run, &lowered.plan);
         let started = format!("Starting RD={}", run.start_text(false));
-        self.output.say_now(&started);
+        self.output.print_stamped(&started);
         let heading = format!("<a name=\"_{}\"></a><i><b>{} {started}</b></i>", self.shown, time());
         for file in files_of(run, &self.style.host) {
             self.output.write(&file, "");
@@ -515,7 +520,7 @@ impl<'a> Drive<'a> {
         let outcome = self
             .session
             .execution(lowered.plan, &permissions)
-            .run(&mut |event| follow.take(&event));
+            .run(&mut |event| follow.handle_event(&event));
         let results = match outcome {
             Ok(results) => results,
             Err(error) => return Err(failure_of(&error)),
@@ -534,8 +539,8 @@ impl<'a> Drive<'a> {
         outcome: &Outcome,
         parameters: &Parameters,
     ) -> Result<(), Failure> {
-        self.keep(results)?;
-        note_findings(results);
+        self.record_results(results)?;
+        print_findings(results);
         let errors = self.report_io_errors(results) + self.report_validation(results, parameters)?;
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let failures: Vec<_> = jobs
@@ -544,7 +549,7 @@ impl<'a> Drive<'a> {
             .collect();
         for failure in &failures {
             let line = format!("{} {}: {}", time(), failure.at, failure.what);
-            self.output.say(&line);
+            self.output.print_line(&line);
             self.output.write("errorlog", &line);
         }
         if errors > 0 || !failures.is_empty() {
@@ -571,15 +576,16 @@ impl<'a> Drive<'a> {
         let ended_early = outcome.intervals < run.intervals().0;
         if let Some(MaxData { name, bytes }) = run.maxdata.filter(|_| ended_early) {
             let text = vdbench::values::loop_text(bytes);
-            self.output.say_now(&format!(
+            self.output.print_stamped(&format!(
                 "Reached {name}={text}. rd={} shutting down after next interval. ",
                 run.name
             ));
         } else if run.files.is_some() {
             self.report_end_on_files(run, ended_early);
         } else if run.elapsed.is_none() || ended_early && run.ends_with_data() {
-            self.output.say_now("All sequential workloads on all slaves are done.");
-            self.output.say_now(
+            self.output
+                .print_stamped("All sequential workloads on all slaves are done.");
+            self.output.print_stamped(
                 "This triggers end of run inspite of possibly some non-sequential workloads that are still running.",
             );
         }
@@ -588,7 +594,7 @@ impl<'a> Drive<'a> {
 
     /// Keeps the native result where that is asked for: that of the first run under the name
     /// itself, others with their number.
-    fn keep(&mut self, results: &Results) -> Result<(), Failure> {
+    fn record_results(&mut self, results: &Results) -> Result<(), Failure> {
         self.kept += 1;
         let path = std::env::var_os("FATHOM_RESULT")
             .map(PathBuf::from)
@@ -607,8 +613,8 @@ impl<'a> Drive<'a> {
             verdict: None,
             file: file.as_deref(),
         };
-        if let Err(why) = crate::history::keep_of_drop_in(&recording) {
-            complain(&[format!("WARNING: this result is not in the history: {why}")]);
+        if let Err(why) = crate::history::record_drop_in(&recording) {
+            print_stderr(&[format!("WARNING: this result is not in the history: {why}")]);
         }
         Ok(())
     }
@@ -622,7 +628,7 @@ impl<'a> Drive<'a> {
             let points = run.points.iter().map(|percent| run.point(*percent, BASE));
             for run in [run.clone()].into_iter().chain(points) {
                 let line = format!("{} Simulating RD={}", time(), run.start_text(true));
-                self.output.say(&line);
+                self.output.print_line(&line);
                 self.output.write("summary", &line);
             }
         }
@@ -638,7 +644,8 @@ impl<'a> Drive<'a> {
         self.output
             .write("status", &format!("{}\tVdbench complete", output::timestamp()));
         let folder = self.output.folder.display().to_string();
-        self.output.say(&format!("{line}. Output directory: {folder} \n"));
+        self.output
+            .print_line(&format!("{line}. Output directory: {folder} \n"));
         Ok(())
     }
 }

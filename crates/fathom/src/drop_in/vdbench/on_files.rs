@@ -92,7 +92,7 @@ impl Drive<'_> {
             }
         }
         for fsd in &known {
-            self.output.say_now(&anchor_size(fsd));
+            self.output.print_stamped(&anchor_size(fsd));
         }
         for fsd in &known {
             let path = Path::new(&fsd.anchor);
@@ -112,7 +112,7 @@ impl Drive<'_> {
             })?;
             let host = self.style.host.clone();
             self.output
-                .say_now(&format!("{host}-0: Created anchor directory: {}", fsd.anchor));
+                .print_stamped(&format!("{host}-0: Created anchor directory: {}", fsd.anchor));
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Drive<'_> {
                 set.map(|set| ("workingset", fsd.working_set.unwrap_or(0), u64::from(set.files), count)),
             ];
             for (what, bytes, used, all) in parts.into_iter().flatten() {
-                self.output.say_now(&format!(
+                self.output.print_stamped(&format!(
                     "{}-0: Created {what}={} using {:>12} of {:>12} files for anchor={}",
                     self.style.host,
                     short_size(bytes),
@@ -158,17 +158,17 @@ impl Drive<'_> {
         // A format that was cut short is not complete.
         let is_complete = run.elapsed.is_none() || ended_early;
         for fsd in files.fsds.iter().filter(|_| files.makes.is_some() && is_complete) {
-            let mut say = |what: &str| {
+            let mut print_line = |what: &str| {
                 self.output
-                    .say_now(&format!("{host}-0: anchor={} {what} complete.", fsd.anchor))
+                    .print_stamped(&format!("{host}-0: anchor={} {what} complete.", fsd.anchor))
             };
             match files.makes {
                 Some(TreeFormat::All | TreeFormat::Restart) => {
-                    say("mkdir");
-                    say("create");
+                    print_line("mkdir");
+                    print_line("create");
                 }
-                Some(TreeFormat::Directories) => say("mkdir"),
-                Some(TreeFormat::Clean) | None => say("cleanup"),
+                Some(TreeFormat::Directories) => print_line("mkdir"),
+                Some(TreeFormat::Clean) | None => print_line("cleanup"),
             }
         }
         if files.makes.is_some() || !ended_early {
@@ -202,9 +202,9 @@ impl Drive<'_> {
                     ]
                 }
             };
-            self.output.say_now(&format!("Anchor: {}", load.fsd.anchor));
+            self.output.print_stamped(&format!("Anchor: {}", load.fsd.anchor));
             for line in lines.iter().filter(|line| !line.is_empty()) {
-                self.output.say_now(line);
+                self.output.print_stamped(line);
             }
         }
     }

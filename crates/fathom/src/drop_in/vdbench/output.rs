@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
 
-use super::super::tell;
+use super::super::print_stdout;
 
 /// The first line of every file of Vdbench.
 const MARK: &str = "<title>Vdbench ";
@@ -118,15 +118,15 @@ impl Output {
     }
 
     /// A line on the console and in the log file.
-    pub fn say(&mut self, line: &str) {
+    pub fn print_line(&mut self, line: &str) {
         // A reader that has gone away does not end a run.
-        let _ = tell(&format!("{line}\n"));
+        let _ = print_stdout(&format!("{line}\n"));
         self.write("logfile", line);
     }
 
     /// The same with the time in front.
-    pub fn say_now(&mut self, text: &str) {
-        self.say(&format!("{} {text}", time()));
+    pub fn print_stamped(&mut self, text: &str) {
+        self.print_line(&format!("{} {text}", time()));
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use dialects::Diagnostic;
 
-use crate::drop_in::tell;
+use crate::drop_in::print_stdout;
 
 /// The names of the function.
 pub const NAMES: [&str; 2] = ["parse", "parseflat"];
@@ -34,7 +34,7 @@ pub fn execute(arguments: &[String]) -> Result<(), Diagnostic> {
     let table = select(&text, &selection)?;
     if table.lines().count() == 1 {
         // Not a failure: a script may look for rows that a run need not have.
-        let _ = tell(&format!(
+        let _ = print_stdout(&format!(
             "No row of {} matches: {} has only the header.\n",
             selection.input, selection.output
         ));

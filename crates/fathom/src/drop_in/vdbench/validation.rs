@@ -72,7 +72,7 @@ impl Drive<'_> {
         parameters: &Parameters,
     ) -> Result<u64, Failure> {
         let (name, file) = (&sd.name, map.display());
-        self.say_slave(&format!("Starting journal recovery for {name}"));
+        self.print_slave_line(&format!("Starting journal recovery for {name}"));
         let fail = |what: String, help: &str| Failure {
             text: format!("cannot recover sd={name}: {what}"),
             more: vec![format!("help: {help}")],
@@ -137,7 +137,7 @@ impl Drive<'_> {
         );
         self.output
             .write("errorlog", &format!("{} {}-0: {restored}", time(), self.style.host));
-        self.say_slave(&format!(
+        self.print_slave_line(&format!(
             "Completed journal recovery for {name}. Starting data validation."
         ));
         Ok(found.known_end)
@@ -190,7 +190,7 @@ impl Drive<'_> {
             sum(|worker| worker.mismatch_count),
         );
         self.compared += compared;
-        self.say_slave(&format!(
+        self.print_slave_line(&format!(
             "Total amount of key blocks read and validated: {:>8}; key blocks marked in error: {:>4} ",
             thousands(compared),
             thousands(wrong)
@@ -214,7 +214,7 @@ impl Drive<'_> {
             };
             listed += 1;
             let (lba, size) = (operation.offset.0, operation.length);
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "op: {:<6} lun: {:<30} lba: {lba:>12} 0x{lba:08x} xfer: {size:>8} errno: {errno}: '{}' ",
                 operation.direction.word(),
                 operation.path,
@@ -230,7 +230,7 @@ impl Drive<'_> {
         });
         let all = counted + ending.count() as u64;
         if all > listed {
-            self.say_slave(&format!("{} more reads and writes have failed.", all - listed));
+            self.print_slave_line(&format!("{} more reads and writes have failed.", all - listed));
         }
         all
     }
@@ -242,23 +242,23 @@ impl Drive<'_> {
         for of_transfer in mismatches.chunk_by(is_same) {
             let first = of_transfer[0];
             let (lun, lba, size) = (&first.path, first.block_offset.0, first.block_length);
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "Corrupted data block for sd={},lun={lun}; lba: {} (0x{lba:08x}) xfersize={size}",
                 job.name,
                 thousands(lba)
             ));
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "{} of {} key blocks are corrupted.",
                 of_transfer.len(),
                 size / first.length.max(1)
             ));
             for mismatch in of_transfer {
-                self.say_slave(&format!(
+                self.print_slave_line(&format!(
                     "Key block lba: 0x{:08x}: {}",
                     mismatch.offset.0, mismatch.fault
                 ));
             }
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "op: read   lun: {lun:<30} lba: {lba:>12} 0x{lba:08x} xfer: {size:>8} errno: {MISMATCH}: \
                  '{MISMATCH}            A Data Validation error was discovered' "
             ));
@@ -295,10 +295,10 @@ impl Drive<'_> {
     }
 
     /// A line of the slave, which Vdbench stamps a second time.
-    fn say_slave(&mut self, text: &str) {
+    fn print_slave_line(&mut self, text: &str) {
         let (now, host) = (time(), &self.style.host);
         let line = format!("{now} {host}-0: {now} {text}");
-        self.output.say(&line);
+        self.output.print_line(&line);
         self.output.write("errorlog", &line);
     }
 }
