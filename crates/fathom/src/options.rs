@@ -100,8 +100,8 @@ fn long_help(option: &NativeOption) -> String {
         text += &format!(" {detail}");
     }
     text += &format!("\nIn a job file: {}", option.example);
-    if !option.elsewhere.is_empty() {
-        text += &format!("\nElsewhere: {}", option.elsewhere);
+    if !option.other_tools.is_empty() {
+        text += &format!("\nElsewhere: {}", option.other_tools);
     }
     text
 }

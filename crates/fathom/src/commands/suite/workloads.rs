@@ -79,7 +79,7 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
     let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
     let of_file = match &workload.base {
         Base::File(name) => Some(load_document(Some(&folder.join(name).display().to_string()))?),
-        Base::Usual | Base::Preset(_) => None,
+        Base::Default | Base::Preset(_) => None,
     };
     let mut document = workload.document(suite, of_file)?;
     document.arguments.clone_from(&session.process.arguments);
