@@ -18,7 +18,7 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
 /// As [`write_whole`], for content that is written in pieces.
 ///
 /// # Errors
-/// As [`write_whole`], and those of `write`.
+/// As [`write_whole`], or `write` fails.
 pub fn write_whole_with<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
@@ -171,7 +171,7 @@ fn is_alive(process: u32) -> Option<bool> {
     cfg!(target_os = "linux").then(|| Path::new("/proc").join(process.to_string()).exists())
 }
 
-/// The system's error does not say that it is the folder that is missing.
+/// Names the missing folder, which the system's error does not.
 fn explain_missing_folder(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound => io::Error::new(

@@ -239,7 +239,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     })?;
     match value.get("kind").and_then(Value::as_str) {
         Some("summary") => Err(foreign(
-            "it is a summary (`--out json`), which has the figures of a report and not what they were made from".into(),
+            "it is a summary (`--out json`), which lacks the measurements".into(),
         )),
         Some("study") => read(value).map(Saved::Study).map_err(foreign),
         _ => read(value).map(Saved::Run).map_err(foreign),

@@ -177,7 +177,7 @@ impl Screen {
         if let Form::View(view, _) = &self.form {
             view.handle_event(event);
         }
-        match self.live.take(event) {
+        match self.live.apply(event) {
             Update::Nothing => {}
             Update::Line(line) => {
                 let severity = match event {

@@ -38,7 +38,7 @@ pub(crate) fn check() -> Result<(), String> {
             return Ok(());
         }
     };
-    let wine = wine.ready()?;
+    let wine = wine.prepare()?;
     let mut command = wine.cargo(&["test", "--no-fail-fast", "--lib", "--bins"])?;
     for package in PACKAGES {
         command.args(["--package", package]);

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::command::output;
-use crate::wine::{Ready, program};
+use crate::wine::{PreparedWine, program};
 
 /// Longest that anything may take.
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -19,7 +19,7 @@ const SERVER: &str = "fathom-wine-view";
 ///
 /// # Errors
 /// Says what did not come, and what was shown instead.
-pub(crate) fn check(wine: &Ready) -> Result<(), String> {
+pub(crate) fn check(wine: &PreparedWine) -> Result<(), String> {
     let Err(why) = output(Command::new("tmux").arg("-V")) else {
         let _ = output(&mut tmux(&["kill-server"]));
         let looked = check_view(wine);
@@ -35,10 +35,10 @@ pub(crate) fn check(wine: &Ready) -> Result<(), String> {
     }
 }
 
-fn check_view(wine: &Ready) -> Result<(), String> {
+fn check_view(wine: &PreparedWine) -> Result<(), String> {
     let shell = ["-x", "100", "-y", "40", "-s", "view", "env PS1='$ ' ENV= sh"];
     let mut start = tmux(&[&["new-session", "-d"], &shell[..]].concat());
-    wine.set(&mut start);
+    wine.apply_settings(&mut start);
     output(start.env("LC_ALL", "C.UTF-8").env("FATHOM_HISTORY", "off"))?;
     let line = format!(
         "{} {} run --target null --depth 4 --warm-up 0 --time 10m; echo code=$?",

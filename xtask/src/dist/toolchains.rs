@@ -23,10 +23,10 @@ const DLLS: &[&str] = &[
 /// For a C library of 2.17 or later: with zig as linker, which has the symbols of each version.
 pub(super) fn glibc() -> Result<PathBuf, String> {
     let [major, minor] = OLDEST_GLIBC;
-    let zig = Zig::ready()?;
+    let zig = Zig::install()?;
     let mut command = zig.command();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    zig.add_to(&mut command, &std::env::split_paths(&path).collect::<Vec<_>>())?;
+    zig.add_to_path(&mut command, &std::env::split_paths(&path).collect::<Vec<_>>())?;
     let folder = root().join("target/release-gnu");
     run(command
         .current_dir(root())
@@ -72,7 +72,7 @@ pub(super) fn musl() -> Result<PathBuf, String> {
         .arg(&source))?;
     run(Command::new("ar").arg("r").arg(&library).arg(&object))?;
     let mut command = DebianCargo::for_target(MUSL)
-        .ok_or("nothing here compiles for musl\nhelp: on Debian `apt-get install rustc-web cargo-web rust-web-src musl-tools`")?
+        .ok_or("cannot compile for musl: no compiler is installed\nhelp: on Debian `apt-get install rustc-web cargo-web rust-web-src musl-tools`")?
         .command(&["build", "--profile", "dist", "--package", "fathom", "--bin", "fathom"]);
     let flags = format!(
         "-C link-self-contained=no -C target-feature=+crt-static -C relocation-model=static -L native={}",

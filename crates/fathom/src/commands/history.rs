@@ -176,7 +176,7 @@ impl FilterArgs {
             device: self.device.clone(),
             host: self.host.clone(),
             label: self.label.clone(),
-            kind: self.kind.as_deref().and_then(EntryKind::named),
+            kind: self.kind.as_deref().and_then(EntryKind::from_name),
             verdict: self.verdict.clone(),
             since_unix_ns: moment("since", &self.since)?,
             until_unix_ns: moment("until", &self.until)?,

@@ -388,11 +388,11 @@ fn a_missing_permission_to_write_is_reported() {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "see who owns"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "check the owner of"]);
     as_nobody(&["history"]).expect(0, &["tried"]);
-    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "see who owns"]);
+    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "check the owner of"]);
     fs::set_permissions(place.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "see who owns"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "check the owner of"]);
     as_nobody(&["history"]).expect(5, &["cannot be opened"]);
     assert_eq!(place.entries().len(), 1);
 }

@@ -1,12 +1,12 @@
 //! What an operation costs in user space, counted: free of noise and of start-up.
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::Bench;
 use crate::bench::figure::{Figure, Wanted, digits};
 use crate::bench::tools::Tool;
 use crate::bench::work::{Until, Work};
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     if !bench.tools.has_valgrind {
         return Ok(vec![Figure::absent(row, "valgrind is not installed")]);
     }

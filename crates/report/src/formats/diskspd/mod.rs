@@ -56,9 +56,9 @@ use std::io::{self, Write};
 
 use model::results::Results;
 
-/// What both reports say of a time span in which nothing was measured.
+/// The text of both reports for a time span without measurements.
 const NOT_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
-/// The version whose output this is.
+/// The version of the output.
 const VERSION: &str = "2.2.0";
 /// Its date, as that version prints it.
 const VERSION_DATE: &str = "2024/6/3";
@@ -71,7 +71,7 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     text::write(results, out)
 }
 
-/// Writes what a report says of the machine, and nothing else.
+/// Writes only the part of a report about the machine.
 ///
 /// # Errors
 /// Those of `out`.

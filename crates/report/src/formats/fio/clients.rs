@@ -17,19 +17,19 @@ use super::json::{Form, disk_object, options};
 use super::markup::{Object, Value};
 use super::settings::Settings;
 
-/// The name of the entry of all together.
+/// Name of the entry for all hosts together.
 const ALL: &str = "All clients";
 
-/// What one host has measured.
+/// The results of one host.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// The host as it was named.
+    /// The host as named on the command line.
     pub hostname: String,
-    /// The port that it was reached by; 0 where it was not by one.
+    /// Its port; 0 if it was not reached by one.
     pub port: u16,
-    /// What it calls itself.
+    /// Its own host name.
     pub name: String,
-    /// What it measured, with the plan of its own jobs.
+    /// Its results, with the plan of its jobs.
     pub results: Results,
 }
 
@@ -94,7 +94,8 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     document.write(out)
 }
 
-/// An object for one host; with several, an array with one for each host that has such options.
+/// An object for a single host; for several hosts an array, with an object for each host that has
+/// such options.
 fn global_options(clients: &[Client]) -> Value<'_> {
     let each = clients
         .iter()
@@ -141,7 +142,7 @@ pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     };
     let mut settings = Settings::from_plan(&last.results.plan);
-    // It is of no process.
+    // The sum has no process.
     settings.pid = 0;
     let end = End::from_results(&last.results, &settings);
     let sums = groups(std::slice::from_ref(&entry));

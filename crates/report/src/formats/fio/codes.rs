@@ -1,10 +1,10 @@
-//! Numbers of errors in fio's reports are those of C, also where the system has others.
+//! Error numbers of fio's reports, which are those of C on every system.
 
 /// fio's number for an error of Windows (`win_to_posix_error` of its `os/windows/posix.c`), which
 /// is an I/O error unless it has a better one.
 pub fn of_windows(code: i32) -> i32 {
     match code {
-        // What is said of verification is fio's number already.
+        // Numbers of verification are fio's already.
         0 | 84 => code,
         2 | 3 | 123 | 161 => 2,
         5 | 32 | 33 => 13,
@@ -37,7 +37,7 @@ pub fn number(code: i32) -> i32 {
     }
 }
 
-/// What C says of a number.
+/// C's text for an error number.
 pub fn words(number: i32) -> String {
     if cfg!(windows) {
         return of_c(number).map_or_else(|| "Unknown error".into(), str::to_owned);
@@ -49,7 +49,7 @@ pub fn words(number: i32) -> String {
     }
 }
 
-/// The words for each number of [`of_windows`], with those for a folder and a wrong pattern.
+/// The texts for each number of [`of_windows`], and for a folder and a wrong pattern.
 fn of_c(number: i32) -> Option<&'static str> {
     let words = match number {
         0 => "No error",
