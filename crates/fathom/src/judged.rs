@@ -1,5 +1,4 @@
-//! Results that are held to a requirement as they are: what a preset, or a workload of a suite,
-//! says is to come of them.
+//! Judges results by the requirement of a preset or of a suite's workload.
 
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
@@ -42,7 +41,7 @@ pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     })
 }
 
-/// Holds every job to the clauses.
+/// Judges every job by the clauses.
 pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
     let mut jobs = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
@@ -62,7 +61,7 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
 }
 
 impl Judged {
-    /// The worst of all jobs. Nothing measured is nothing known.
+    /// The worst verdict of all jobs; INCONCLUSIVE for a job without measurements.
     pub fn outcome(&self) -> Outcome {
         let of = |verdict: &Option<Verdict>| {
             verdict
@@ -72,7 +71,7 @@ impl Judged {
         worst(self.jobs.iter().map(|(_, verdict)| of(verdict)))
     }
 
-    /// For programs: the usual figures, and the verdict beside them.
+    /// JSON with the summary and the verdict.
     pub fn json(&self, results: &Results, clauses: &[Clause]) -> String {
         let job = |(name, verdict): &(String, Option<Verdict>)| JudgedJob {
             name: name.clone(),
@@ -95,12 +94,12 @@ impl Judged {
         self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
     }
 
-    /// The verdicts, for jobs of which anything was measured.
+    /// The verdicts of jobs with measurements.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref())
     }
 
-    /// For people, below the report.
+    /// The verdict as text, below the report.
     pub fn text(&self, clauses: &[Clause]) -> String {
         let wanted: Vec<String> = clauses.iter().map(ToString::to_string).collect();
         let mut text = format!("\nJudged by {}\n", wanted.join(", "));

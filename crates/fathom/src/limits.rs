@@ -32,7 +32,7 @@ pub const HEADING: &str = "Diagnosis";
 pub struct LimitArgs {
     #[command(flatten, next_help_heading = HEADING)]
     cap: CapArgs,
-    /// The virtual machine's size, such as Standard_B2ms: its limits are looked up
+    /// Size of the virtual machine, such as Standard_B2ms
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     vm: Option<String>,
     /// A disk under the target, such as P30: its limits are looked up
@@ -56,7 +56,7 @@ impl LimitArgs {
 /// `--cap`.
 #[derive(clap::Args)]
 pub struct CapArgs {
-    /// A limit between the program and the data; the report says which one binds
+    /// Add a limit between the program and the data
     #[arg(
         long,
         value_name = "[NAME:]iops=N,mbps=N,…",
@@ -74,7 +74,7 @@ pub struct CapArgs {
 /// `--metadata`.
 #[derive(clap::Args)]
 pub struct MetadataArgs {
-    /// Ask the cloud's metadata service for the machine's size, for 1 s at most
+    /// Ask the cloud's metadata service for the machine's size
     #[arg(
         long,
         conflicts_with = "vm",

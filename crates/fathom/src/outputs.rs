@@ -38,7 +38,7 @@ pub struct OutputSpec {
     /// Reports to write, each to stdout or a file: text, json, csv, html [default: text]
     #[arg(long, value_name = "FORMAT[=FILE],…", help_heading = "Output")]
     pub out: Vec<String>,
-    /// Write a page with charts to this file: it opens offline in any browser
+    /// Write a page with charts, which any browser opens offline
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub report: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ impl OutputSpec {
 /// Charts in the report for people.
 #[derive(Clone, Copy, clap::Args)]
 pub struct ChartsArg {
-    /// Add charts to the text: rate and latency over time, operations by latency
+    /// Add charts of rate and latency to the text
     #[arg(long, help_heading = "Output")]
     pub charts: bool,
 }
@@ -69,11 +69,10 @@ pub struct OutputArgs {
     spec: OutputSpec,
     #[command(flatten)]
     charts: ChartsArg,
-    /// Keep the whole result, with its histograms and intervals, in this file
+    /// Save the whole result, with histograms and intervals
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub save: Option<PathBuf>,
-    /// Serve the live run over HTTP: a page, /metrics (OpenMetrics), /events; a port alone is this
-    /// machine only
+    /// Serve the live run over HTTP: a page, /metrics, /events
     #[arg(
         long,
         value_name = "ADDR",

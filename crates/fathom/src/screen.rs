@@ -167,7 +167,7 @@ impl Screen {
         }
         if let Form::View(view, lines) = std::mem::replace(&mut self.form, Form::Line) {
             drop(view);
-            terminal::leave(&lines);
+            terminal::print_messages(&lines);
         }
     }
 

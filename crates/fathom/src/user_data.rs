@@ -1,9 +1,9 @@
-//! Where this user's data lie: baselines and the history.
+//! The folder of this user's data: baselines and the history.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Why there is no such place, for faults.
+/// The reason for a missing folder, for faults.
 pub const NOWHERE: &str = if cfg!(windows) {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor LOCALAPPDATA is set"
 } else {

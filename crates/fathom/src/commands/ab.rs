@@ -65,7 +65,7 @@ pub struct Args {
             difference is the way between them.",
     )]
     on: Option<String>,
-    /// A owns the volume, a three-way mirror: say whether the difference is as expected
+    /// Judge the difference as that of a three-way mirror
     #[arg(
         long,
         help_heading = HEADING,
@@ -138,7 +138,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         return dry_run(session.ranks(), &bases, turns.len(), &permissions);
     }
     let targets: Vec<_> = bases.iter().flat_map(|plan| plan.targets.clone()).collect();
-    outputs.prove(&targets)?;
+    outputs.check_files(&targets)?;
     let screen = Screen::from_args(session, &args.study.measure.progress, false)?;
     let mut hosts = match &on {
         Some(_) if session.has_fleet() => {
@@ -183,7 +183,7 @@ pub(super) fn show(
         ));
         Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
     })?;
-    outputs.prove(&[])?;
+    outputs.check_files(&[])?;
     let report = if mirror {
         report.with_mirror_expectation(study)
     } else {

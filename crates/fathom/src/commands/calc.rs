@@ -126,8 +126,7 @@ struct PercentileArgs {
 #[derive(Clone, Copy)]
 struct Block {
     bytes: f64,
-    /// What the same letters would mean as a binary unit, where they are a decimal one: 8KB often
-    /// means 8192.
+    /// The size with a binary unit, if the unit is decimal: 8KB often means 8192.
     binary: Option<f64>,
 }
 
@@ -191,7 +190,7 @@ fn parse_number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Seconds, from a time with its unit.
+/// Parses a time with its unit, in seconds.
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let read = requirement::parse_time(text).map(|ns| ns / 1e9);
     read.map_err(|(why, _)| format!("{why}: write 3ms or 500us"))
@@ -216,7 +215,7 @@ fn parse_block(text: &str) -> Result<Block, String> {
     })
 }
 
-/// Bytes where the unit ends in B, operations otherwise.
+/// Parses credits: bytes if the unit ends in B, else operations.
 fn parse_credits(text: &str) -> Result<Credits, String> {
     let is_bytes = text.trim().trim_end_matches("/s").to_ascii_lowercase().ends_with('b');
     let parse = if is_bytes { parse_size } else { parse_number };
@@ -252,7 +251,7 @@ fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result
     Ok(answer(text, &found))
 }
 
-/// Bytes in both families of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
+/// Formats bytes in both kinds of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
 fn both(bytes: f64, per: &str) -> String {
     format!(
         "{} MB{per} (10^6) = {} MiB{per} (2^20)",
@@ -330,7 +329,7 @@ fn percentile(args: &PercentileArgs) -> Result<Answer, Faults> {
     Ok(answer(text, &rows))
 }
 
-/// Seconds as a clock would show them.
+/// Formats seconds like a clock.
 fn in_time(seconds: f64) -> String {
     duration(Nanos((seconds * 1e9).min(9e18).round() as u64))
 }

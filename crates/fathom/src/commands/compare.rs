@@ -35,10 +35,10 @@ use crate::session::Session;
     mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]"))
 )]
 pub struct Args {
-    /// Results, at least two: saved ones (`fathom run --save FILE`), reports of fio or DiskSpd
+    /// Two or more saved results, or reports of fio or DiskSpd
     #[arg(value_name = "RESULT", required = true, num_args = 2.., value_hint = ValueHint::FilePath)]
     results: Vec<String>,
-    /// Compare although the loads, or the ways of measuring, differ
+    /// Compare although loads or methods of measuring differ
     #[arg(long, help_heading = ab::HEADING)]
     force: bool,
     #[command(flatten)]
@@ -103,7 +103,7 @@ struct Comparison {
 /// Compares saved results.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, FORMS)?;
-    outputs.prove(&[])?;
+    outputs.check_files(&[])?;
     let comparison = comparison(&args.results, ab::margin(&args.margin)?, args.force)?;
     outputs.finish(&Contents {
         text: text(&comparison),

@@ -39,7 +39,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Shows it.
+/// Prints the counters of NFS mounts.
 ///
 /// # Errors
 /// There is no such mount, or a file cannot be read.
@@ -77,7 +77,7 @@ fn interval(text: &str) -> Result<Duration, Faults> {
     }
 }
 
-/// The NFS mounts of this machine, or the one that a path lies on.
+/// The NFS mounts of this machine, or the one of a path.
 fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     let mut mounts = network_mounts(&System::live());
     if let Some(place) = place {
@@ -101,7 +101,7 @@ fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     Ok(mounts)
 }
 
-/// What each mount counted in between. One that was mounted anew has counted only since then.
+/// The counts of each mount between two readings; since the mount for one that was remounted.
 fn differences(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
     let since = |mount: &NetworkMount| {
         let mut found = before.iter().find_map(|before| mount.since(before))?;

@@ -87,7 +87,7 @@ pub struct Args {
     #[arg(long, value_name = "N", help_heading = HEADING)]
     #[arg(value_parser = value_parser!(u32).range(i64::from(WINDOW_ROUNDS)..=10_000))]
     rounds: Option<u32>,
-    /// Each round is 7 mixes of reads and writes in 8 sizes; 4 KiB random writes decide
+    /// Run 7 mixes in 8 sizes per round; 4 KiB random writes decide
     #[arg(long, conflicts_with_all = CELL_OPTIONS, help_heading = HEADING)]
     matrix: bool,
     #[command(flatten)]
@@ -126,7 +126,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if args.test.dry.dry_run {
         return dry_run(session, &plans, &permissions);
     }
-    outputs.prove(&base.targets)?;
+    outputs.check_files(&base.targets)?;
     let target = base.targets.first().map_or(String::new(), |target| target.path.clone());
     let mut runner = PreconditionRunner {
         session,

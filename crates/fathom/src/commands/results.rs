@@ -1,4 +1,4 @@
-//! The one way in which results that are there already are read: our own, and those of other tools.
+//! Reads existing results: our own, and those of other tools.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::user_file;
 
 /// The name of standard input.
 pub const STDIN: &str = "-";
-/// No report is longer; what is, is something else.
+/// Upper limit of the size of a report.
 pub const MAX_REPORT: u64 = 1 << 30;
 
 /// The content of a file.
@@ -27,15 +27,15 @@ pub const MAX_REPORT: u64 = 1 << 30;
 pub struct Loaded {
     /// Where it comes from.
     pub source: Source,
-    /// What reading it revealed.
+    /// Findings of the reader.
     pub remarks: Vec<Finding>,
     /// Each load.
     pub loads: Vec<Observation>,
-    /// Limits that the test itself names.
+    /// Limits that the test names.
     pub limits: Vec<Layer>,
-    /// What the figures depend on, by name.
+    /// Facts that the figures depend on, by name.
     pub fingerprint: BTreeMap<String, String>,
-    /// Why it is not admissible for a promise, if it is not.
+    /// The reason, if it cannot be judged by a promise.
     pub not_admissible: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub fn study(file: &str) -> Result<Study, Faults> {
     Ok(archive::load_study_bytes(&bytes_of(file)?, Path::new(&shown(file)))?)
 }
 
-/// Whatever of ours was saved.
+/// A saved result or study of ours.
 pub fn any(file: &str) -> Result<Saved, Faults> {
     Ok(archive::load_any_bytes(&bytes_of(file)?, Path::new(&shown(file)))?)
 }

@@ -46,7 +46,7 @@ pub struct Args {
     /// Job file
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(super) file: Option<String>,
-    /// Run a preset instead of a job file; `fathom presets` lists them
+    /// Run a preset; `fathom presets` lists them
     #[arg(
         long,
         value_name = "NAME[@VERSION]",
@@ -63,10 +63,10 @@ pub struct Args {
     limits: LimitArgs,
     #[command(flatten)]
     metadata: MetadataArgs,
-    /// Repeat each step for 10 s at twice the depth, to check whether it has reached a limit
+    /// Repeat each step at twice the depth for 10 s, to find limits
     #[arg(long, help_heading = limits::HEADING)]
     confirm: bool,
-    /// Watch the devices for this long before the test, for I/O of other programs [default: 0]
+    /// Watch the devices for other I/O before the test [default: 0]
     #[arg(long, value_name = "TIME", help_heading = "Safety")]
     preflight: Option<String>,
     #[command(flatten)]

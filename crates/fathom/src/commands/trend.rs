@@ -17,9 +17,9 @@ use crate::screen::wrapped;
 use crate::session::Session;
 use crate::{history, pages};
 
-/// The figures whose way is reported.
+/// The figures of a trend.
 const FIGURES: [Figure; 3] = [Figure::Iops, Figure::Mean, Figure::Quantile(0.99)];
-/// Version of the form for programs.
+/// Version of the JSON format.
 const FORMAT_VERSION: u32 = 1;
 
 /// Show how a test's results changed over time
@@ -40,7 +40,7 @@ pub struct Args {
     entry: Option<String>,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Take all entries that the options let through for runs of one test
+    /// Treat all selected entries as runs of one test
     #[arg(long, conflicts_with = "entry")]
     force: bool,
     #[command(flatten)]
@@ -69,7 +69,7 @@ struct TestTrend {
     job: String,
     host: String,
     targets: Vec<String>,
-    /// What is known around the latest run.
+    /// Facts about the latest run.
     #[serde(skip)]
     facts: Vec<Fact>,
     runs: Vec<TrendRun>,
@@ -132,12 +132,12 @@ fn page(trends: &Trends) -> Page {
     pages::trend(&tests, trends)
 }
 
-/// Facts of a load that say what was tested.
+/// Facts that describe the test.
 const SHOWN_FACTS: [&str; 8] = [
     "block size", "pattern", "reads", "in flight", "rate", "system's cache", "measured", "device",
 ];
 
-/// What was tested, how many runs there are, and from when to when.
+/// Describes the test, the number of runs and their dates.
 fn runs_words(test: &TestTrend) -> Vec<String> {
     let ends = test.runs.first().zip(test.runs.last());
     let facts = test.facts.iter().filter(|fact| SHOWN_FACTS.contains(&&*fact.name));
@@ -153,12 +153,12 @@ fn runs_words(test: &TestTrend) -> Vec<String> {
     load.into_iter().chain(ends.map(words)).collect()
 }
 
-/// Tells it.
+/// Prints the trends.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, STUDY_FORMS)?;
     let margin = margin(&args.margin)?;
     let entries = entries(args)?;
-    outputs.prove(&[])?;
+    outputs.check_files(&[])?;
     let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
     for entry in entries
         .iter()
@@ -195,7 +195,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(Exit::Done)
 }
 
-/// The entries that are asked about.
+/// The selected entries.
 fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
     let mut wanted = args.filter.filter()?;
     let named = args.entry.as_deref();
@@ -281,9 +281,7 @@ fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
 fn text(trends: &Trends) -> String {
     if trends.tests.is_empty() {
         let sentence = match trends.alone {
-            0 => {
-                "There is no run to tell a trend of: every command that measures adds to the history, unless it is turned off."
-            }
+            0 => "The history has no run: every command that measures adds one, unless the history is turned off.",
             1 => "There is one run of this test, and a trend takes two at least: repeat it.",
             _ => "Each test was run once, and a trend takes two runs at least.",
         };

@@ -470,9 +470,7 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
             .fathom(&["run", "job.toml", "-q", "--seed", &seed, "--time", &time])
             .expect(0, &[]);
     };
-    place
-        .fathom(&["trend"])
-        .expect(0, &["There is no run to tell a trend of"]);
+    place.fathom(&["trend"]).expect(0, &["The history has no run"]);
     run(1);
     place.fathom(&["trend"]).expect(0, &["There is one run of this test"]);
     (2..=5).for_each(run);

@@ -63,7 +63,7 @@ pub(super) const PATH: NativeOption = NativeOption {
     name: "path",
     value: "cached|uncached",
     group: Group::Target,
-    help: "The way through the virtual machine's host: its cache, or past it.",
+    help: "Path through the virtual machine's host: cached or uncached.",
     detail: "It changes nothing that is issued: limits of a machine for cached and uncached operations are held against the jobs \
              on that path. Default: uncached. The page cache of this system is `cache`.",
     example: "path = \"cached\"",
@@ -75,7 +75,7 @@ pub(super) const ROLE: NativeOption = NativeOption {
     name: "role",
     value: "NAME",
     group: Group::Target,
-    help: "What the data is for, such as data or log: limits can name it.",
+    help: "Role of the data, such as data or log, for limits.",
     detail: "It changes nothing that is issued: a limit with role=NAME is held against the jobs with this role.",
     example: "role = \"log\"",
     set: |job, text| assign(&mut job.storage.role, parse_name(text).map(Some)),
@@ -100,7 +100,7 @@ pub(super) const HOPS: NativeOption = NativeOption {
     name: "hops",
     value: "NUMBER",
     group: Group::Target,
-    help: "Network crossings between this machine and the disk that answers.",
+    help: "Network hops between this machine and the answering disk.",
     detail: "It changes nothing that is issued: reports show it in the path of an operation.",
     example: "hops = 2",
     set: |job, text| {

@@ -112,7 +112,7 @@ pub(super) const CPUS: NativeOption = NativeOption {
 
 pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
     name: "tolerate-errors",
-    help: "Count input/output errors and go on instead of ending the job.",
+    help: "Count input/output errors instead of ending the job.",
     detail: "Default: the first error ends it. A full file system always does.",
     example: "tolerate-errors = true",
     other_tools: "fio continue_on_error=io",
@@ -123,7 +123,7 @@ pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
 pub(super) const HOSTS: NativeOption = NativeOption {
     name: "for-hosts",
     value: "NAMES",
-    help: "Hosts that this job is for, by name or rank, where several carry the test out.",
+    help: "Hosts that run this job, by name or rank.",
     detail: "Default: all of them. So some write while others read.",
     example: "for-hosts = \"0,1\"",
     other_tools: "",
@@ -167,7 +167,7 @@ pub(super) const DIVIDE: NativeOption = NativeOption {
 pub(super) const LOG: NativeOption = NativeOption {
     name: "log",
     value: "FILE",
-    help: "Write a line of CSV for every operation of the measured window to this file.",
+    help: "Log every operation of the measured window as CSV.",
     detail: "Its columns: when it completed, worker, stream, operation, offset, length, bytes moved, schedule delay, \
              submission and total latency in nanoseconds, error number. Some 60 bytes each, so a fast disk fills one GB in \
              minutes; where the log cannot keep up, workers wait for it, and the report says how often.",

@@ -95,8 +95,8 @@ pub(super) const PASSES: NativeOption = NativeOption {
 pub(super) const UNTIL_PRECISION: NativeOption = NativeOption {
     name: "until-precision",
     value: "PERCENT",
-    help: "End when the 95 % confidence interval of the IOPS is this narrow.",
-    detail: "Half-width in percent of the mean; `time` is then the most that it may take. At least ten seconds.",
+    help: "End when the IOPS are known to this precision.",
+    detail: "Half-width of the 95 % confidence interval, in percent of the mean; `time` is then the most that it may take. At least ten seconds.",
     example: "until-precision = \"2%\"",
     set: |job, text| {
         let percent = values::percent(text)?;
@@ -140,7 +140,7 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
 pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
     name: "latency-target",
     value: "TIME",
-    help: "Look for the deepest queue whose 99th percentile keeps this latency.",
+    help: "Find the deepest queue whose p99 keeps this latency.",
     detail: "`depth` is the deepest that is tried, per worker.",
     example: "latency-target = \"1ms\"",
     other_tools: "fio latency_target",
@@ -159,8 +159,8 @@ pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
 pub(super) const STEP: NativeOption = NativeOption {
     name: "step",
     value: "N",
-    help: "Jobs with the same number run side by side, one number after the other.",
-    detail: "Default: 1. For job files.",
+    help: "Step of the job: jobs of a step run side by side.",
+    detail: "Default: 1. Steps run one after the other. For job files.",
     example: "step = 2",
     other_tools: "fio stonewall; DiskSpd time spans",
     set: |job, text| {

@@ -60,7 +60,7 @@ pub(super) const TRIM: NativeOption = NativeOption {
 
 pub(super) const EXACT_MIX: NativeOption = NativeOption {
     name: "exact-mix",
-    help: "Keep the share of reads exactly instead of drawing each operation.",
+    help: "Keep the share of reads exactly, not only on average.",
     detail: "After any number of operations the share is right to within one operation.",
     example: "exact-mix = true",
     of_part: true,
@@ -84,7 +84,7 @@ pub(super) const BLOCK: NativeOption = NativeOption {
 pub(super) const ALIGN: NativeOption = NativeOption {
     name: "align",
     value: "SIZE",
-    help: "Positions are multiples of this; for sequential access, the stride.",
+    help: "Alignment of positions; for sequential access, the stride.",
     detail: "Default: the block size.",
     example: "align = \"64KiB\"",
     other_tools: "fio blockalign; DiskSpd -r<size>, -s<size>",

@@ -72,7 +72,7 @@ fn of_load(load: &Explained) -> String {
     text
 }
 
-/// A table with a column for each direction that there is.
+/// A table with a column for each direction.
 fn percentiles(load: &Explained) -> String {
     let observation = &load.observation;
     let mixed = observation.directions.read.is_some() && observation.directions.write.is_some();
@@ -170,7 +170,7 @@ fn limits(limits: &[LimitUse]) -> String {
     text
 }
 
-/// Columns of limits that jobs share, and what follows from them.
+/// Shared limits in columns, and conclusions.
 fn shared_limits(table: &LimitTable) -> String {
     let mut bytes = Vec::new();
     diagnosis::write_rows(&diagnosis::job_rows(table), &mut bytes).expect("writing to memory does not fail");
@@ -184,7 +184,7 @@ fn shared_limits(table: &LimitTable) -> String {
     text
 }
 
-/// What limited the load, unless the sentences above have said it already.
+/// The diagnosis, unless the sentences above contain it.
 fn what_limits(load: &Explained) -> String {
     let found = &load.diagnosis;
     let said = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);

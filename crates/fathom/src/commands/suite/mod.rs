@@ -134,7 +134,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         refuse(&plans, &permissions)?;
     }
     let targets: Vec<Target> = plans.iter().flat_map(|plan| plan.targets.iter().cloned()).collect();
-    outputs.prove(&targets)?;
+    outputs.check_files(&targets)?;
     let started = Zoned::now();
     let mut errand = SuiteRunner {
         session,

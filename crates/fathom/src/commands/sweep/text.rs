@@ -175,7 +175,7 @@ fn advice(report: &Report, curve: &Curve) -> String {
     text + &how(&curve.knee, axis, report.limit.is_some())
 }
 
-/// How a curve was read, in a line for each way.
+/// The analyses of a curve, a line for each method.
 pub(in crate::commands) fn how(knee: &Knee, axis: Axis, limited: bool) -> String {
     let mut text = String::new();
     let unit = match axis {
@@ -214,8 +214,8 @@ fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     const LAW: &str = "universal scalability law (USL)";
     let last = knee.points.last().map_or(0.0, |point| point.load);
     let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
-    // A device that saturates has a corner where the law has a curve; the fit then falls where the
-    // rate does not.
+    // A device that saturates has a corner, but the law has a curve, so the fit may fall although
+    // the rate does not.
     let end = match (usl.peak_at, usl.roof_iops) {
         (Some(peak), _) if peak < last && !knee.retrograde => {
             return format!(

@@ -42,20 +42,20 @@ const ENVIRONMENT: &str = "Machine and disks around it";
         fathom verify --require 'iops>=100000' /dev/mapper/volume*"
 )]
 pub struct Args {
-    /// Directories, files or block devices; or a .toml with simulated devices
+    /// Directories, files, block devices, or a .toml (simulated)
     #[arg(value_name = "TARGET", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     target: Vec<String>,
-    /// Entry of the catalogue (`fathom policies` lists them), or a policy file
+    /// Policy of the catalogue (`fathom policies`), or a file
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     policy: Option<String>,
-    /// Clauses such as iops>=4000,p99<=3ms,read.mean<=1ms,mbps>=200; beside a policy or alone
+    /// Require clauses such as iops>=4000,p99<=3ms,read.mean<=1ms
     #[arg(long, value_name = "CLAUSES")]
     require: Option<String>,
     #[command(flatten)]
     inputs: InputArgs,
     #[command(flatten)]
     catalogue: CatalogueArgs,
-    /// 30 s instead of the policy's time: shows a limit, not whether it lasts
+    /// Test for 30 s only: finds a limit, not whether it lasts
     #[arg(long, help_heading = LOAD)]
     pub(super) quick: bool,
     /// Measured window, if not the policy's
@@ -85,7 +85,7 @@ pub struct Args {
     /// Size of the file that is made [default: twice the memory, at most half of the space]
     #[arg(long, value_name = "SIZE", help_heading = LOAD)]
     file_size: Option<String>,
-    /// Size of the virtual machine, such as Standard_B2ms: its limits may bind first
+    /// Size of the virtual machine, such as Standard_B2ms
     #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
     vm: Option<String>,
     /// Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000
@@ -109,8 +109,7 @@ pub struct Args {
     pub(super) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(super) dry: DryRunArgs,
-    /// Watch for so long before the test what others do to its devices; 0 does not
-    /// [default: 10s, with --quick 3s]
+    /// Watch for other I/O before the test; 0 turns it off [default: 10s, with --quick 3s]
     #[arg(long, value_name = "TIME", help_heading = "Safety")]
     pub(super) preflight: Option<String>,
     #[command(flatten)]
