@@ -20,7 +20,7 @@ pub(crate) fn cargo() -> Command {
 /// Runs a command with its output shown.
 ///
 /// # Errors
-/// Says which command could not be run or failed.
+/// The command cannot be started, or fails.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let line = line(command);
     eprintln!("+ {line}");
@@ -34,7 +34,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
 /// Runs a command and returns its output.
 ///
 /// # Errors
-/// Says which command could not be run or failed.
+/// The command cannot be started, or fails.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let line = line(command);
     match command.output() {

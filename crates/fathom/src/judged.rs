@@ -22,7 +22,7 @@ pub struct Judged {
 /// The clauses of the `[preset]` table of a document; empty if there are none.
 ///
 /// # Errors
-/// Every clause that is wrong.
+/// [`Faults`] about every invalid clause.
 pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
     match document.about.as_ref().and_then(|about| about.judged_by.as_ref()) {
         Some(text) => parsed(text, "judged-by"),
@@ -33,7 +33,7 @@ pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
 /// Parses clauses; `at` names the place of the text.
 ///
 /// # Errors
-/// Every clause that is wrong.
+/// [`Faults`] about every invalid clause.
 pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     requirement::parse(text).map_err(|errors| {
         let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);

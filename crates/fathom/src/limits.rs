@@ -160,7 +160,7 @@ impl Storage {
     /// job file.
     ///
     /// # Errors
-    /// [`Faults`] with what cannot be understood.
+    /// [`Faults`] about the invalid value.
     pub fn of_one_load(args: &StorageArgs<false>, host_cache: bool, stated: &StoragePath) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
         for (name, value) in &args.0 {
@@ -199,7 +199,7 @@ impl Storage {
     /// Reads the flags and `--host-cache`.
     ///
     /// # Errors
-    /// [`Faults`] with what cannot be understood.
+    /// [`Faults`] about the invalid value.
     pub fn parse(args: &StorageArgs<true>, host_cache: bool) -> Result<Storage, Faults> {
         let mut storage = Storage::from_host_cache(host_cache);
         for (name, text) in &args.0 {
@@ -321,7 +321,7 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
 /// The limits of the flags, also from the user's policy files.
 ///
 /// # Errors
-/// [`Faults`] with what cannot be understood.
+/// [`Faults`] about the invalid value.
 pub fn known(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
     known_with(args, args.vm.clone(), Some(policies))
 }
@@ -351,7 +351,7 @@ fn known_with(
 /// The limits of `--cap`.
 ///
 /// # Errors
-/// [`Faults`] with what cannot be understood.
+/// [`Faults`] about the invalid value.
 pub fn caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {

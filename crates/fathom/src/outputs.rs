@@ -161,7 +161,7 @@ impl Outputs {
     /// written, and that none is a target of the plan.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn from_args(args: &OutputArgs, plan: &Plan) -> Result<Outputs, Faults> {
         Outputs::parse(args)?.open(plan)
     }
@@ -169,7 +169,7 @@ impl Outputs {
     /// Checks the files, and opens streams and the server.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn open(mut self, plan: &Plan) -> Result<Outputs, Faults> {
         self.check_not_target(plan)?;
         self.check_writable()?;
@@ -181,7 +181,7 @@ impl Outputs {
     /// Reads `--out` and `--save` and opens nothing.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn parse(args: &OutputArgs) -> Result<Outputs, Faults> {
         Outputs::new(&args.spec, args.charts, args.save.clone(), args.metrics.clone())
     }
@@ -189,7 +189,7 @@ impl Outputs {
     /// Like [`Outputs::parse`], from the single options.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn new(
         spec: &OutputSpec,
         ChartsArg { charts }: ChartsArg,
@@ -477,7 +477,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
 /// Replaces a file atomically; writes devices and pipes directly.
 ///
 /// # Errors
-/// The system's.
+/// The file cannot be created, written or renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path.exists() && !path.is_file() {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);

@@ -12,7 +12,7 @@ use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary
 /// direction.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     formats::head(summary, out)?;
     let widest = summary

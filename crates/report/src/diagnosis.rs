@@ -9,7 +9,7 @@ use crate::numbers::{count, rate};
 /// Writes the diagnosis of each job.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> {
     for one in diagnoses {
         writeln!(out, "What limits {}", one.name)?;
@@ -21,7 +21,7 @@ pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> 
 /// Writes one diagnosis, without a heading.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}: {}", diagnosis.answer.rule(), diagnosis.sentence)?;
     let confirmed = match diagnosis.confirmed {
@@ -55,7 +55,7 @@ pub fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
 /// with its jobs, and conclusions.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_tables(tables: &[LimitTable], out: &mut dyn Write) -> io::Result<()> {
     for (number, table) in tables.iter().enumerate() {
         if number > 0 {
@@ -124,7 +124,7 @@ pub fn limit_rows(table: &LimitTable) -> Vec<Vec<String>> {
 /// others right.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_rows(rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -140,7 +140,7 @@ fn connections(mount: &NetworkMount) -> Option<String> {
 /// Writes a mount with its table, each line after `indent`.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(mount: &NetworkMount, indent: &str, out: &mut dyn Write) -> io::Result<()> {
     let (source, place) = (visible(&mount.source), visible(&mount.mount_point));
     let length = match mount.covers_ns {

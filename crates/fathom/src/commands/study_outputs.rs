@@ -114,7 +114,7 @@ impl StudyOutputs {
     /// Parses the destinations of the reports. The command has the `known` forms.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn new(spec: &OutputSpec, save: Option<PathBuf>, known: &[Form]) -> Result<StudyOutputs, Faults> {
         let mut list = Vec::new();
         for one in spec.forms() {
@@ -167,7 +167,7 @@ impl StudyOutputs {
     /// Checks that every file is writable and that none of them is a target of the test.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn check_files(&self, targets: &[Target]) -> Result<(), Faults> {
         outputs::check_not_target(self.files(), targets)?;
         outputs::check_writable(self.files())

@@ -1,4 +1,4 @@
-//! The page of results that others made, as `fathom explain` reads them.
+//! The page of a result of another tool.
 
 use model::finding::Finding;
 use model::observation::{Flow, Observation};
@@ -9,10 +9,10 @@ use report::html::run::{PlanePoint, plane};
 use report::numbers::{local_time, rate, throughput, time};
 use study::explain::{Explained, Explanation};
 
-/// Quantiles that are asked of a source which has the whole distribution.
+/// Quantiles for sources with a whole distribution.
 const ASKED: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// The page of a result of another tool. `promised` is what it was held to, in words.
+/// The page of a result of another tool. `promised` describes the promise that judges it.
 pub fn page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
@@ -86,7 +86,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
     page
 }
 
-/// What is known without a promise, and how the figures are held to one.
+/// The verdict without a promise, with a hint how to judge the figures.
 fn unjudged(explanation: &Explanation) -> Verdict {
     let usual = match &explanation.loads[..] {
         [only] => super::usual(&only.observation).unwrap_or_default(),
@@ -103,7 +103,7 @@ fn unjudged(explanation: &Explanation) -> Verdict {
     }
 }
 
-/// Load and target, where there is one load and the source tells them.
+/// Load and target, if there is a single load and the source has them.
 fn title(explanation: &Explanation) -> Option<String> {
     let [only] = &explanation.loads[..] else { return None };
     let load = &only.observation.load;
@@ -300,7 +300,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// The quantiles that a source states, or those of its whole distribution.
+/// The quantiles of a source, or those of its whole distribution.
 fn stated(flow: &Flow) -> Vec<(f64, f64)> {
     let Some(latency) = flow.waited() else {
         return Vec::new();

@@ -65,7 +65,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the first lines of a report: tool, test, time, machine, targets.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let tool = &summary.tool;
     write!(
@@ -436,7 +436,7 @@ fn transfers(transfers: &Transfers) -> String {
 /// Writes findings with reason and advice, the gravest first.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     // Findings of one rule are grouped, with its reason and advice once.

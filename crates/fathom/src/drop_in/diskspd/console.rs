@@ -1,5 +1,5 @@
-//! What DiskSpd says and does while it runs: verbose lines, progress dots, the word about Ctrl-C,
-//! named events.
+//! DiskSpd's console during a run: verbose lines, progress dots, the message about Ctrl-C, named
+//! events.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use super::super::{print_stderr, print_stdout};
 use super::local_env::LocalEnv;
 use crate::screen::Screen;
 
-/// Follows a run.
+/// The console of a run.
 #[derive(Debug)]
 pub struct Console<'a> {
     profile: &'a Profile,
@@ -27,10 +27,10 @@ pub struct Console<'a> {
     /// Ctrl-C was reported.
     is_interruption_shown: bool,
     dots: Dots,
-    /// When the measured time began, while it lasts.
+    /// Start of the measured time, while it lasts.
     measuring: Option<Instant>,
     finished: usize,
-    /// For people at a terminal, where DiskSpd itself says nothing.
+    /// Our progress line on a terminal, if DiskSpd itself prints nothing.
     screen: Screen,
 }
 
@@ -44,7 +44,7 @@ struct Dots {
 }
 
 impl<'a> Console<'a> {
-    /// A console for a plan made of a profile.
+    /// A console for the plan of a profile.
     pub fn new(profile: &'a Profile, plan: &Plan, env: &'a LocalEnv, interrupt: &'static AtomicBool) -> Console<'a> {
         let cpus = plan.steps.iter().map(|step| {
             let workers = step.jobs.iter().flat_map(|job| &job.workers);
@@ -74,12 +74,12 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Something is about to be done for the first time span.
+    /// Prints the lines before the first time span.
     pub fn begin(&mut self) {
         self.print_span(0);
     }
 
-    /// Follows an event. Waiting for a named event holds the run back.
+    /// Handles an event. Blocks the run while it waits for a named event.
     pub fn handle_event(&mut self, event: &Event) {
         self.screen.handle_event(event);
         self.print_interrupt();
@@ -112,7 +112,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Says what is only known at the end.
+    /// Prints the remaining dots, whose number is only known at the end.
     pub fn end(mut self, results: Option<&Results>) {
         self.screen.clear();
         self.print_interrupt();
@@ -123,7 +123,7 @@ impl<'a> Console<'a> {
     }
 
     fn print_interrupt(&mut self) {
-        // A named event stops a run in silence.
+        // A named event stops a run without a message.
         let by_signal = engine::sys::signals::stop_signal().is_some();
         if self.interrupt.load(Ordering::Relaxed) && by_signal && !self.is_interruption_shown {
             self.is_interruption_shown = true;
@@ -167,7 +167,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// What is done before the threads of a time span are there.
+    /// Prints the lines before the threads of a time span start.
     fn print_span(&self, number: usize) {
         let Some(span) = self.profile.time_spans.get(number) else {
             return;
@@ -237,7 +237,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// A line of `-v`, with the local time.
+    /// Prints a line of `-v`, with the local time.
     fn print_verbose(&self, what: &str) {
         if self.profile.verbose {
             put(&format!("{}: {what}\n", Zoned::now().strftime("%Y-%m-%dT%H:%M:%S")));
@@ -246,14 +246,13 @@ impl<'a> Console<'a> {
 }
 
 impl Dots {
-    /// Dots that are due whatever the share of each thread: each of them may have begun one that is
-    /// not full.
+    /// The dots that are certainly due: each thread may have an incomplete one.
     fn min_due(&self) -> u64 {
         let full = self.operations.checked_div(self.every).unwrap_or(0);
         full.saturating_sub(self.threads.saturating_sub(1))
     }
 
-    /// Dots for what each thread has really done, in every phase.
+    /// The dots for the operations of each thread, in all phases.
     fn count_done(&self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let each = jobs.flat_map(|job| &job.workers).map(|worker| {
@@ -272,7 +271,7 @@ impl Dots {
     }
 }
 
-/// Where stdout is full, the report that follows will say so.
+/// A failure is reported by the report that follows.
 fn put(text: &str) {
     let _ = print_stdout(text);
 }

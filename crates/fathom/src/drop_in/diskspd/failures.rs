@@ -1,4 +1,4 @@
-//! Why a run failed, in DiskSpd's words, with what to do about it in ours.
+//! Why a run failed: DiskSpd's messages, with our hints.
 
 use dialects::diskspd::profile::{Profile, ResultFormat, Target};
 use dialects::diskspd::threads;
@@ -13,20 +13,20 @@ use run::{RunError, SetupError, WorkerFault};
 
 use super::error_codes;
 
-/// What is printed about a failed run.
+/// Messages about a failed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     /// Lines for stdout, before the report.
     pub stdout: Vec<String>,
     /// Lines for stderr.
     pub stderr: Vec<String>,
-    /// What to do, for lines `hint: …`.
+    /// Texts of `hint: …` lines.
     pub hints: Vec<String>,
 }
 
-/// A thread has failed, so the run has.
+/// Message: a thread failed, so the run failed.
 const THREAD_ERROR: &str = "There has been an error during threads execution";
-/// The run has failed.
+/// Message: the run failed.
 const RUN_ERROR: &str = "Error generating I/O requests";
 
 impl Messages {
@@ -53,7 +53,7 @@ impl Messages {
     }
 }
 
-/// A profile that is not supported here.
+/// Messages about an unsupported profile.
 pub fn messages_for_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
     let mut messages = Messages::default();
     for complaint in complaints {
@@ -67,7 +67,7 @@ pub fn messages_for_complaints(complaints: &[dialects::Diagnostic], format: Resu
     messages.closed(opened, format)
 }
 
-/// A run that came to nothing. Absent if it was asked to stop.
+/// Messages about a run that failed; `None` if it was stopped.
 pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
     let of_threads = match error {
@@ -103,7 +103,7 @@ pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> O
     Some(messages.closed(of_threads, profile.result_format))
 }
 
-/// A run of which some threads failed, or some time span could not begin. Absent if all went well.
+/// Messages about failed threads and time spans; `None` on success.
 pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
     let mut of_threads = false;
@@ -114,7 +114,8 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
             let Some(failure) = &worker.failure else { continue };
             of_threads = true;
             messages.line(worker_line(number, failure, routines.get(number) == Some(&true)));
-            // DiskSpd's words name neither the file nor the place; where it has no words, ours do.
+            // DiskSpd's message names neither file nor position. Without a message of DiskSpd, ours
+            // names them.
             let in_its_words = failure.operation.is_some() || failure.errno.is_some();
             messages.hint(in_its_words.then(|| format!("{}: {}", failure.what, failure.at)));
             messages.hint(failure.help.clone());
@@ -128,8 +129,7 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
     (!messages.stderr.is_empty()).then(|| messages.closed(of_threads, profile.result_format))
 }
 
-/// Files that were to be made and are not whole. One that was not there before has been removed
-/// again.
+/// Lines about files whose creation was not completed. New files have been removed.
 pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for target in &plan.targets {
@@ -150,7 +150,8 @@ pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Targets that end before the area that was asked for, one line for each thread that uses them.
+/// Lines about targets that are smaller than the requested area, one for each thread that uses
+/// them.
 pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(host) = results.hosts.first() else {
@@ -175,7 +176,7 @@ pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// Transfers that were shorter than asked for, one line for each thread and direction.
+/// Lines about short transfers, one for each thread and direction.
 pub fn short_transfer_lines(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for (plan, step) in results.plan.steps.iter().zip(&results.steps) {
@@ -211,7 +212,7 @@ fn worker_line(number: usize, failure: &Failure, routines: bool) -> String {
     }
 }
 
-/// One line, as DiskSpd has no such refusal.
+/// Our own line, because DiskSpd has no such refusal.
 fn refusal_line(refusal: &Refusal) -> String {
     let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     format!(
@@ -223,7 +224,7 @@ fn refusal_line(refusal: &Refusal) -> String {
     )
 }
 
-/// True if it is a thread that would have met the error.
+/// Adds the message; true if DiskSpd reports it from a thread.
 fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool {
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     messages.hint(silent.then(|| error.to_string()));
@@ -293,9 +294,9 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
     }
 }
 
-/// A thread that could not begin. Only those of the first time span are reported this way.
+/// Adds the message about a thread that could not start, in the first time span.
 fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
-    // The cause first, where DiskSpd's own words do not tell it.
+    // The cause comes first if DiskSpd's message does not contain it.
     let silent = matches!(
         fault.why,
         SetupError::Alignment { .. }
@@ -340,7 +341,7 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
         SetupError::Placement { what, source } if what.contains("local cache") => {
             messages.line(cache_not_bypassed(source.raw_os_error().unwrap_or(0)));
         }
-        // What DiskSpd prints here is not published.
+        // DiskSpd's message for this case is not published.
         SetupError::Placement { what, source } if what.contains("BypassIO") => {
             messages.line(format!("ERROR: {what}: {source}"));
         }
@@ -378,7 +379,7 @@ fn cache_not_bypassed(code: i32) -> String {
     )
 }
 
-/// Advice that speaks of native options, in those of DiskSpd.
+/// Replaces native options in help texts by those of DiskSpd.
 fn translate_help(help: String) -> String {
     [
         ("`cache buffered`", "leave out -S, -Su and -Sh"),

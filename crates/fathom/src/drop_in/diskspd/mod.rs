@@ -34,14 +34,14 @@ use console::Console;
 use failures::Messages;
 use local_env::LocalEnv;
 
-/// Done.
+/// Success.
 const DONE: u8 = 0;
 /// The run failed.
 const FAILED: u8 = 1;
-/// What was asked for is wrong.
+/// Wrong arguments.
 const USAGE_ERROR: u8 = 3;
 
-/// Does what a command line of DiskSpd asks for. The first `skip` words are the program's name.
+/// Runs a command line of DiskSpd. The first `skip` arguments are the program's name.
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let (program, arguments) = session
         .process
@@ -89,7 +89,7 @@ fn hints(hints: &[String]) -> Vec<String> {
     hints.iter().map(|hint| format!("hint: {hint}")).collect()
 }
 
-/// False if stdout could not take them.
+/// Prints lines; false if stdout fails.
 fn print_lines(lines: &[String]) -> bool {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     print(&text)
@@ -108,7 +108,7 @@ fn print(text: &str) -> bool {
 /// The variable that asks for an older form of text reports.
 const TEXT_FORM_VARIABLE: &str = "FATHOM_DISKSPD_TEXT";
 
-/// The form of text reports that scripts of earlier times expect, if they ask for it.
+/// The form of text reports: that of an older version if the variable asks for it.
 fn form() -> TextForm {
     match std::env::var_os(TEXT_FORM_VARIABLE) {
         Some(form) if form == "2.0" => TextForm::V2_0,
@@ -116,7 +116,7 @@ fn form() -> TextForm {
     }
 }
 
-/// What is wrong with the variables, if anything.
+/// The message about a wrong environment variable, if any.
 fn check_environment() -> Option<String> {
     [
         (TEXT_FORM_VARIABLE, &["2.0"][..]),
@@ -151,7 +151,7 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
 
 fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     let cpus = engine::sys::thread::usable_cpus();
-    // Reading it takes a while on a large machine, and mostly threads take processors by number.
+    // The topology takes a while to read on a large machine, and is rarely needed.
     let arranged = profile
         .time_spans
         .iter()
@@ -211,7 +211,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
         }
         Err(error) => {
             let mut messages = failures::messages_for_error(&error, &echo, profile).unwrap_or_default();
-            // Where preparing has not begun, every file is as it was.
+            // If preparing has not begun, all files are unchanged.
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
                 messages.hints.splice(0..0, failures::incomplete_file_lines(&echo));
             }
@@ -220,7 +220,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     }
 }
 
-/// Each of several hosts has processors of its own, which its threads take in turn.
+/// Lets the threads of each host use that host's processors in turn.
 fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
     let spans = profile.time_spans.iter().zip(&mut plan.steps);
     for (_, step) in spans.filter(|(span, _)| !span.no_affinity && span.affinity.is_empty()) {
@@ -232,7 +232,7 @@ fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
     }
 }
 
-/// A named event that ends the run like Ctrl-C.
+/// Watches a named event that ends the run like Ctrl-C.
 fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
     const POLL_INTERVAL: Duration = Duration::from_millis(10);
     let waiting = start_thread("stop event", move || {
@@ -248,7 +248,7 @@ fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBoo
     }
 }
 
-/// Reports a run that was executed, wholly or in part.
+/// Reports a run that was executed completely or in part.
 fn conclude(mut results: Results, profile: &Profile) -> u8 {
     print_stderr(&failures::short_target_lines(&results, profile));
     print_stderr(&failures::short_transfer_lines(&results));
@@ -257,8 +257,8 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     print_stderr(&lost.iter().map(|line| format!("ERROR: {line}")).collect::<Vec<_>>());
     let kept = record_results(&results, EntryKind::Diskspd);
     print_findings(&results);
-    // DiskSpd shows nothing of a time span in which a thread has failed, and says of those that did
-    // not begin that they were interrupted too. The saved result has all that was measured.
+    // DiskSpd omits time spans with a failed thread, and reports later ones as interrupted. The
+    // saved result has all measurements.
     for (plan, step) in results.plan.steps.iter().zip(&mut results.steps) {
         if step
             .jobs
@@ -284,7 +284,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     }
 }
 
-/// Reports a run that came to nothing: what was asked for, and why not.
+/// Reports a run that did not start: its settings, and the reason.
 fn fail(results: &Results, profile: &Profile, messages: &Messages) -> u8 {
     print_lines(&messages.stdout);
     report(results, profile);
@@ -300,7 +300,7 @@ fn report(results: &Results, profile: &Profile) -> u8 {
     })
 }
 
-/// What the head of a report says of this machine.
+/// Prints the system information of a report.
 fn report_system(session: &Session, format: ResultFormat) -> u8 {
     let results = session.empty_results(Plan::default());
     print_report(|bytes| reports::system(&results, format == ResultFormat::Xml, bytes))

@@ -1,4 +1,4 @@
-//! Follows a run: an interval becomes a row as soon as every SD has reported it.
+//! Prints a run as it happens: an interval becomes a row as soon as every SD has reported it.
 
 use dialects::vdbench::{Run, RunRate, Sd};
 use engine::probe::CoreTimes;
@@ -14,7 +14,7 @@ use ::run::targets::SHORT_FILES;
 
 use super::output::{Output, date, time, timestamp};
 
-/// How rows look.
+/// Format of the rows.
 #[derive(Clone, Debug)]
 pub struct Style {
     pub layout: Layout,
@@ -25,7 +25,7 @@ pub struct Style {
     pub files: Option<FileColumns>,
 }
 
-/// Follows a run.
+/// Prints the rows of a run.
 pub struct Follow<'a> {
     run: &'a Run,
     facts: FlatFacts,
@@ -36,32 +36,33 @@ pub struct Follow<'a> {
     warm_up: u64,
     /// The files that show each job: that of its SD, or those of its FSD and FWD.
     items: Vec<Vec<String>>,
-    /// For each job: what it did in each interval, how many are complete, and that it has ended.
+    /// For each job: its figures by interval, the number of complete intervals, and whether it has
+    /// ended.
     jobs: Vec<(Vec<Tally>, u64, bool)>,
-    /// Intervals that have a row.
+    /// Number of printed intervals.
     shown: u64,
-    /// Processor time of each of them.
+    /// Processor time of each printed interval.
     cpus: Vec<Cpu>,
-    /// Those from the first that is averaged.
+    /// Sum of the intervals that count for the average.
     average: Tally,
     cpu: CoreTimes,
     cpu_of_average: CoreTimes,
     has_begun: bool,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Operations a second, averaged.
     pub rate: f64,
     /// Response time in milliseconds, averaged.
     pub response_ms: f64,
-    /// Intervals that were reported.
+    /// Number of reported intervals.
     pub intervals: u64,
 }
 
 impl<'a> Follow<'a> {
-    /// Nothing has been seen yet.
+    /// Prepares to print a run.
     pub fn new(
         run: &'a Run,
         facts: FlatFacts,
@@ -92,7 +93,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Follows an event.
+    /// Handles an event.
     pub fn handle_event(&mut self, event: &Event) {
         match event {
             Event::Phase {
@@ -111,7 +112,7 @@ impl<'a> Follow<'a> {
                 };
                 let (length, last) = (self.run.interval * 1_000_000_000, self.run.intervals().0);
                 let start = before * 1_000_000_000 + interval.start_ns.0;
-                // An interval that began a moment late belongs to the one that it mostly lies in.
+                // An interval that began slightly late counts for the one that it mostly overlaps.
                 let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
                 if let Some((tallies, complete, _)) = self.jobs.get_mut(interval.job as usize)
                     && number < 10_000_000
@@ -149,13 +150,13 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Files that show all of a run.
+    /// The files with the totals of a run.
     fn whole(&self) -> [String; 3] {
         let host = &self.style.host;
         ["summary".into(), host.clone(), format!("{host}-0")]
     }
 
-    /// What the jobs of each item did.
+    /// Sums the figures of jobs by item.
     fn by_item(&self, of_jobs: &[Tally]) -> Vec<(String, Tally)> {
         let mut sums: Vec<(String, Tally)> = Vec::new();
         for (items, tally) in self.items.iter().zip(of_jobs) {
@@ -208,7 +209,7 @@ impl<'a> Follow<'a> {
         self.shown = number;
     }
 
-    /// Row of an interval or average in a file, below headers where it is the first of 30.
+    /// Writes the row of an interval or average to a file, with headers every 30 rows.
     fn write_row(&mut self, file: &str, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         self.write_headers(file, label, number);
         let line = self.row(label, tally, cpu);
@@ -286,7 +287,7 @@ impl<'a> Follow<'a> {
         self.output.write("flatfile", &line);
     }
 
-    /// A line of the status file.
+    /// Writes a line to the status file.
     pub fn write_status(&mut self, state: &str) {
         let line = format!(
             "{}\t{state}\trd={}\t{}",
@@ -297,7 +298,7 @@ impl<'a> Follow<'a> {
         self.output.write("status", &line);
     }
 
-    /// Writes what is left, the averages, histograms and what only results have. `totals_headers`
+    /// Writes remaining rows, averages, histograms and figures of the results. `totals_headers`
     /// puts headers above the row in `totals.html`.
     pub fn end(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
         while self.has_more() {
@@ -305,7 +306,7 @@ impl<'a> Follow<'a> {
         }
         let (_, first) = self.run.intervals();
         let label = format!("avg_{first}-{}", self.shown);
-        // A run that ended before the first interval that counts is shown by what there is.
+        // A run that ended before the first counting interval is averaged over what it has.
         let from = if self.shown < first { 0 } else { first as usize - 1 };
         let of_sd = |tallies: &[Tally]| {
             tallies.iter().skip(from).fold(Tally::default(), |mut sum, tally| {
@@ -353,7 +354,7 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Counters of a run on files, over all its intervals.
+    /// Prints the counters of a run on files, over all its intervals.
     fn print_counters(&mut self) {
         let Some(files) = &self.run.files else { return };
         let (mut reading, mut writing) = (Tally::default(), Tally::default());
@@ -374,8 +375,8 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Files of workloads and their shares. Where several workloads share a run, their intervals
-    /// are known from the measured window only.
+    /// Writes the files of workloads and their shares. If several workloads share a run, only the
+    /// measured window has their intervals.
     fn write_workloads(
         &mut self,
         results: &Results,
@@ -393,7 +394,7 @@ impl<'a> Follow<'a> {
             let tally = if only { average.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {
                 let number = before + number as u64 + 1;
-                // The first row of this file has the headers.
+                // The headers are above the first row.
                 let headers = if number == before + 1 { 1 } else { number };
                 let cpu = self.cpus.get(number as usize - 1).copied().unwrap_or_default();
                 self.write_row(&wd.name, &number.to_string(), headers, tally, cpu);
@@ -419,7 +420,7 @@ impl<'a> Follow<'a> {
         sds.map(row).collect()
     }
 
-    /// A table of the skew report, where there is more than one of a kind.
+    /// Writes a table of the skew report, if there is more than one row.
     fn write_skew(&mut self, kind: &str, rows: &[SkewRow]) {
         if rows.len() < 2 {
             return;
@@ -438,7 +439,7 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// What one workload did in the measured window: by interval, and in all.
+/// Figures of a workload in the measured window: by interval, and in total.
 fn of_workload(
     results: &Results,
     workload_of: &[Vec<Vec<usize>>],
@@ -470,7 +471,8 @@ fn of_workload(
                     intervals[at].add(&Tally {
                         reads,
                         writes,
-                        // With a rate, points hold response times, whatever these waited for.
+                        // With a rate, points hold response times, which include waiting for a
+                        // slot.
                         in_flight_ns: (!is_paced).then_some(u128::from(point.latency_ns)),
                         ..Tally::default()
                     });

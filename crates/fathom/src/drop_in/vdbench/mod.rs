@@ -33,7 +33,7 @@ use local_env::{LocalEnv, SELF_TEST};
 use output::{Output, time};
 use reports::{files_of, head_time};
 
-/// Done.
+/// Success.
 const DONE: u8 = 0;
 /// Wrong input, or a run that failed.
 const FAILED: u8 = 157;
@@ -43,7 +43,7 @@ const LAYOUT: &str = "FATHOM_VDBENCH_LAYOUT";
 /// The variable that makes random decisions repeat.
 const SEED: &str = "FATHOM_VDBENCH_SEED";
 
-/// Does what a command line of Vdbench asks for. The first `skip` words are the program's name.
+/// Runs a command line of Vdbench. The first `skip` arguments are the program's name.
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let arguments = session.process.arguments.get(skip..).unwrap_or_default();
     banner();
@@ -77,10 +77,11 @@ fn finish_function(done: Result<(), Diagnostic>) -> u8 {
     }
 }
 
-/// Reads a command line for its meaning: the plan of all its runs, and what has none.
+/// Reads a command line without running it: the plan of all its runs, and settings that are left
+/// out.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The command line or a file is wrong.
 pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
@@ -117,7 +118,7 @@ fn seed() -> Option<u64> {
     std::env::var(SEED).ok()?.parse().ok()
 }
 
-/// Why everything ends.
+/// A failure that ends everything.
 #[derive(Debug)]
 struct Failure {
     text: String,
@@ -142,7 +143,7 @@ impl From<String> for Failure {
 }
 
 impl Failure {
-    /// The text on the console, as Vdbench prints it; where it is and what to do on stderr.
+    /// Prints the text on the console as Vdbench does, and place and help on stderr.
     fn report(&self, output: Option<&mut Output>) {
         let line = format!("{} {}", time(), self.text);
         match output {
@@ -160,7 +161,7 @@ impl Failure {
     }
 }
 
-/// A command line to run.
+/// The execution of a command line.
 struct Drive<'a> {
     session: &'a Session,
     command: Command,
@@ -168,9 +169,9 @@ struct Drive<'a> {
     output: Output,
     style: Style,
     seed: u64,
-    /// Results that were kept so far.
+    /// Number of saved results.
     kept: u32,
-    /// Runs that were shown so far.
+    /// Number of printed runs.
     shown: u32,
     last_rate: f64,
     /// Key blocks that data validation has compared.
@@ -179,7 +180,7 @@ struct Drive<'a> {
     map_locks: Vec<File>,
     /// `compratio=` of the run that wrote the journals.
     compratio_before: Option<f64>,
-    /// Lines that link to the runs of a file.
+    /// Lines with links to the runs.
     run_links: Vec<String>,
 }
 
@@ -257,13 +258,13 @@ impl<'a> Drive<'a> {
         Ok(drive)
     }
 
-    /// Everything, with the failure in the files as well.
+    /// Runs everything, and writes a failure to the files as well.
     fn all(mut self) -> Result<(), Failure> {
         match self.parameters_and_runs() {
             Ok(()) => Ok(()),
             Err(failure) => {
                 failure.report(Some(&mut self.output));
-                // It is reported; only the exit code is left.
+                // The failure is reported already; only the exit code remains.
                 Err(Failure {
                     text: String::new(),
                     more: Vec::new(),
@@ -288,7 +289,7 @@ impl<'a> Drive<'a> {
         if let Some(refusal) = parameters.refusals.first() {
             return Err(refusal.clone().into());
         }
-        // The figures of one process are not those of several hosts.
+        // The figures of one process must not pass for those of several hosts.
         if let [host] = &parameters.hosts[..] {
             self.style.host.clone_from(host);
         }
@@ -339,8 +340,8 @@ impl<'a> Drive<'a> {
         self.end_validation(parameters)
     }
 
-    /// Lowers every run and asks the guard about its targets, so that nothing is refused after an
-    /// hour of other runs.
+    /// Lowers every run and asks the guard about its targets, so that none is refused after hours
+    /// of other runs.
     fn ask_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let permissions = permissions::from_env();
         let mut asked = Vec::new();
@@ -403,7 +404,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// False if everything ends here.
+    /// Runs the points of a curve. False if the execution ends here.
     fn run_with_curve(&mut self, run: &Run, parameters: &Parameters) -> Result<bool, Failure> {
         let mut run = run.clone();
         if let RunRate::OfLast(percent) = run.rate {
@@ -452,8 +453,8 @@ impl<'a> Drive<'a> {
         self.execute(run, lowered, parameters)
     }
 
-    /// Lays files out. One that was not completed gets its length back, so that it is not taken for
-    /// complete; one that was not there is removed.
+    /// Lays out files. An incomplete one gets its old length back, so that it does not look
+    /// complete; a new one is removed.
     fn lay_out(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         self.output.print_stamped(
             "Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb",
@@ -555,8 +556,8 @@ impl<'a> Drive<'a> {
         if errors > 0 || !failures.is_empty() {
             let help = failures.iter().find_map(|failure| failure.help.as_ref());
             let max = parameters.general.errors_max();
-            // Below the limit no failed operation ends a worker. What a warm-up has counted is not
-            // in the results.
+            // Below the limit a failed operation ends no worker. Errors of the warm-up are not in
+            // the results.
             let ends = failures
                 .iter()
                 .any(|failure| failure.operation.is_some() && failure.errno.is_some());
@@ -592,8 +593,8 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Keeps the native result where that is asked for: that of the first run under the name
-    /// itself, others with their number.
+    /// Saves the native result and records it in the history, each if its variable is set. The
+    /// first run has the plain file name, later ones a number.
     fn record_results(&mut self, results: &Results) -> Result<(), Failure> {
         self.kept += 1;
         let path = std::env::var_os("FATHOM_RESULT")
@@ -620,7 +621,7 @@ impl<'a> Drive<'a> {
     }
 
     fn simulate(&mut self, runs: &[Run]) -> Result<(), Failure> {
-        // What a curve finds in a simulation.
+        // The rate of a curve in a simulation.
         const BASE: f64 = 10_000.0;
         self.run_links = Vec::new();
         self.create_common(&[])?;
@@ -659,7 +660,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     }
 }
 
-/// What the flat file repeats of a run: values that all its workloads have.
+/// Settings of a run for the flat file: values that all its workloads share.
 fn facts_of(run: &Run, lun_bytes: u64) -> FlatFacts {
     fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
         let first = values.next()?;

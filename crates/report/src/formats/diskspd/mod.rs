@@ -66,7 +66,7 @@ const VERSION_DATE: &str = "2024/6/3";
 /// Writes the text report, in the form that the plan's origin asks for.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     text::write(results, out)
 }
@@ -74,7 +74,7 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes only the part of a report about the machine.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<()> {
     let machine = machine::Machine::from_results(results);
     match xml {
@@ -86,7 +86,7 @@ pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<(
 /// Writes the XML result: no declaration before it and no line end behind it.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn xml(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     xml::write(results, out)
 }

@@ -42,7 +42,7 @@ fn all(clients: &[Client]) -> Option<Entry<'_>> {
 /// Writes the JSON report.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Result<()> {
     let Some(last) = clients.iter().max_by_key(|client| ended(client)) else {
         return Ok(());
@@ -132,7 +132,7 @@ fn ended(client: &Client) -> u64 {
 /// Writes the normal report, from the empty lines on that separate it from what was printed before.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
     for client in clients {
         write!(out, "<{}> ", client.name)?;
@@ -155,7 +155,7 @@ pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
 /// Writes the terse report: the lines of each host.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn terse(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
     clients.iter().try_for_each(|client| {
         let version = Settings::from_plan(&client.results.plan).terse_version;

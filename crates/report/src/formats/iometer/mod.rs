@@ -122,7 +122,7 @@ const BINS: usize = 59;
 /// Writes the results of all tests, to be appended to a result file.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let other = &results.plan.origin.presentation.other;
     let setting = |name: &str| {

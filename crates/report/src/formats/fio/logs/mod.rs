@@ -289,7 +289,7 @@ impl LogFile<'_> {
     /// Writes a log of averages or histograms; nothing for a log that needs operations.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.is_empty() {
             return Ok(());

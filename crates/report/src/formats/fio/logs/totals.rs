@@ -22,7 +22,7 @@ pub fn name_of_total(prefix: &str, direction: Direction) -> String {
 /// Writes the total of a direction over all jobs.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write) -> io::Result<()> {
     let settings = || (0..results.plan.jobs().count()).map(|number| JobSettings::for_job(&results.plan, number));
     let Some(length) = settings().map(|job| job.bandwidth_sample).min() else {
