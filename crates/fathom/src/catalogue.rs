@@ -122,7 +122,7 @@ fn places(args: &CatalogueArgs) -> Vec<PathBuf> {
 
 /// Name and text of a file, or of every policy file of a folder in the order of their names.
 fn texts(path: &Path) -> Result<Vec<(String, String)>, Fault> {
-    let failed = |error: std::io::Error| Fault::of_file("read", path, &error);
+    let failed = |error: std::io::Error| Fault::for_file("read", path, &error);
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
         let entries = fs::read_dir(path).map_err(failed)?;
@@ -132,7 +132,7 @@ fn texts(path: &Path) -> Result<Vec<(String, String)>, Fault> {
     }
     let read = |file: PathBuf| {
         let text =
-            user_file::read_text(&file, user_file::MAX_TEXT).map_err(|error| Fault::of_file("read", &file, &error))?;
+            user_file::read_text(&file, user_file::MAX_TEXT).map_err(|error| Fault::for_file("read", &file, &error))?;
         Ok((file.display().to_string(), text))
     };
     files.into_iter().map(read).collect()

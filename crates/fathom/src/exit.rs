@@ -63,7 +63,7 @@ impl Exit {
 
     /// The code of a verdict: 1 is FAIL, and findings that only weaken a test make it INCONCLUSIVE.
     /// A run that was cut short or not written keeps its own code.
-    pub fn of_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
+    pub fn from_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
         match (Exit::from_results(results, strict), outcome) {
             (Exit::Done | Exit::Failed, Outcome::Fail) => Exit::Failed,
             (Exit::Done | Exit::Failed, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,

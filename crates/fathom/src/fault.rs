@@ -57,7 +57,7 @@ impl Fault {
     }
 
     /// A file of the user's that cannot be read or written.
-    pub fn of_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
+    pub fn for_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
         let why = match error.raw_os_error() {
             Some(number) => engine::os_error_name(number),
             None => error.to_string(),
@@ -97,7 +97,7 @@ impl Faults {
 
     /// A file of the user's that cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
-        Faults::one(Fault::of_file("read", path, error), Exit::Refused)
+        Faults::one(Fault::for_file("read", path, error), Exit::Refused)
     }
 
     /// Changes the exit code.
@@ -261,7 +261,7 @@ impl From<ArchiveError> for Faults {
                 source,
             } => Faults::unreadable(path, source),
             ArchiveError::System { verb, path, source } => {
-                Faults::one(Fault::of_file(verb, path, source), Exit::Internal)
+                Faults::one(Fault::for_file(verb, path, source), Exit::Internal)
             }
             ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
             ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => Faults::one(

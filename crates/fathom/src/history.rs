@@ -29,7 +29,7 @@ enum Place {
 }
 
 impl Place {
-    fn of_environment() -> Place {
+    fn from_env() -> Place {
         let usual = || user_data::folder().map(|folder| folder.join("history.sqlite"));
         match std::env::var_os(VARIABLE) {
             Some(value) if value == "off" => Place::Off,
@@ -66,7 +66,7 @@ pub fn record_as(
         verdict,
         file: saved.as_deref(),
     };
-    match Place::of_environment() {
+    match Place::from_env() {
         Place::Off => {}
         Place::Nowhere => warn(&nowhere()),
         Place::At(path, _) => match add(&path, &recording) {
@@ -82,7 +82,7 @@ pub fn record_drop_in(recording: &Recording<'_>) -> Result<(), String> {
     if std::env::var_os(VARIABLE).is_none() {
         return Ok(());
     }
-    match Place::of_environment() {
+    match Place::from_env() {
         Place::Off | Place::At(_, false) => Ok(()),
         Place::Nowhere => Err(nowhere().what),
         Place::At(path, true) => add(&path, recording).map(|_| ()).map_err(|error| fault(&error).what),
@@ -152,7 +152,7 @@ impl From<HistoryError> for Faults {
 /// # Errors
 /// [`Faults`] if the history is turned off, or has no place.
 pub fn path() -> Result<PathBuf, Faults> {
-    match Place::of_environment() {
+    match Place::from_env() {
         Place::At(path, _) => Ok(path),
         Place::Nowhere => Err(Faults::usage(nowhere())),
         Place::Off => {

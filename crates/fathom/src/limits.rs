@@ -89,8 +89,13 @@ pub struct MetadataArgs {
 /// machine.
 ///
 /// # Errors
-/// As [`known`].
-pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) -> Result<KnownLimits, Faults> {
+/// As [`from_args`].
+pub fn from_args_and_machine(
+    args: &LimitArgs,
+    metadata: bool,
+    quiet: bool,
+    plan: &Plan,
+) -> Result<KnownLimits, Faults> {
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
@@ -102,7 +107,7 @@ pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) ->
         &Catalogue::built_in(),
         &paths,
     );
-    known_with(args, machine.name, None)
+    from_args_with(args, machine.name, None)
 }
 
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
@@ -161,7 +166,11 @@ impl Storage {
     ///
     /// # Errors
     /// [`Faults`] about the invalid value.
-    pub fn of_one_load(args: &StorageArgs<false>, host_cache: bool, stated: &StoragePath) -> Result<Storage, Faults> {
+    pub fn for_single_load(
+        args: &StorageArgs<false>,
+        host_cache: bool,
+        stated: &StoragePath,
+    ) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
         for (name, value) in &args.0 {
             set(&mut storage.of_all, name, value)
@@ -322,11 +331,11 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
 ///
 /// # Errors
 /// [`Faults`] about the invalid value.
-pub fn known(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
-    known_with(args, args.vm.clone(), Some(policies))
+pub fn from_args(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
+    from_args_with(args, args.vm.clone(), Some(policies))
 }
 
-fn known_with(
+fn from_args_with(
     args: &LimitArgs,
     machine: Option<String>,
     policies: Option<&CatalogueArgs>,

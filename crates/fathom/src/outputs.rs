@@ -271,7 +271,7 @@ impl Outputs {
             self.streams.push(match &output.file {
                 None => Sink::Stdout,
                 Some(path) => {
-                    let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Refused);
+                    let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused);
                     Sink::File(File::create(path).map_err(failed)?, path.clone())
                 }
             });
@@ -331,7 +331,7 @@ impl Outputs {
                     Sink::File(_, path) => path.clone(),
                     Sink::Stdout | Sink::Closed => PathBuf::from("standard output"),
                 };
-                let faults = Faults::one(Fault::of_file("write", &path, &error), Exit::Internal);
+                let faults = Faults::one(Fault::for_file("write", &path, &error), Exit::Internal);
                 message += &faults.text(screen::colour_on_stderr());
                 *sink = Sink::Closed;
             }
@@ -399,12 +399,12 @@ impl Outputs {
                 ),
                 Some(path) => (write_file(path, &bytes), path.clone()),
             };
-            faults.extend(outcome.err().map(|error| Fault::of_file("write", &path, &error)));
+            faults.extend(outcome.err().map(|error| Fault::for_file("write", &path, &error)));
         }
         if let Some(path) = &self.save
             && let Err(archive::ArchiveError::System { source, .. }) = archive::save(results, path)
         {
-            faults.push(Fault::of_file("write", path, &source));
+            faults.push(Fault::for_file("write", path, &source));
         }
         if faults.is_empty() {
             return Ok(());
@@ -462,7 +462,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let failed = |error: &io::Error| Faults::one(Fault::of_file("write", path, error), Exit::Refused);
+        let failed = |error: &io::Error| Faults::one(Fault::for_file("write", path, error), Exit::Refused);
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
         }

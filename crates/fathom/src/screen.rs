@@ -268,7 +268,7 @@ pub fn put(text: &str) -> Result<Exit, Faults> {
 pub fn put_bytes(text: &str) -> Result<(), Faults> {
     print(text).map_err(|error| {
         Faults::one(
-            Fault::of_file("write", Path::new("standard output"), &error),
+            Fault::for_file("write", Path::new("standard output"), &error),
             Exit::Internal,
         )
     })

@@ -80,14 +80,14 @@ impl Figure {
 
     /// A row that could not be measured.
     pub(crate) fn absent(row: &'static str, why: impl std::fmt::Display) -> Figure {
-        Figure::new(row, "not measured", Wanted::Nothing, None).beside(why.to_string())
+        Figure::new(row, "not measured", Wanted::Nothing, None).with_detail(why.to_string())
     }
 
     pub(crate) fn unit(self, unit: &'static str) -> Figure {
         Figure { unit, ..self }
     }
 
-    pub(crate) fn beside(self, beside: impl Into<String>) -> Figure {
+    pub(crate) fn with_detail(self, beside: impl Into<String>) -> Figure {
         Figure {
             beside: beside.into(),
             ..self

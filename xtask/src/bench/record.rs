@@ -117,7 +117,7 @@ mod tests {
         let figures = [
             Figure::new("null", "IOPS, depth 1", Wanted::AtLeast(7.0), Some(8.5))
                 .unit("×")
-                .beside("45 M/s : 5 M/s"),
+                .with_detail("45 M/s : 5 M/s"),
             Figure::absent("zram", "no zram | here"),
         ];
         let expected = "\

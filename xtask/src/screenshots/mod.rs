@@ -92,7 +92,7 @@ fn live(program: &Path) -> Result<Vec<u8>, String> {
     Ok(picture.into_bytes())
 }
 
-/// How a page is looked at.
+/// How to take a picture of a page.
 struct Shot {
     width: u32,
     height: u32,
@@ -165,7 +165,7 @@ fn compare(program: &Path) -> Result<Vec<u8>, String> {
 
 /// The upper part of `page.html`, which the last of these commands writes, about `disk.toml`.
 fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec<u8>, String> {
-    // The page shows where its target lies: a place that tells nothing of this machine.
+    // The page shows the path of its target, so the path is neutral.
     let folder = tempfile::Builder::new()
         .prefix("data")
         .rand_bytes(0)
@@ -178,7 +178,7 @@ fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec
         // By a name, so that the picture tells nothing of this machine's folders.
         let mut measure = Command::new(program);
         measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", "off");
-        // A promise that is not kept is no failure of the program.
+        // A broken promise is not a failure of the program.
         let ended = measure
             .args(*words)
             .output()
@@ -233,7 +233,7 @@ fn photograph(place: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
     std::fs::read(&picture).map_err(|error| format!("{}: {error}", picture.display()))
 }
 
-/// Lets the security policy of a page run no script.
+/// Forbids scripts in the security policy of a page.
 fn forbid_scripts(page: &Path) -> std::io::Result<()> {
     const SCRIPTS: &str = "script-src ";
     let mut text = std::fs::read_to_string(page)?;

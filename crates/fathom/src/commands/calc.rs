@@ -8,7 +8,7 @@ use report::numbers::{self, duration, rate};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::sweep::how;
+use super::sweep::describe_analyses;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen::{self, wrapped};
@@ -231,13 +231,13 @@ fn parse_point(text: &str) -> Result<Point, String> {
     Ok(Point::from_closed_loop(depth, iops))
 }
 
-fn two_of(names: &str) -> Faults {
+fn two_values_needed(names: &str) -> Faults {
     Faults::usage(Fault::new(format!("exactly two of {names} are needed, each above 0")))
 }
 
 fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {
     let found = calc::little(iops, latency, depth);
-    let found = found.ok_or_else(|| two_of("--iops, --latency and --depth"))?;
+    let found = found.ok_or_else(|| two_values_needed("--iops, --latency and --depth"))?;
     let latency = Nanos((found.latency_sec * 1e9).round() as u64);
     let text = format!(
         "{} operations per second x {latency} = {:.2} in flight on average\n{}",
@@ -262,7 +262,7 @@ fn both(bytes: f64, per: &str) -> String {
 
 fn bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Option<f64>) -> Result<Answer, Faults> {
     let found = calc::bandwidth(iops, block.map(|block| block.bytes), throughput);
-    let found = found.ok_or_else(|| two_of("--iops, --block and --throughput"))?;
+    let found = found.ok_or_else(|| two_values_needed("--iops, --block and --throughput"))?;
     let mut text = format!(
         "{} operations per second x {} bytes ({}) = {}\n",
         rate(found.iops),
@@ -368,7 +368,7 @@ fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer,
 
 fn crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
     let found = calc::crossover(throughput, iops);
-    let found = found.ok_or_else(|| two_of("--iops and --throughput"))?;
+    let found = found.ok_or_else(|| two_values_needed("--iops and --throughput"))?;
     let text = format!(
         "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations meet the limit of IOPS, larger ones that of throughput.\n",
         found / 1024.0,
@@ -400,6 +400,6 @@ fn knee_of_curve(points: &[Point]) -> Answer {
     }
     text += "\n";
     text += &wrapped(&found.advice.sentence);
-    text += &how(&found, Axis::InFlight, false);
+    text += &describe_analyses(&found, Axis::InFlight, false);
     answer(text, &found)
 }

@@ -102,7 +102,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     match out {
         None => screen::put(&text).map(drop)?,
         Some(path) => {
-            let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
+            let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
             outputs::write_file(path, text.as_bytes()).map_err(failed)?;
             if !quiet {
                 screen::note(&format!(
@@ -155,7 +155,7 @@ fn device(what: &str) -> Result<String, Faults> {
         None => {
             let error = std::fs::metadata(path).err();
             let error = error.unwrap_or_else(|| std::io::Error::from(std::io::ErrorKind::Unsupported));
-            Err(Faults::one(Fault::of_file("look at", path, &error), Exit::Refused))
+            Err(Faults::one(Fault::for_file("look at", path, &error), Exit::Refused))
         }
         Some(devices) => match devices.first() {
             Some(device) => Ok(device.name.clone()),

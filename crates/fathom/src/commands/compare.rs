@@ -161,7 +161,7 @@ fn page(comparison: &Comparison) -> Page {
 
 /// Reads the measured loads of a file of any tool.
 fn read(file: &str) -> Result<Side, Faults> {
-    if let Some(found) = results::of_another_tool(file)? {
+    if let Some(found) = results::read_foreign(file)? {
         let measured = |observation: Observation| MeasuredLoad {
             facts: compare::facts_of_observation(&observation),
             observation,

@@ -287,7 +287,7 @@ fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let bytes = history.document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
     outputs::write_file(path, &bytes)
-        .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
+        .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }
 

@@ -118,7 +118,7 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
     let read = |path: &str| {
         let mounts = {
             let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
-            parse_mountstats(&text.map_err(|error| Faults::usage(Fault::of_file("read", Path::new(path), &error)))?)
+            parse_mountstats(&text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?)
         };
         match mounts.is_empty() {
             true => Err(Faults::usage(

@@ -54,7 +54,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let plan = example(&preset)?;
     match args.json {
-        true => put_json(&whole(&preset, &plan)),
+        true => put_json(&preset_json(&preset, &plan)),
         false => screen::put(&explain(&preset, &plan)),
     }
 }
@@ -78,7 +78,7 @@ fn head(preset: &Preset) -> Value {
     })
 }
 
-fn whole(preset: &Preset, plan: &Plan) -> Value {
+fn preset_json(preset: &Preset, plan: &Plan) -> Value {
     let mut value = head(preset);
     value["toml"] = preset.text.into();
     for (dialect, name) in [(Dialect::Diskspd, "diskspd"), (Dialect::Fio, "fio")] {

@@ -60,8 +60,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let logs = find_logs(files)?;
     let (page, exit) = match files {
-        _ if !logs.files.is_empty() => (of_logs(args, &logs)?, Exit::Done),
-        [one] => of_one(args, one)?,
+        _ if !logs.files.is_empty() => (logs_page(args, &logs)?, Exit::Done),
+        [one] => result_page(args, one)?,
         many => (compare::page_with(many, margin(&args.margin)?, args.force)?, Exit::Done),
     };
     let text = html::file(&page);
@@ -70,7 +70,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
             screen::put(&text)?;
         }
         Some(path) => {
-            let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
+            let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
             outputs::write_file(path, text.as_bytes()).map_err(failed)?;
             screen::note(&format!("{}: {} KiB", path.display(), text.len() / 1024));
         }
@@ -124,7 +124,7 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
 }
 
 /// The page of logs. They have no totals to judge or compare.
-fn of_logs(args: &Args, logs: &Logs) -> Result<Page, Faults> {
+fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     let asked = explain::asked(&args.promise)?;
     let is_judged = !asked.clauses.is_empty() || !asked.layers.is_empty() || !asked.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
@@ -171,18 +171,18 @@ fn target(args: &Args) -> Option<PathBuf> {
     }
 }
 
-fn of_one(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
-    if let Some(found) = results::of_another_tool(file)? {
+fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
+    if let Some(found) = results::read_foreign(file)? {
         let asked = explain::asked(&args.promise)?;
         let promised = pages::promised(&asked.clauses);
         let explanation = explain::explain(found, &asked, &args.promise.storage()?)?;
-        let exit = explain::exit_of(&explanation);
+        let exit = explain::exit_code(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
     match results::any(file)? {
-        Saved::Run(results) => of_run(args, *results),
+        Saved::Run(results) => run_page(args, *results),
         Saved::Study(study) => {
-            let page = pages::of_study(&study, margin(&args.margin)?);
+            let page = pages::study(&study, margin(&args.margin)?);
             let page =
                 page.ok_or_else(|| Faults::usage(Fault::new(format!("{file} holds a study that has no page"))))?;
             Ok((page, Exit::Done))
@@ -191,7 +191,7 @@ fn of_one(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
 }
 
 /// The page of a saved run, judged by the promises and limits of the command line.
-fn of_run(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
+fn run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
     let asked = explain::asked(&args.promise)?;
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
     limits::refuse_unused(&asked.layers, &limits::jobs_of(&results.plan))?;
@@ -209,7 +209,7 @@ fn of_run(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
         return Ok((pages::run(&results, Verdict::default()), exit));
     }
     let judged = judged::judge(&results, &asked.clauses);
-    let exit = Exit::of_verdict(&results, judged.outcome(), false);
+    let exit = Exit::from_verdict(&results, judged.outcome(), false);
     Ok((
         pages::run(&results, pages::worst_verdict(&judged, &asked.clauses)),
         exit,

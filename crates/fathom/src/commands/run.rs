@@ -94,7 +94,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let preflight = preflight::time(args.preflight.as_ref(), Nanos(0))?;
     let (metadata, quiet) = (args.metadata.metadata, args.output.measure.progress.quiet);
     let diagnosed = (args.confirm || metadata || args.limits.is_given() || !plan.limits.is_empty())
-        .then(|| limits::known_here(&args.limits, metadata, quiet, &plan))
+        .then(|| limits::from_args_and_machine(&args.limits, metadata, quiet, &plan))
         .transpose()?;
     Storage::from_host_cache(args.limits.host_cache).apply_to_plan(&mut plan);
     let named = diagnosed.iter().flat_map(|known| &known.layers);
@@ -164,7 +164,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let verdict = Some(judged.outcome().word());
     args.output.keep(EntryKind::Run, &results, verdict);
     written?;
-    Ok(Exit::of_verdict(&results, judged.outcome(), strict))
+    Ok(Exit::from_verdict(&results, judged.outcome(), strict))
 }
 
 /// The jobs of a file or of flags.
@@ -250,7 +250,7 @@ pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
             let path = Path::new(file);
             let text = user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => {
-                    let fault = Fault::of_file("read", path, &error).help(format!("test it with --target {file}"));
+                    let fault = Fault::for_file("read", path, &error).help(format!("test it with --target {file}"));
                     Faults::one(fault, Exit::Refused)
                 }
                 _ => Faults::unreadable(path, &error),

@@ -111,7 +111,7 @@ impl Pages for OurPages {
     fn of_entry(&self, entry: &Entry, saved: Saved) -> Option<Page> {
         let mut page = match saved {
             Saved::Run(results) => pages::run(&results, verdict(entry)),
-            Saved::Study(study) => pages::of_study(&study, MARGIN)?,
+            Saved::Study(study) => pages::study(&study, MARGIN)?,
         };
         page.about
             .extend(entry.label.as_ref().map(|label| format!("Label: {label}")));

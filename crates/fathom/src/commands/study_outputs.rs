@@ -194,12 +194,12 @@ impl StudyOutputs {
                 None => (screen::print(&text), Path::new("standard output")),
                 Some(path) => (outputs::write_file(path, text.as_bytes()), path),
             };
-            faults.extend(outcome.err().map(|error| Fault::of_file("write", path, &error)));
+            faults.extend(outcome.err().map(|error| Fault::for_file("write", path, &error)));
         }
         if let (Some(path), Some(study)) = (&self.save, contents.study)
             && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, path)
         {
-            faults.push(Fault::of_file("write", path, &source));
+            faults.push(Fault::for_file("write", path, &source));
         }
         if faults.is_empty() {
             return Ok(());

@@ -182,7 +182,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         format_version: FORMAT_VERSION,
         kind: "trend",
         margin,
-        tests: followed.iter().flat_map(|runs| of_test(runs, margin)).collect(),
+        tests: followed.iter().flat_map(|runs| job_trends(runs, margin)).collect(),
         alone: alone.len(),
     };
     outputs.finish(&Contents {
@@ -221,7 +221,7 @@ fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
 }
 
 /// A series for each job that the latest run has.
-fn of_test(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
+fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
     let Some(latest) = runs.last() else { return Vec::new() };
     let of_job = |number: usize| {
         let jobs: Vec<(&Entry, &EntryJob)> = runs

@@ -115,7 +115,7 @@ fn changes(results: &Results) -> Vec<Change> {
 }
 
 /// The page of a study.
-pub fn of_study(study: &Study, margin: f64) -> Option<Page> {
+pub fn study(study: &Study, margin: f64) -> Option<Page> {
     match &study.question {
         Question::Sweep { .. } => {
             let report = study::sweep::Report::from_study(study, None)?;

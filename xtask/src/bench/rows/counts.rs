@@ -25,7 +25,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         };
         let what = format!("reads counted by the kernel and not by us, or the other way round, {engine}");
         let figure = Figure::new(row, what, Wanted::AtMost(0.0), Some((kernel - counted).abs()));
-        figures.push(figure.beside(format!("kernel {kernel}, fathom {counted}")));
+        figures.push(figure.with_detail(format!("kernel {kernel}, fathom {counted}")));
     }
     Ok(figures)
 }

@@ -78,7 +78,7 @@ fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work)
     let what = "median latency above the block layer's mean, depth 1";
     Ok(Figure::new(row, what, Wanted::AtMost(5.0), median(&medians))
         .unit("µs")
-        .beside(beside)
+        .with_detail(beside)
         .samples(medians))
 }
 

@@ -86,7 +86,7 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
         };
         let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
             let figure = Figure::new(row, format!("{what}, {count_words}"), Wanted::Nothing, found);
-            figures.push(figure.unit(unit).beside(each(found, unit)));
+            figures.push(figure.unit(unit).with_detail(each(found, unit)));
         };
         add(
             "time beyond that of the test",
@@ -141,7 +141,7 @@ fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut 
         Wanted::Nothing,
         Some(found / 1024.0),
     );
-    figures.push(figure.unit("KiB").beside(beside));
+    figures.push(figure.unit("KiB").with_detail(beside));
     Ok(())
 }
 
@@ -191,7 +191,7 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         };
         let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
             let figure = Figure::new(row, format!("{what}, {count} ranks"), Wanted::Nothing, found);
-            figures.push(figure.unit(unit).beside("for each rank"));
+            figures.push(figure.unit(unit).with_detail("for each rank"));
         };
         let memory: Vec<f64> = runs.iter().map(|(_, usage)| usage.memory_bytes as f64).collect();
         let memory = median(&memory).map(|all| (all - alone.1.memory_bytes as f64) / f64::from(*count) / 1024.0);
@@ -210,7 +210,7 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         figures.push(
             Figure::new(row, what, Wanted::AtMost(2.0), Some(last / first))
                 .unit("×")
-                .beside(beside),
+                .with_detail(beside),
         );
     }
     Ok(())

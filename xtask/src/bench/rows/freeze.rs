@@ -45,12 +45,12 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         if theory > 0.0 {
             let what = format!("99th percentile over {seconds} s with a freeze of 300 ms (theory {theory} ms)");
             let figure = Figure::new(row, what, Wanted::Nothing, Some(p99(&fathom) / 1e6));
-            figures.push(figure.unit("ms").beside(both(&p99)));
+            figures.push(figure.unit("ms").with_detail(both(&p99)));
         }
         let what = format!("maximum over {seconds} s (theory 300 ms)");
         let longest = |outcome: &Outcome| outcome.max_ns;
         let figure = Figure::new(row, what, Wanted::Nothing, Some(fathom.max_ns / 1e6));
-        figures.push(figure.unit("ms").beside(both(&longest)));
+        figures.push(figure.unit("ms").with_detail(both(&longest)));
     }
     Ok(figures)
 }

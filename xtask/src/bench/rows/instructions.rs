@@ -54,7 +54,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         };
         let what = format!("user instructions per operation, {what}");
         let figure = Figure::new(row, what, Wanted::AtMost(most), Some(ours));
-        figures.push(figure.beside(format!("{} : {theirs}", digits(ours))));
+        figures.push(figure.with_detail(format!("{} : {theirs}", digits(ours))));
     }
     Ok(figures)
 }

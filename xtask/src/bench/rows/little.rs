@@ -36,7 +36,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         let worst = off.iter().copied().reduce(f64::max);
         let what = format!("in flight against allowed, {engine}, depth 1 to 128, worst");
         let figure = Figure::new(row, what, Wanted::AtMost(1.0), worst).unit("%");
-        figures.push(figure.beside(shown.join(" ")).samples(off));
+        figures.push(figure.with_detail(shown.join(" ")).samples(off));
     }
     Ok(figures)
 }

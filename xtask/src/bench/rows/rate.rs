@@ -40,7 +40,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         let beside = format!("{} : {}; median schedule delay {late}", words(&fathom), words(&fio));
         let what = format!("error of the rate beyond one operation, {rate}/s");
         let figure = Figure::new(row, what, Wanted::AtMost(0.01), median(&fathom)).unit("%");
-        figures.push(figure.beside(beside).samples(fathom));
+        figures.push(figure.with_detail(beside).samples(fathom));
     }
     Ok(figures)
 }

@@ -21,7 +21,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     let among_us = |what, wanted, comparison| {
         let figure = ratio(row, what, wanted, comparison);
         let beside = format!("{} (both fathom)", figure.beside);
-        figure.beside(beside)
+        figure.with_detail(beside)
     };
     Ok(vec![
         among_us(

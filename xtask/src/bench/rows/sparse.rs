@@ -39,7 +39,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     Ok(vec![
         Figure::new(row, what, Wanted::AtMost(1.0), found)
             .unit("MB")
-            .beside(beside)
+            .with_detail(beside)
             .samples(fathom),
     ])
 }

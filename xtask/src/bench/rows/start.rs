@@ -80,6 +80,6 @@ fn figure(
     let beside = format!("{} : {}", words(&ours), words(&theirs));
     Figure::new(row, what, Wanted::AtMost(most), median(&ours))
         .unit(unit)
-        .beside(beside)
+        .with_detail(beside)
         .samples(ours)
 }

@@ -52,7 +52,7 @@ pub fn read(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
     if let Some(name) = &args.policy {
         add_policy(&mut context, args, name)?;
     }
-    let known = limits::known(&args.limits, &args.catalogue)?;
+    let known = limits::from_args(&args.limits, &args.catalogue)?;
     context.layers.extend(known.layers);
     context.bursts.extend(known.bursts.iter().map(limits::policy_burst));
     // The longest comes first: a verdict names the first one that could have lasted for the whole

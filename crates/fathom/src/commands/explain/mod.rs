@@ -98,7 +98,7 @@ pub fn explain(mut found: Loaded, asked: &ExplainContext, storage: &Storage) -> 
 }
 
 /// The exit code of one explanation.
-pub fn exit_of(explanation: &Explanation) -> Exit {
+pub fn exit_code(explanation: &Explanation) -> Exit {
     exit(std::slice::from_ref(explanation), false)
 }
 

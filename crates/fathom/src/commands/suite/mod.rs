@@ -289,7 +289,7 @@ fn finish(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: 
                 ::report::junit::document(&report::junit_suite(report, started, &text))
             }),
         ],
-        page: Some(&|| pages::of_study(study, 0.0).expect("a suite has a page")),
+        page: Some(&|| pages::study(study, 0.0).expect("a suite has a page")),
         study: Some(study),
     })
 }

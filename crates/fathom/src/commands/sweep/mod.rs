@@ -2,7 +2,7 @@
 
 mod text;
 
-pub(super) use text::how;
+pub(super) use text::describe_analyses;
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;

@@ -173,7 +173,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
     let targets = Targets::parse(&args.target)?;
-    let storage = Storage::of_one_load(
+    let storage = Storage::for_single_load(
         &args.storage,
         args.host_cache,
         &targets.storage.clone().unwrap_or_default(),

@@ -106,9 +106,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if let Some(path) = &args.junit {
         let document = junit::document(&report::suite(&verified, &started, &text));
         outputs::write_file(path, document.as_bytes())
-            .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
+            .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     }
-    Ok(Exit::of_verdict(&results, verified.verdict.outcome, strict))
+    Ok(Exit::from_verdict(&results, verified.verdict.outcome, strict))
 }
 
 /// The figure that the diagnosis explains: the latency if only the latency broke the promise.

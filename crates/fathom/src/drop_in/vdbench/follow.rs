@@ -151,7 +151,7 @@ impl<'a> Follow<'a> {
     }
 
     /// The files with the totals of a run.
-    fn whole(&self) -> [String; 3] {
+    fn total_files(&self) -> [String; 3] {
         let host = &self.style.host;
         ["summary".into(), host.clone(), format!("{host}-0")]
     }
@@ -191,7 +191,7 @@ impl<'a> Follow<'a> {
         for (name, tally) in self.by_item(&of_jobs) {
             self.write_row(&name, &label, number, &tally, cpu);
         }
-        for file in self.whole() {
+        for file in self.total_files() {
             self.write_row(&file, &label, number, &sum, cpu);
         }
         if let [(wd, _)] = &self.run.workloads[..] {
@@ -327,7 +327,7 @@ impl<'a> Follow<'a> {
             self.write_row(&name, &label, self.shown, &tally, cpu);
             self.write_histogram(&format!("{name}.histogram"), &tally);
         }
-        for file in self.whole() {
+        for file in self.total_files() {
             self.write_row(&file, &label, self.shown, &average, cpu);
         }
         if totals_headers {
@@ -390,7 +390,7 @@ impl<'a> Follow<'a> {
         let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
             let is_paced = matches!(run.rate, RunRate::Number(_)) || wd.rate.is_some();
-            let (intervals, total) = of_workload(results, workload_of, index, run.interval, is_paced);
+            let (intervals, total) = workload_figures(results, workload_of, index, run.interval, is_paced);
             let tally = if only { average.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {
                 let number = before + number as u64 + 1;
@@ -440,7 +440,7 @@ impl<'a> Follow<'a> {
 }
 
 /// Figures of a workload in the measured window: by interval, and in total.
-fn of_workload(
+fn workload_figures(
     results: &Results,
     workload_of: &[Vec<Vec<usize>>],
     wanted: usize,

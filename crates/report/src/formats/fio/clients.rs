@@ -70,13 +70,13 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
                 group,
                 with_bins,
             };
-            jobs.push(of_client(form.job(None), client));
+            jobs.push(client_entry(form.job(None), client));
         }
         for disk in all_disks[place]
             .iter()
             .flat_map(|disk| std::iter::once(disk).chain(&disk.members))
         {
-            each_disk.push(of_client(disk_object(disk), client));
+            each_disk.push(client_entry(disk_object(disk), client));
         }
     }
     let sum = all(clients);
@@ -87,7 +87,7 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
             group: sums.first(),
             with_bins,
         };
-        jobs.push(of_client(form.job(None), client));
+        jobs.push(client_entry(form.job(None), client));
     }
     document.put("client_stats", Value::Array(jobs));
     document.put("disk_util", Value::Array(each_disk));
@@ -106,14 +106,14 @@ fn global_options(clients: &[Client]) -> Value<'_> {
             let with_options = each.filter(|(_, global)| !global.is_empty());
             Value::Array(
                 with_options
-                    .map(|(client, global)| of_client(options(global), client))
+                    .map(|(client, global)| client_entry(options(global), client))
                     .collect(),
             )
         }
     }
 }
 
-fn of_client<'a>(mut object: Object<'a>, client: &'a Client) -> Value<'a> {
+fn client_entry<'a>(mut object: Object<'a>, client: &'a Client) -> Value<'a> {
     object.text("hostname", client.hostname.as_str());
     object.integer("port", client.port.into());
     Value::Object(object)

@@ -40,7 +40,7 @@ pub fn number(code: i32) -> i32 {
 /// C's text for an error number.
 pub fn words(number: i32) -> String {
     if cfg!(windows) {
-        return of_c(number).map_or_else(|| "Unknown error".into(), str::to_owned);
+        return c_text(number).map_or_else(|| "Unknown error".into(), str::to_owned);
     }
     let text = std::io::Error::from_raw_os_error(number).to_string();
     match text.rsplit_once(" (os error ") {
@@ -50,7 +50,7 @@ pub fn words(number: i32) -> String {
 }
 
 /// The texts for each number of [`of_windows`], and for a folder and a wrong pattern.
-fn of_c(number: i32) -> Option<&'static str> {
+fn c_text(number: i32) -> Option<&'static str> {
     let words = match number {
         0 => "No error",
         1 => "Operation not permitted",
@@ -88,15 +88,15 @@ mod tests {
     fn every_error_of_windows_has_a_number_with_words() {
         for code in 0..2000 {
             let number = of_windows(code);
-            assert!(of_c(number).is_some(), "{code} is {number}");
+            assert!(c_text(number).is_some(), "{code} is {number}");
             assert_eq!(number == 0, code == 0);
         }
-        assert_eq!(of_c(7), None);
+        assert_eq!(c_text(7), None);
     }
 
     #[test]
     fn the_usual_ones() {
-        let named = |code| of_c(of_windows(code)).unwrap();
+        let named = |code| c_text(of_windows(code)).unwrap();
         assert_eq!(named(3), "No such file or directory");
         assert_eq!(named(5), "Permission denied");
         assert_eq!(named(112), "No space left on device");

@@ -276,7 +276,7 @@ impl<'a> Entry<'a> {
             submitted: counted(sums.submitted).map(shares),
             completed: counted(sums.completed).map(shares),
             classes: Classes::from_histogram(&completion, operations),
-            error: members.iter().find_map(errors::of_member),
+            error: members.iter().find_map(errors::member_error),
             tolerated: errors::tolerated(members),
             lifetimes: lifetimes::add_lifetimes(members),
             target: control::target(last, &settings, of_fio),
@@ -319,7 +319,7 @@ impl Sums {
     fn add(&mut self, member: &Member, settings: &JobSettings) {
         let Some(worker) = member.worker else { return };
         self.zone_resets += worker.zone_resets;
-        let own = figures::of_worker(member, worker, settings);
+        let own = figures::worker_figures(member, worker, settings);
         let operations: u64 = own.iter().map(|(_, figures)| figures.issued).sum();
         let done: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
         let failed = operations.saturating_sub(done);

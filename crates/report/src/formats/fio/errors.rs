@@ -39,7 +39,7 @@ impl EntryError {
 }
 
 /// The error that ended a worker, or the first one that it tolerated.
-pub(super) fn of_member(member: &Member) -> Option<EntryError> {
+pub(super) fn member_error(member: &Member) -> Option<EntryError> {
     let worker = member.worker?;
     if let Some(failure) = &worker.failure {
         // Some jobs that fio cannot begin have no error of their own, only a line on stderr.

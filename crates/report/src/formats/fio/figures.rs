@@ -135,7 +135,7 @@ fn per_second(amount: u64, runtime_ms: u64) -> u64 {
 }
 
 /// The figures of one worker. With mixed reporting all are under read.
-pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobSettings) -> PerDirection<Figures> {
+pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: &JobSettings) -> PerDirection<Figures> {
     let mut figures: PerDirection<Figures> = PerDirection::default();
     for (direction, found) in worker.streams.iter().flat_map(directions) {
         let mine = &mut figures[place(direction, settings)];

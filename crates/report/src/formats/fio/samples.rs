@@ -51,7 +51,7 @@ impl Samples {
 /// series.
 pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: Nanos) -> PerDirection<Vec<Point>> {
     let alone = job.workers.len() == 1;
-    let of_worker = |series: &&Series| match series.of {
+    let is_of_worker = |series: &&Series| match series.of {
         Some((owner, _)) => owner as usize == worker,
         None => false,
     };
@@ -59,7 +59,7 @@ pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: 
         .series
         .iter()
         .filter(|series| series.length_ns == length)
-        .filter(of_worker)
+        .filter(is_of_worker)
         .collect();
     if found.is_empty() && alone {
         let whole = job.series.iter().find(|series| series.length_ns == length);
