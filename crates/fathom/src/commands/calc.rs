@@ -35,7 +35,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Calculation {
-    /// Little's law: any two of rate, latency and operations in flight give the third
+    /// Apply Little's law: any two of rate, latency, depth
     Little {
         /// Operations per second
         #[arg(long, value_name = "RATE", value_parser = parse_number)]
@@ -47,7 +47,7 @@ enum Calculation {
         #[arg(long, value_name = "N", value_parser = parse_number)]
         depth: Option<f64>,
     },
-    /// Any two of rate, block size and throughput give the third
+    /// Convert between rate, block size and throughput
     #[command(visible_alias = "bw")]
     Bandwidth {
         /// Operations per second
@@ -60,9 +60,9 @@ enum Calculation {
         #[arg(long, value_name = "SIZE/s", value_parser = parse_size)]
         throughput: Option<f64>,
     },
-    /// How many operations a percentile takes, and how long that is at a rate
+    /// Compute the operations and time that a percentile needs
     Percentile(PercentileArgs),
-    /// How long burst credits last, and how long they take to come back
+    /// Compute how long burst credits last and take to refill
     Burst {
         /// Size of the full bucket: operations (5.4M) or bytes (1TiB)
         #[arg(long, value_name = "CREDITS", value_parser = parse_credits)]
@@ -74,7 +74,7 @@ enum Calculation {
         #[arg(long, value_name = "RATE", value_parser = parse_credits)]
         ceiling: Credits,
     },
-    /// The block size up to which a limit of IOPS binds, and beyond which one of throughput does
+    /// Find the block size at which IOPS and throughput limits meet
     Crossover {
         /// Operations per second
         #[arg(long, value_name = "RATE", value_parser = parse_number)]
@@ -83,7 +83,7 @@ enum Calculation {
         #[arg(long, value_name = "SIZE/s", value_parser = parse_size)]
         throughput: f64,
     },
-    /// Reads a curve of queue depth and IOPS: bounds, knee, scalability
+    /// Analyse a curve of depth and IOPS: bounds, knee, scalability
     Knee {
         /// Points, such as 1=30000 64=107000 512=146000
         #[arg(value_name = "DEPTH=IOPS", required = true, num_args = 2.., value_parser = parse_point)]

@@ -56,11 +56,11 @@ enum Action {
     Label {
         #[command(flatten)]
         entry: EntryArgs,
-        /// The label; an empty one takes it away
+        /// The label; an empty one removes it
         #[arg(value_name = "TEXT")]
         label: String,
     },
-    /// Write the complete result of an entry to a file, as --save does
+    /// Write the complete result of an entry to a file
     Export {
         #[command(flatten)]
         entry: EntryArgs,
@@ -102,7 +102,7 @@ struct ListArgs {
 struct PruneArgs {
     #[command(flatten)]
     limit: PruneLimit,
-    /// Only say which
+    /// List the entries without removing them
     #[arg(long)]
     dry_run: bool,
 }
@@ -111,10 +111,10 @@ struct PruneArgs {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct PruneLimit {
-    /// All but this many of the latest
+    /// Keep only this many of the latest
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
-    /// Those that began longer ago than this: 90d, 12w, 36h
+    /// Remove entries that are older: 90d, 12w, 36h
     #[arg(long, value_name = "AGE")]
     older_than: Option<String>,
 }
@@ -125,28 +125,28 @@ const ENTRIES: &str = "Entries";
 /// Options that filter a list.
 #[derive(clap::Args)]
 pub(super) struct FilterArgs {
-    /// The path of a target holds this
+    /// Target whose path contains this
     #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
     target: Option<String>,
-    /// The name or model of a device below a target holds this
+    /// Device below a target whose name or model contains this
     #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
     device: Option<String>,
     /// Measured on this host
     #[arg(long, value_name = "NAME", help_heading = ENTRIES)]
     host: Option<String>,
-    /// The label, or the name of the test, holds this
+    /// Label or test name that contains this
     #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
     label: Option<String>,
-    /// Made by this command
+    /// Command that made the entry
     #[arg(long, value_name = "KIND", help_heading = ENTRIES, value_parser = EntryKind::ALL.map(EntryKind::name))]
     kind: Option<String>,
-    /// Came to this verdict
+    /// Verdict of the entry
     #[arg(long, value_name = "VERDICT", help_heading = ENTRIES, ignore_case = true, value_parser = Outcome::ALL.map(Outcome::word))]
     verdict: Option<String>,
-    /// Begun then or later: 2026-11-22, 2026-11-22T18:00, 7d, 36h
+    /// Started at this time or later: 2026-11-22T18:00, 7d, 36h
     #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
     since: Option<String>,
-    /// Begun before; a day counts as a whole
+    /// Started before this time; a day counts as a whole
     #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
     until: Option<String>,
 }

@@ -123,16 +123,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     let background_io = preflight::watch_and_report(session, &plan, preflight, quiet);
     screen.begin(&whole, None);
-    let results = session
-        .execution(plan, &permissions)
-        .with_background_io(background_io)
-        .run(&mut |event| {
-            screen.handle_event(&event);
-            outputs
-                .handle_event(&event)
-                .iter()
-                .for_each(|message| screen.print(message));
-        });
+    let execution = session.execution(plan, &permissions).with_background_io(background_io);
+    let results = execution.run(&mut |event| {
+        screen.handle_event(&event);
+        let message = outputs.handle_event(&event);
+        message.iter().for_each(|message| screen.print(message));
+    });
     drop(screen);
     let mut results = results?;
     if let Some(known) = diagnosed {
