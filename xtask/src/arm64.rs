@@ -1,4 +1,4 @@
-//! Compiling for ARM64, and running what comes of it on another processor.
+//! Compiles for ARM64, and runs the programs in an emulator.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,25 +7,25 @@ use crate::command::root;
 use crate::windows::{DEBIAN_CARGO, DebianCargo};
 use crate::zig::Zig;
 
-/// Linux without any library: what is built for it runs wherever its processor is, or is played.
+/// A static Linux target: its programs run on any ARM64 processor or emulator.
 pub(crate) const TARGET: &str = "aarch64-unknown-linux-musl";
-/// Plays the processor for one program, and hands its system calls to the kernel that is there.
+/// User-mode emulators, which pass system calls to the local kernel.
 const EMULATORS: [&str; 2] = ["qemu-aarch64-static", "qemu-aarch64"];
-/// C library and start come from zig, and nothing is looked for when the program starts.
+/// Links the C library and start-up code of zig statically.
 const FLAGS: &str = "-C link-self-contained=no -C target-feature=+crt-static -C relocation-model=static";
 
-/// A Cargo that compiles for ARM64 with Debian's compiler and links with zig: `zigbuild` or `test`
-/// with the words of a command.
+/// A Cargo command that compiles for ARM64 with Debian's compiler and links with zig. `words` is
+/// `zigbuild` or `test`, with arguments.
 ///
 /// # Errors
-/// Says what to install where nothing can.
+/// No compiler for ARM64 is installed; the message names the packages.
 pub(crate) fn cargo_for_arm64(words: &[&str], folder: &Path) -> Result<Command, String> {
     let debian = DebianCargo::for_target(TARGET).ok_or(
-        "nothing here compiles for ARM64\nhelp: on Debian `apt-get install rustc-web cargo-web rust-web-src python3-venv`",
+        "cannot compile for ARM64: no compiler is installed\nhelp: on Debian `apt-get install rustc-web cargo-web rust-web-src python3-venv`",
     )?;
-    let zig = Zig::ready()?;
-    let mut command = debian.through(zig.command(), words);
-    zig.add_to(&mut command, &["/usr/bin".into(), "/bin".into()])?;
+    let zig = Zig::install()?;
+    let mut command = debian.command_through(zig.command(), words);
+    zig.add_to_path(&mut command, &["/usr/bin".into(), "/bin".into()])?;
     command
         .env("CARGO", DEBIAN_CARGO)
         .env("CARGO_TARGET_DIR", folder)
@@ -33,22 +33,22 @@ pub(crate) fn cargo_for_arm64(words: &[&str], folder: &Path) -> Result<Command, 
     Ok(command)
 }
 
-/// Where everything for checks is built.
+/// The build folder for checks.
 pub(crate) fn folder() -> PathBuf {
     root().join("target/arm64")
 }
 
-/// What runs a program for ARM64 here.
+/// The emulator that runs programs for ARM64.
 ///
 /// # Errors
-/// Says what to install.
+/// No emulator is installed; the message names the package.
 pub(crate) fn emulator() -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .flat_map(|folder| EMULATORS.map(|name| folder.join(name)))
         .find(|program| program.is_file())
         .ok_or_else(|| {
-            "nothing here plays an ARM64 processor\nhelp: on Debian `apt-get install --no-install-recommends qemu-user-static`"
+            "cannot run programs for ARM64: no emulator is installed\nhelp: on Debian `apt-get install --no-install-recommends qemu-user-static`"
                 .to_owned()
         })
 }

@@ -1,4 +1,4 @@
-//! What `cargo xtask bench` says where it cannot run.
+//! `cargo xtask bench` on systems other than Linux.
 
 /// Refuses.
 pub(crate) fn bench(_: &[String]) -> Result<(), String> {

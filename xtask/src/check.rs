@@ -25,7 +25,7 @@ const SLOW: [&str; 8] = [
     "--test", "fleet", "--test", "short", "--test", "system", "--test", "verdicts",
 ];
 
-/// The cheap ones first.
+/// The checks, the cheap ones first.
 const STEPS: [Step; 10] = [
     ("fmt", formatting),
     ("words", words::check),
@@ -39,8 +39,7 @@ const STEPS: [Step; 10] = [
     ("arm64", arm64::check),
 ];
 
-/// Carries out the named steps, or all. Continues after one that fails, so that one run shows every
-/// complaint.
+/// Runs the named steps, or all. Continues after a failure, so that one run shows every failure.
 pub(crate) fn check(only: &[String]) -> Result<(), String> {
     if let Some(unknown) = only.iter().find(|name| !STEPS.iter().any(|(known, _)| known == name)) {
         let known = STEPS.map(|(name, _)| name).join(", ");
@@ -79,7 +78,8 @@ fn documentation() -> Result<(), String> {
         .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The published schemas are what the types give; only here are the types described.
+/// Checks that the published schemas match the types. Only this build has the descriptions of
+/// types.
 fn schemas() -> Result<(), String> {
     run(cargo()
         .args([

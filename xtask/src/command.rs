@@ -1,4 +1,4 @@
-//! Running other programs, and showing what is run.
+//! Runs other programs and prints their command lines.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,7 +20,7 @@ pub(crate) fn cargo() -> Command {
 /// Runs a command with its output shown.
 ///
 /// # Errors
-/// Says which command could not be run or failed.
+/// The command cannot be started, or fails.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let line = line(command);
     eprintln!("+ {line}");
@@ -31,10 +31,10 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// What a command prints.
+/// Runs a command and returns its output.
 ///
 /// # Errors
-/// Says which command could not be run or failed.
+/// The command cannot be started, or fails.
 pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let line = line(command);
     match command.output() {
@@ -44,10 +44,10 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// What `cargo metadata` says of the dependencies for a target.
+/// The dependencies for a target, from `cargo metadata`.
 ///
 /// # Errors
-/// Those of [`output`], or what is wrong with its JSON.
+/// As [`output`], or its JSON is not as expected.
 pub(crate) fn metadata<T: serde::de::DeserializeOwned>(target: &str) -> Result<T, String> {
     let arguments = [
         "metadata", "--format-version", "1", "--locked", "--filter-platform", target,
@@ -56,7 +56,7 @@ pub(crate) fn metadata<T: serde::de::DeserializeOwned>(target: &str) -> Result<T
     serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))
 }
 
-/// A command as one would type it, without its directory.
+/// A command line as typed in a shell, without the program's directory.
 fn line(command: &Command) -> String {
     let program = PathBuf::from(command.get_program());
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();

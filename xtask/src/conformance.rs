@@ -1,6 +1,6 @@
-//! fio's own functional tests, run with this program in the place of fio.
+//! Runs fio's own functional tests with this program in place of fio.
 //!
-//! They come from a checkout that the user names; nothing of it is built or kept.
+//! The tests come from a checkout that the user names; nothing of it is built or stored.
 //! `xtask/conformance.txt` lists the expected failures with their reasons, so that both a
 //! regression and a fix show up as a difference.
 
@@ -18,7 +18,7 @@ struct Suite {
     /// Its arguments; `{fio}`, `{source}` and `{out}` are replaced by the program, the checkout and
     /// a new folder.
     arguments: &'static [&'static str],
-    /// It came after the release 3.42, so an older checkout has none.
+    /// It is newer than release 3.42, so older checkouts lack it.
     is_newer: bool,
 }
 
@@ -31,7 +31,7 @@ const fn suite(name: &'static str, script: &'static str, arguments: &'static [&'
     }
 }
 
-const fn newer(suite: Suite) -> Suite {
+const fn mark_newer(suite: Suite) -> Suite {
     Suite {
         is_newer: true,
         ..suite
@@ -40,8 +40,8 @@ const fn newer(suite: Suite) -> Suite {
 
 const COMMON: &[&str] = &["-f", "{fio}", "-a", "{out}"];
 
-/// From 1000 on, tests run helper programs that a build of fio makes, need a zoned null block
-/// device, or are the scripts of the other suites.
+/// Tests from number 1000 need helper programs of a fio build or a zoned null block device, or are
+/// scripts of the other suites.
 #[rustfmt::skip]
 const RUN_FIO_TESTS: &[&str] = &[
     "-r", "{source}", "-f", "{fio}", "-a", "{out}", "-s",
@@ -52,7 +52,7 @@ const RUN_FIO_TESTS: &[&str] = &[
 const SUITES: &[Suite] = &[
     suite("readonly", "readonly.py", COMMON),
     suite("random_seed", "random_seed.py", COMMON),
-    newer(suite("sequence", "sequence.py", COMMON)),
+    mark_newer(suite("sequence", "sequence.py", COMMON)),
     suite("strided", "strided.py", COMMON),
     suite(
         "jsonplus2csv",
@@ -60,8 +60,8 @@ const SUITES: &[Suite] = &[
         &["-f", "{fio}", "-s", "{source}/tools/fio_jsonplus_clat2csv"],
     ),
     suite("log_compression", "log_compression.py", &["-f", "{fio}"]),
-    newer(suite("numberio_overlap", "numberio_overlap.py", COMMON)),
-    newer(suite("verify_state_save", "verify_state_save.py", COMMON)),
+    mark_newer(suite("numberio_overlap", "numberio_overlap.py", COMMON)),
+    mark_newer(suite("verify_state_save", "verify_state_save.py", COMMON)),
     suite("client_server", "client_server.py", COMMON),
     suite("latency_percentiles", "latency_percentiles.py", COMMON),
     suite("sprandom", "sprandom.py", COMMON),
@@ -73,7 +73,7 @@ const SUITES: &[Suite] = &[
 /// The suite of the job files in `examples/`, which `--parse-only` must accept.
 const EXAMPLES: &str = "examples";
 
-/// What the comments of the examples ask their reader to set; the values do not matter where
+/// Variables that comments of the examples ask the user to set. Their values do not matter, because
 /// nothing is run.
 const EXAMPLE_VARIABLES: &[(&str, &str)] = &[
     ("CONT", "container"),
@@ -91,11 +91,11 @@ const EXAMPLE_VARIABLES: &[(&str, &str)] = &[
     ("uri", "nbd+unix:///?socket=socket"),
 ];
 
-/// The engine that the comments of some examples pass on the command line: the beginning of their
-/// names, and the argument.
+/// Engines that comments of some examples pass on the command line: prefix of the example's name,
+/// and the argument.
 const EXAMPLE_ENGINES: &[(&str, &str)] = &[("xnvme", "--ioengine=xnvme")];
 
-/// What the command line asks for.
+/// The command line.
 struct Options {
     source: PathBuf,
     program: Option<PathBuf>,
@@ -103,7 +103,7 @@ struct Options {
     suites: Vec<String>,
 }
 
-/// What a suite came to.
+/// The outcome of a suite.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     passed: usize,
@@ -111,15 +111,14 @@ struct Outcome {
     skipped: usize,
     /// The names of the tests that failed.
     failures: BTreeSet<String>,
-    /// What the skipped tests would have needed.
+    /// Requirements of the skipped tests.
     needs: BTreeSet<String>,
 }
 
 /// `cargo xtask conformance`.
 ///
 /// # Errors
-/// What is wrong with the command line, what could not be run, or that the outcome is not the
-/// expected one.
+/// The command line is wrong, a suite cannot be run, or the outcome is unexpected.
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let program = match &options.program {
@@ -203,7 +202,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
     }
 }
 
-/// Runs a suite. `None` where the checkout has no such script.
+/// Runs a suite; `None` if the checkout lacks its script.
 fn execute(suite: &Suite, options: &Options, fio: &Path, folder: &Path) -> Result<Option<Outcome>, String> {
     let script = options.source.join("t").join(suite.script);
     if !script.is_file() {
@@ -237,7 +236,7 @@ fn execute(suite: &Suite, options: &Options, fio: &Path, folder: &Path) -> Resul
         .ok_or(format!("{}: no summary in {}", suite.name, log.display()))
 }
 
-/// Reads what a script prints: a line for each test that failed, and the counts at the end.
+/// Parses the output of a script: a line for each failed test, and the counts at the end.
 fn read_outcome(text: &str) -> Option<Outcome> {
     let lower = text.to_ascii_lowercase();
     let summary = lower
@@ -262,12 +261,16 @@ fn read_outcome(text: &str) -> Option<Outcome> {
         failed: before("failed")?,
         skipped: before("skipped").unwrap_or(0),
         failures: failures.map(name).collect(),
-        needs: text.lines().filter_map(need_of_skipped).map(str::to_owned).collect(),
+        needs: text
+            .lines()
+            .filter_map(requirement_of_skipped)
+            .map(str::to_owned)
+            .collect(),
     })
 }
 
-/// What a skipped test would have needed: the words in brackets.
-fn need_of_skipped(line: &str) -> Option<&str> {
+/// The requirement of a skipped test: the text in brackets.
+fn requirement_of_skipped(line: &str) -> Option<&str> {
     let (_, after) = line.split_once("SKIPPED (")?;
     Some(after.split_once(')')?.0)
 }
@@ -302,7 +305,7 @@ fn parse_examples(source: &Path, fio: &Path) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
-/// The rows `SUITE TEST… # reason`, by suite.
+/// Parses the rows `SUITE TEST… # reason`, by suite.
 fn expected(text: &str) -> BTreeMap<&str, BTreeSet<String>> {
     let mut expected: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! What `cargo xtask dist` says where it cannot run.
+//! `cargo xtask dist` on systems other than Linux.
 
 /// Refuses.
 pub(crate) fn dist(_: &[String]) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: links and command lines of the documents are checked, and the book is built.
+//! `cargo xtask docs`: checks links and command lines of the documents, and builds the book.
 
 use std::fs;
 use std::path::Path;
@@ -7,16 +7,15 @@ use std::process::Command;
 use crate::command::{output, root, run};
 
 const SUMMARY: &str = "docs/SUMMARY.md";
-/// What `fathom SUBCOMMAND --help` prints, which a test compares with the program.
+/// Folder of the golden help texts, which a test compares with the program.
 const HELP: &str = "crates/fathom/tests/golden";
-/// Words after which options belong to a test in a dialect, as in
-/// `fathom convert --to fio diskspd …`.
+/// After these words, options belong to a dialect, as in `fathom convert --to fio diskspd …`.
 const DIALECTS: [&str; 5] = ["fio", "diskspd", "vdbench", "iometer", "native"];
 
-/// Checks every document; builds the book where `mdbook` is installed.
+/// Checks every document, and builds the book if `mdbook` is installed.
 ///
 /// # Errors
-/// Names each broken link, page that the book lacks, and option that the help does not have.
+/// Lists broken links, pages that the book lacks, and unknown options.
 pub(crate) fn docs(_: &[String]) -> Result<(), String> {
     let listed = output(Command::new("git").current_dir(root()).args(["ls-files", "*.md"]))?;
     let pages = listed

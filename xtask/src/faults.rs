@@ -1,6 +1,6 @@
-//! Each system call of a short command fails once, and from then on: whatever fails, the program
-//! ends in time with a documented exit code and a message, foreign files stay as they are, and no
-//! output is there in part.
+//! Injects a failure into each system call of short commands, once or permanently. The program must
+//! then end in time with a documented exit code and a message, leave other files unchanged, and
+//! write no partial output.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,12 +15,12 @@ use crate::command::{root, run};
 /// A command that is short enough to be run thousands of times.
 struct Scenario {
     name: &'static str,
-    /// Words of the command line.
+    /// The command line.
     line: &'static str,
-    /// What it writes. A file of that name is there before, and is replaced as a whole or not at
-    /// all; a table (`.csv`) grows.
+    /// Its output file. The file exists before and must be replaced completely or not at all; a
+    /// table (`.csv`) grows.
     output: Option<&'static str>,
-    /// Codes that its documentation names.
+    /// Documented exit codes.
     codes: std::ops::RangeInclusive<i32>,
 }
 
@@ -62,11 +62,11 @@ const SCENARIOS: &[Scenario] = &[
     Scenario { name: "label", output: None, codes: NATIVE, line: "history label last fresh" },
 ];
 
-/// A workload that ends with its file, and so in less than a second.
+/// A workload that ends at the end of its file, in less than a second.
 const PARAMETERS: &str = "sd=s,lun=t.dat,size=256k\nwd=w,sd=s,xfersize=4k,rdpct=0,seekpct=eof\n\
      rd=r,wd=w,iorate=max,elapsed=2,interval=1\n";
 
-/// System calls, and the errors that each fails with.
+/// System calls, with the errors to inject.
 #[rustfmt::skip]
 const CALLS: &[(&str, &[&str])] = &[
     ("openat", &["EIO", "EMFILE", "EACCES"]), ("read", &["EIO"]), ("write", &["ENOSPC", "EIO"]),
@@ -79,26 +79,26 @@ const CALLS: &[(&str, &[&str])] = &[
     ("getdents64", &["EIO"]), ("readlink", &["EIO"]), ("ioctl", &["ENOTTY"]), ("sched_setaffinity", &["EINVAL"]), ("pipe2", &["EMFILE"]),
 ];
 
-/// The most failures of one call: beyond that they repeat.
-const MAX_PLACES: u32 = 400;
+/// At most this many failures of one call: more would repeat.
+const MAX_CALLS: u32 = 400;
 /// A command that takes longer hangs.
 const MAX_SECONDS: &str = "60";
-/// Content of a file of the user's beside the targets, and of an output of an earlier run.
-const FOREIGN: &[u8] = b"precious";
+/// Content of another file in the folder, and of the output of an earlier run.
+const OTHER_CONTENT: &[u8] = b"precious";
 
-/// Most of a command's time is waiting: for its second, its disk and its tracer.
-const RUNS_AT_ONCE: usize = 6;
+/// Several run at once, because commands mostly wait.
+const PARALLEL_RUNS: usize = 6;
 
 struct Campaign {
     program: PathBuf,
     folder: PathBuf,
     ends: Instant,
-    /// Of each scenario.
+    /// Number of faults of each scenario.
     faults: Vec<AtomicUsize>,
     violations: Mutex<BTreeSet<String>>,
 }
 
-/// A call of a scenario that fails with an error, once or from then on.
+/// A failing call of a scenario: once, or from then on.
 #[derive(Clone, Copy)]
 struct Fault {
     scenario: usize,
@@ -135,14 +135,15 @@ pub(crate) fn faults(arguments: &[String]) -> Result<(), String> {
         faults: SCENARIOS.iter().map(|_| AtomicUsize::new(0)).collect(),
         violations: Mutex::default(),
     };
-    campaign.keep_inputs()?;
+    campaign.create_inputs()?;
     campaign.run_all(&wanted)?;
     campaign.report()
 }
 
 impl Campaign {
-    /// Files that commands read: a saved result, a history of two, and those of other dialects.
-    fn keep_inputs(&self) -> Result<(), String> {
+    /// Creates the input files: a saved result, a history of two entries, and files of other
+    /// dialects.
+    fn create_inputs(&self) -> Result<(), String> {
         let io = |error: std::io::Error| format!("{}: {error}", self.folder.display());
         let kept = self.folder.join("kept");
         let _ = fs::remove_dir_all(&kept);
@@ -162,8 +163,8 @@ impl Campaign {
         fs::write(kept.join("kept.icf"), text.replace("CYCLE_OUTSTANDING_IOS", "NORMAL")).map_err(io)
     }
 
-    /// Carries out all faults of the scenarios, some at once. All scenarios come to their turn
-    /// before the time is over.
+    /// Runs all faults of the scenarios, several at once, so that every scenario has a turn before
+    /// the time is over.
     fn run_all(&self, wanted: &[String]) -> Result<(), String> {
         let mut queue = Vec::new();
         for (call, errors) in CALLS {
@@ -186,13 +187,13 @@ impl Campaign {
             let run_queue = |number: usize| {
                 while let Some(fault) = queue.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let mut place = 1;
-                    while place < MAX_PLACES && Instant::now() < self.ends && self.inject(*fault, place, number)? {
+                    while place < MAX_CALLS && Instant::now() < self.ends && self.inject(*fault, place, number)? {
                         place += if place < 30 { 1 } else { 7 };
                     }
                 }
                 Ok(())
             };
-            let threads: Vec<_> = (0..RUNS_AT_ONCE)
+            let threads: Vec<_> = (0..PARALLEL_RUNS)
                 .map(|number| scope.spawn(move || run_queue(number)))
                 .collect();
             threads
@@ -216,7 +217,7 @@ impl Campaign {
         }
     }
 
-    /// Runs a command whose call fails at one place. False if it does not get that far.
+    /// Runs a command with a failure at the `place`-th call. Returns false if it makes fewer calls.
     fn inject(&self, fault: Fault, place: u32, number: usize) -> Result<bool, String> {
         let Fault { call, error, .. } = fault;
         let scenario = &SCENARIOS[fault.scenario];
@@ -224,13 +225,13 @@ impl Campaign {
         let io = |error: std::io::Error| format!("{}: {error}", folder.display());
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(io)?;
-        fs::write(folder.join("foreign.dat"), FOREIGN).map_err(io)?;
+        fs::write(folder.join("foreign.dat"), OTHER_CONTENT).map_err(io)?;
         for entry in fs::read_dir(self.folder.join("kept")).map_err(io)? {
             let entry = entry.map_err(io)?;
             fs::copy(entry.path(), folder.join(entry.file_name())).map_err(io)?;
         }
         if let Some(output) = scenario.output {
-            fs::write(folder.join(output), FOREIGN).map_err(io)?;
+            fs::write(folder.join(output), OTHER_CONTENT).map_err(io)?;
         }
         let trace = self.folder.join(format!("trace{number}"));
         let on = if fault.forever { "+" } else { "" };
@@ -269,7 +270,7 @@ impl Campaign {
     fn violations_of(&self, scenario: &Scenario, call: &str, folder: &Path, output: &Output) -> Vec<String> {
         let mut found = Vec::new();
         let text = String::from_utf8_lossy(&output.stderr);
-        // The loader of the system reports its own failures.
+        // The dynamic loader reports its own failures.
         if text.contains("error while loading shared libraries") {
             return found;
         }
@@ -288,7 +289,7 @@ impl Campaign {
         if !output.status.success() && is_silent && call != "write" {
             found.push("no message".into());
         }
-        if fs::read(folder.join("foreign.dat")).ok().as_deref() != Some(FOREIGN) {
+        if fs::read(folder.join("foreign.dat")).ok().as_deref() != Some(OTHER_CONTENT) {
             found.push("a foreign file has changed".into());
         }
         if let Some(name) = scenario.output {
@@ -297,23 +298,23 @@ impl Campaign {
         found
     }
 
-    /// The output is the earlier one, or a whole one.
+    /// Checks that the output is the old or a complete new one.
     fn violation_of_output(&self, path: &Path, succeeded: bool) -> Option<String> {
         let name = path.file_name()?.to_string_lossy().into_owned();
         let Ok(bytes) = fs::read(path) else {
             return Some(format!("{name} is gone"));
         };
         if name.ends_with(".csv") {
-            let rows = bytes.strip_prefix(FOREIGN);
+            let rows = bytes.strip_prefix(OTHER_CONTENT);
             let is_whole = rows.is_some_and(|rows| rows.is_empty() && !succeeded || rows.ends_with(b"'End Test\n"));
             return (!is_whole).then(|| format!("{name} is there in part"));
         }
-        if bytes == FOREIGN {
+        if bytes == OTHER_CONTENT {
             return succeeded.then(|| format!("success without {name}"));
         }
         let text = String::from_utf8_lossy(&bytes);
         let is_whole = match path.extension()?.to_str()? {
-            // fio writes into this file why there is no report.
+            // fio writes the reason for a missing report to this file.
             "json" => text.trim_end().ends_with('}') || !succeeded && text.starts_with("fio: "),
             "html" => text.contains("</html>"),
             _ => {

@@ -1,5 +1,5 @@
-//! Mutated inputs for the parsers, for as long as one likes: a process for each target, as many as
-//! there are processors.
+//! Runs the parsers on mutated inputs for a given time: a process for each target, in parallel on
+//! all processors.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

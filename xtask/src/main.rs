@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask VERB`.
+//! Development commands: `cargo xtask VERB`.
 
 #![forbid(unsafe_code)]
 

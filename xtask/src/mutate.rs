@@ -1,6 +1,5 @@
-//! `cargo xtask mutate fio`: takes each option away in each place of `fio/lower` and `fio/plan`
-//! that reads it, and lets the effects of the rows (`crates/dialects/tests/suite/fio/effects.rs`)
-//! notice.
+//! `cargo xtask mutate fio`: blanks each reading of an option in `fio/lower` and `fio/plan`, and
+//! checks that the effects of the rows (`crates/dialects/tests/suite/fio/effects.rs`) fail.
 //!
 //! The sources are copied below `target/mutate`. There every reading of an option `queue.iodepth`
 //! becomes `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which gives the
@@ -18,7 +17,7 @@ use crate::command::{cargo, root, run};
 const READERS: [&str; 2] = ["crates/dialects/src/fio/lower", "crates/dialects/src/fio/plan"];
 const OPTIONS: &str = "crates/dialects/src/fio/options";
 
-/// Which of the readings is blank.
+/// The function that blanks the selected reading.
 const BLANK: &str = r#"
 /// The default instead of the option, where the environment says so.
 pub(super) fn blank<'a, T>(
@@ -45,7 +44,7 @@ struct Site {
     text: String,
 }
 
-/// Does what the words after `mutate` say.
+/// Runs `cargo xtask mutate`.
 pub(crate) fn mutate(words: &[String]) -> Result<(), String> {
     match words {
         [only] if only == "fio" => fio(),
@@ -86,7 +85,7 @@ fn fio() -> Result<(), String> {
     }
 }
 
-/// Builds the tests of fio's dialect and tells where the program lies.
+/// Builds the tests of fio's dialect and returns the path of the test program.
 fn build(copy: &Path) -> Result<PathBuf, String> {
     let mut command = cargo();
     command
@@ -109,7 +108,7 @@ fn build(copy: &Path) -> Result<PathBuf, String> {
 
 fn effects(program: &Path, copy: &Path) -> Command {
     let mut command = Command::new(program);
-    // Where Cargo runs tests.
+    // The folder in which Cargo runs tests.
     command
         .current_dir(copy.join("crates/dialects"))
         .args(["-q", "fio::effects::every"]);
@@ -121,13 +120,13 @@ fn fails(command: &mut Command) -> Result<bool, String> {
     ended.map(|status| !status.success()).map_err(|error| error.to_string())
 }
 
-/// Everything that is in version control, so that the paths between crates hold.
+/// Copies all versioned files, so that paths between crates work.
 fn copy_tree(to: &Path) -> Result<(), String> {
     let listed = crate::command::output(Command::new("git").current_dir(root()).args(["ls-files"]))?;
     for name in listed.lines() {
         let (from, to) = (root().join(name), to.join(name));
         let Ok(bytes) = fs::read(&from) else { continue };
-        // What is the same keeps its time, so that little is built again.
+        // Unchanged files keep their modification time, so that little is rebuilt.
         if fs::read(&to).is_ok_and(|there| there == bytes) {
             continue;
         }
@@ -155,7 +154,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The group of every field: `iodepth` is one of `queue`.
+/// Maps every field to its group: `iodepth` to `queue`.
 fn fields(options: &Path) -> Result<HashMap<String, String>, String> {
     let mut fields = HashMap::new();
     for path in sources(options)? {
@@ -164,7 +163,7 @@ fn fields(options: &Path) -> Result<HashMap<String, String>, String> {
             continue;
         }
         let text = read(&path)?;
-        // The struct of the values stands first.
+        // The first struct has the values.
         let body = text
             .split_once("pub struct ")
             .and_then(|(_, rest)| rest.split_once("\n}"))
@@ -179,7 +178,7 @@ fn fields(options: &Path) -> Result<HashMap<String, String>, String> {
     Ok(fields)
 }
 
-/// The text with every reading of an option wrapped.
+/// Wraps every reading of an option.
 fn with_blanks(file: &str, text: &str, fields: &HashMap<String, String>, sites: &mut Vec<Site>) -> String {
     let mut changed = String::new();
     let mut at = 0;
@@ -209,7 +208,7 @@ fn with_blanks(file: &str, text: &str, fields: &HashMap<String, String>, sites: 
     changed
 }
 
-/// Where the next `one.two[three].four` stands, blanks and line ends before its dots included.
+/// Finds the next `one.two[three].four`, including blanks and line ends before its dots.
 fn next_path(text: &str, start: usize) -> Option<(usize, usize)> {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let from = start + text[start..].find(|letter: char| letter.is_alphabetic() || letter == '_')?;

@@ -1,6 +1,6 @@
-//! The pictures are of a terminal that tmux plays.
+//! `cargo xtask screenshots` on systems other than Linux: it needs tmux.
 
-/// Says so.
+/// Refuses.
 pub(crate) fn screenshots(_: &[String]) -> Result<(), String> {
     Err("screenshots are made on Linux".into())
 }

@@ -2,10 +2,10 @@
 
 use crate::command::{cargo, run};
 
-/// Makes `docs/verdict-accuracy.md` again.
+/// Regenerates `docs/verdict-accuracy.md`.
 ///
 /// # Errors
-/// What is wrong with the arguments; that the test failed, after it wrote the page.
+/// The arguments are wrong, or the test failed after it wrote the page.
 pub(crate) fn verdicts(arguments: &[String]) -> Result<(), String> {
     let seeds = match arguments {
         [] => 100,

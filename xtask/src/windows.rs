@@ -1,32 +1,31 @@
-//! Compiling for Windows without a Windows machine, and for others with the compiler that can do
-//! that.
+//! Compiles for Windows, and other systems, on Linux.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::{cargo, output, root};
 
-/// What the program is compiled for.
+/// The target triple.
 pub(crate) const TARGET: &str = "x86_64-pc-windows-gnu";
 /// Debian's compiler, with which the source of the standard library is installed.
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 pub(crate) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
-/// What of it is built: enough for programs and for tests, so that it is built once.
+/// Parts of the standard library to build: enough for programs and tests, so that it is built once.
 const PARTS: &str = "build-std=std,panic_unwind,test";
 
-/// Where everything for Windows is built.
+/// The build folder for Windows.
 pub(crate) fn folder() -> PathBuf {
     root().join("target/windows")
 }
 
-/// A Cargo that compiles for Windows, with the words of a command; a warning of ours is a failure.
+/// A Cargo command that compiles for Windows; a warning is a failure.
 ///
 /// # Errors
-/// Says what to install where nothing can.
+/// No compiler is installed; the message names the packages.
 pub(crate) fn cargo_for_windows(words: &[&str]) -> Result<Command, String> {
     let mut command = with_rustup(words).or_else(|| with_debian(words)).ok_or_else(|| {
         format!(
-            "nothing here compiles for Windows\nhelp: `rustup target add {TARGET}`, or on Debian \
+            "cannot compile for Windows: no compiler is installed\nhelp: `rustup target add {TARGET}`, or on Debian \
              `apt-get install rustc-web cargo-web rust-web-src mingw-w64`"
         )
     })?;
@@ -34,7 +33,7 @@ pub(crate) fn cargo_for_windows(words: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Where rustup has the standard library of the target.
+/// The command with rustup's compiler, if it has the target's standard library.
 fn with_rustup(words: &[&str]) -> Option<Command> {
     let installed = output(Command::new("rustup").args(["target", "list", "--installed"])).ok()?;
     installed.lines().any(|line| line.trim() == TARGET).then(|| {
@@ -50,16 +49,16 @@ fn with_rustup(words: &[&str]) -> Option<Command> {
 fn with_debian(words: &[&str]) -> Option<Command> {
     let mut command = DebianCargo::for_target(TARGET)?.command(words);
     command
-        // Whichever packages are asked for, what they depend on is built in one way.
+        // Dependencies have the same features for any selection of packages.
         .args(["-Z", "feature-unification"])
         .env("CARGO_RESOLVER_FEATURE_UNIFICATION", "workspace")
-        // Not by RUSTFLAGS: they would hold for the standard library too.
+        // Not in RUSTFLAGS, which would apply to the standard library too.
         .args(["-Z", "warnings", "--config", "build.warnings=\"deny\""]);
     Some(command)
 }
 
-/// Debian's compiler. It has no standard library for other systems, but its source, from which
-/// Cargo builds it.
+/// Debian's compiler. It has the standard library for other systems only as source, which Cargo
+/// builds.
 pub(crate) struct DebianCargo {
     target: &'static str,
 }
@@ -74,21 +73,20 @@ impl DebianCargo {
             .then_some(DebianCargo { target })
     }
 
-    /// With the words of a command.
+    /// A Cargo command with arguments.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        self.through(Command::new(DEBIAN_CARGO), words)
+        self.command_through(Command::new(DEBIAN_CARGO), words)
     }
 
-    /// The same through a program that takes Cargo's words.
-    pub(crate) fn through(&self, mut command: Command, words: &[&str]) -> Command {
+    /// Runs Cargo through another program that takes Cargo's arguments.
+    pub(crate) fn command_through(&self, mut command: Command, words: &[&str]) -> Command {
         command
             .current_dir(root())
             .args(words)
             .args(["-Z", PARTS, "--target", self.target])
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTC", DEBIAN_RUSTC)
-            // Cargo takes whichever `rustc` it meets first for some questions, and rustup's has no
-            // source.
+            // For some queries Cargo uses the first `rustc` in PATH, and rustup's has no source.
             .env("PATH", "/usr/bin:/bin")
             .env_remove("RUSTUP_TOOLCHAIN")
             .env_remove("RUSTDOC")

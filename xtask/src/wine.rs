@@ -17,29 +17,29 @@ usage: cargo xtask wine -- ARGUMENT…       builds fathom.exe and runs it with 
        cargo xtask wine build [ARGUMENT]…  `cargo build` for Windows
 ";
 
-/// Where Debian has it, which puts only a part of it in the way of the shell.
+/// Debian's path, which is not in PATH.
 const DEBIAN_WINE: &str = "/usr/lib/wine/wine64";
-/// The DLL that is missing before Wine 9, and its source.
+/// The DLL that Wine before version 9 lacks, and its source.
 const SHIM: &str = "bcryptprimitives.dll";
 const SHIM_SOURCE: &str = "tests/wine/bcryptprimitives.c";
 /// The program that presses keys, on drive `C:`, and its source.
 const PRESS: &str = "press.exe";
 const PRESS_SOURCE: &str = "tests/wine/press.c";
-/// A file that not even root may write to.
+/// A file that even root cannot write to.
 const DENIED: &str = r"Z:\sys\kernel\uevent_seqnum";
-/// The drive with room for little, so that a disk can be full.
+/// The small drive for tests with a full disk.
 const SMALL_DRIVE: (&str, u64) = ("g:", 32 << 20);
 
-/// A Wine that is installed.
+/// An installed Wine.
 pub(crate) struct Wine {
     program: PathBuf,
     prefix: PathBuf,
 }
 
-/// A Wine whose prefix is ready to run our programs in. Its server ends with it.
-pub(crate) struct Ready {
+/// A Wine with a prepared prefix. Dropping it ends its server.
+pub(crate) struct PreparedWine {
     wine: Wine,
-    /// Whatever `G:` is.
+    /// The file system of `G:`.
     _small: Option<TmpFs>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn wine(arguments: &[String]) -> Result<(), String> {
         Some((verb, rest)) => (verb.as_str(), rest),
         None => return Err(format!("nothing to run\n{USAGE}")),
     };
-    let wine = Wine::find()?.ready()?;
+    let wine = Wine::find()?.prepare()?;
     let of_profile = |verb: &str| -> Result<Command, String> {
         let mut command = wine.cargo(&[verb])?;
         command.args(rest);
@@ -65,16 +65,16 @@ pub(crate) fn wine(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// The program that was built.
+/// Path of the built program.
 pub(crate) fn program() -> PathBuf {
     folder().join(TARGET).join("wine/fathom.exe")
 }
 
 impl Wine {
-    /// The Wine of this machine, and the prefix that `WINEPREFIX` names or one of our own.
+    /// Finds the Wine of this machine, and the prefix: `WINEPREFIX` or our own.
     ///
     /// # Errors
-    /// Says what to install.
+    /// Wine is not installed; the message names the package.
     pub(crate) fn find() -> Result<Wine, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let named = ["wine64", "wine"];
@@ -82,13 +82,13 @@ impl Wine {
         let program = in_path
             .chain([DEBIAN_WINE.into()])
             .find(|program| program.is_file())
-            .ok_or("there is no Wine here\nhelp: on Debian `apt-get install --no-install-recommends wine64`")?;
+            .ok_or("Wine is not installed\nhelp: on Debian `apt-get install --no-install-recommends wine64`")?;
         let prefix = std::env::var_os("WINEPREFIX").map_or_else(|| folder().join("prefix"), PathBuf::from);
         Ok(Wine { program, prefix })
     }
 
-    /// Makes the prefix, unless it is there, and its drives.
-    pub(crate) fn ready(self) -> Result<Ready, String> {
+    /// Creates the prefix, if necessary, and its drives.
+    pub(crate) fn prepare(self) -> Result<PreparedWine, String> {
         let system = self.prefix.join("drive_c/windows/system32");
         if !system.join("ntdll.dll").exists() {
             fs::create_dir_all(&self.prefix).map_err(cannot("make", &self.prefix))?;
@@ -108,26 +108,26 @@ impl Wine {
         if let Some(small) = &small {
             link(&drives.join(letter), small.path())?;
         }
-        Ok(Ready {
+        Ok(PreparedWine {
             wine: self,
             _small: small,
         })
     }
 
-    /// Wine itself, with the settings that all its programs get.
+    /// A Wine command with the settings of all programs.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        self.set(&mut command);
+        self.apply_settings(&mut command);
         command
     }
 
-    fn set(&self, command: &mut Command) {
+    fn apply_settings(&self, command: &mut Command) {
         command
             .env("WINEPREFIX", &self.prefix)
             .env("WINEDEBUG", std::env::var_os("WINEDEBUG").unwrap_or("-all".into()))
-            // Neither .NET nor a browser is asked for, and so neither is offered for installation.
+            // Disables .NET and the browser, so that Wine does not offer to install them.
             .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
-            // What tests may use, as they would be on a real Windows.
+            // Variables that tests use, as on a real Windows.
             .env("FATHOM_TEST_DRIVE", r"F:\")
             .env("FATHOM_TEST_SMALL_DRIVE", format!(r"{}\", SMALL_DRIVE.0.to_uppercase()))
             .env("FATHOM_TEST_PRESS", format!(r"C:\{PRESS}"))
@@ -135,41 +135,41 @@ impl Wine {
     }
 }
 
-impl Ready {
-    /// Wine itself.
+impl PreparedWine {
+    /// A Wine command.
     fn command(&self) -> Command {
         self.wine.command()
     }
 
-    /// The program that it is.
+    /// Path of Wine's program.
     pub(crate) fn path(&self) -> &Path {
         &self.wine.program
     }
 
-    /// Gives a command the settings that all programs under Wine get.
-    pub(crate) fn set(&self, command: &mut Command) {
-        self.wine.set(command);
+    /// Adds the settings of all programs under Wine to a command.
+    pub(crate) fn apply_settings(&self, command: &mut Command) {
+        self.wine.apply_settings(command);
     }
 
-    /// A Cargo for Windows that runs under Wine what it has built, in the profile for that.
+    /// A Cargo command for Windows that runs built programs under Wine, with the profile for that.
     pub(crate) fn cargo(&self, words: &[&str]) -> Result<Command, String> {
         let mut command = cargo_for_windows(words)?;
         let runner = TARGET.to_uppercase().replace('-', "_");
         command
             .args(["--profile", "wine"])
             .env(format!("CARGO_TARGET_{runner}_RUNNER"), &self.wine.program);
-        self.wine.set(&mut command);
+        self.wine.apply_settings(&mut command);
         Ok(command)
     }
 }
 
-impl Drop for Ready {
+impl Drop for PreparedWine {
     fn drop(&mut self) {
-        // The server and its services stay for a while otherwise, and keep the small drive busy.
+        // Otherwise the server and its services stay for a while and keep the small drive busy.
         let beside = self.wine.program.with_file_name("wineserver");
         let server = if beside.exists() { beside } else { "wineserver".into() };
         let mut command = Command::new(server);
-        self.wine.set(&mut command);
+        self.wine.apply_settings(&mut command);
         let _ = output(command.arg("--kill"));
         if self._small.is_some() {
             let _ = fs::remove_file(self.wine.prefix.join("dosdevices").join(SMALL_DRIVE.0));
@@ -177,7 +177,7 @@ impl Drop for Ready {
     }
 }
 
-/// Compiles C for Windows, unless that was done since it was last changed.
+/// Compiles C for Windows, if the source is newer than the program.
 fn compile(source: &str, into: &Path, flags: &[&str], libraries: &[&str]) -> Result<(), String> {
     let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified());
     if changed(into).is_ok_and(|made| changed(&root().join(source)).is_ok_and(|written| written < made)) {
@@ -192,7 +192,7 @@ fn compile(source: &str, into: &Path, flags: &[&str], libraries: &[&str]) -> Res
         .args(libraries))
 }
 
-/// A symbolic link that leads here and nowhere else.
+/// Creates or replaces a symbolic link.
 fn link(at: &Path, to: &Path) -> Result<(), String> {
     if fs::read_link(at).is_ok_and(|present| present == to) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What `cargo xtask wine` says where it cannot run.
+//! `cargo xtask wine` on Windows.
 
 /// Refuses.
 pub(crate) fn wine(_: &[String]) -> Result<(), String> {

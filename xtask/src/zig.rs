@@ -1,4 +1,4 @@
-//! Zig as C compiler and linker for other systems, from PyPI, and Cargo's door to it.
+//! Zig, from PyPI, as C compiler and linker for other systems, with `cargo-zigbuild`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,21 +6,21 @@ use std::process::Command;
 
 use crate::command::{root, run};
 
-/// Versions that were seen to work; PyPI has both as programs.
+/// Tested versions; PyPI has both as programs.
 const ZIG: &str = "ziglang==0.17.1";
 const ZIGBUILD: &str = "cargo-zigbuild==0.24.0";
 
-/// Where both are installed.
+/// The installation of both.
 pub(crate) struct Zig {
     folder: PathBuf,
 }
 
 impl Zig {
-    /// Installs them, unless they are there.
+    /// Installs both, if necessary.
     ///
     /// # Errors
-    /// Says which command failed.
-    pub(crate) fn ready() -> Result<Zig, String> {
+    /// A command of the installation fails.
+    pub(crate) fn install() -> Result<Zig, String> {
         let folder = root().join("target/tools");
         if !folder.join("bin/cargo-zigbuild").exists() {
             run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
@@ -29,16 +29,16 @@ impl Zig {
         Ok(Zig { folder })
     }
 
-    /// `cargo-zigbuild`, which is given Cargo's words.
+    /// The `cargo-zigbuild` command, for Cargo's arguments.
     pub(crate) fn command(&self) -> Command {
         Command::new(self.folder.join("bin/cargo-zigbuild"))
     }
 
-    /// Lets a command find zig before what lies in `path`.
+    /// Puts zig before `path` in a command's PATH.
     ///
     /// # Errors
-    /// If `path` cannot be written as one word.
-    pub(crate) fn add_to(&self, command: &mut Command, path: &[PathBuf]) -> Result<(), String> {
+    /// `path` contains a separator.
+    pub(crate) fn add_to_path(&self, command: &mut Command, path: &[PathBuf]) -> Result<(), String> {
         let paths = std::iter::once(self.folder.join("bin")).chain(path.iter().cloned());
         let path: OsString = std::env::join_paths(paths).map_err(|error| format!("PATH: {error}"))?;
         command

@@ -18,7 +18,7 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
 /// As [`write_whole`], for content that is written in pieces.
 ///
 /// # Errors
-/// As [`write_whole`], and those of `write`.
+/// As [`write_whole`], or `write` fails.
 pub fn write_whole_with<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
@@ -68,7 +68,7 @@ impl TempFile {
     /// Creates a temporary file for `path`.
     ///
     /// # Errors
-    /// I/O errors.
+    /// The file cannot be created.
     pub(crate) fn create_for(path: &Path) -> io::Result<TempFile> {
         // Replace the target of a symbolic link, not the link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -84,7 +84,7 @@ impl TempFile {
     /// Flushes what was written.
     ///
     /// # Errors
-    /// I/O errors.
+    /// The content cannot be flushed.
     pub(crate) fn finish(self) -> io::Result<CompleteTempFile> {
         self.file.as_file().sync_all()?;
         Ok(CompleteTempFile {
@@ -103,7 +103,7 @@ impl CompleteTempFile {
     /// Renames the file to its final path and replaces an existing one.
     ///
     /// # Errors
-    /// I/O errors.
+    /// The file cannot be renamed.
     pub(crate) fn rename_into_place(self) -> io::Result<()> {
         self.name.persist(&self.place).map_err(|error| error.error)?;
         // The rename, too, must survive a power cut; some systems cannot flush a directory.
@@ -171,7 +171,7 @@ fn is_alive(process: u32) -> Option<bool> {
     cfg!(target_os = "linux").then(|| Path::new("/proc").join(process.to_string()).exists())
 }
 
-/// The system's error does not say that it is the folder that is missing.
+/// Names the missing folder, which the system's error does not.
 fn explain_missing_folder(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound => io::Error::new(

@@ -32,7 +32,7 @@ impl<'a> LogWriter<'a> {
     /// Flushes buffered data and ends the stream.
     ///
     /// # Errors
-    /// I/O errors.
+    /// The rest of the log cannot be written.
     pub(crate) fn finish(self) -> io::Result<()> {
         match self {
             LogWriter::Plain(mut out) => out.flush(),

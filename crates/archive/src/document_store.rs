@@ -63,7 +63,7 @@ impl DocumentStore {
     /// Writes a document; an existing one of that name is replaced.
     ///
     /// # Errors
-    /// [`ArchiveError::System`].
+    /// [`ArchiveError::System`] if it cannot be written.
     pub fn put<T: Serialize>(&self, name: &str, document: &T) -> Result<(), ArchiveError> {
         let path = self.path(name);
         let failed = |error| system_error("write", &path, error);
@@ -90,7 +90,7 @@ impl DocumentStore {
     /// Removes a document.
     ///
     /// # Errors
-    /// [`ArchiveError::System`].
+    /// [`ArchiveError::System`] if it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), ArchiveError> {
         let path = self.path(name);
         fs::remove_file(&path).map_err(|error| system_error("remove", &path, error))

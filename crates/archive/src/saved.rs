@@ -89,7 +89,7 @@ pub enum Saved {
 /// Writes results to a file atomically.
 ///
 /// # Errors
-/// [`ArchiveError::System`].
+/// [`ArchiveError::System`] if the file cannot be written.
 pub fn save(results: &Results, path: &Path) -> Result<(), ArchiveError> {
     write(results, path)
 }
@@ -97,7 +97,7 @@ pub fn save(results: &Results, path: &Path) -> Result<(), ArchiveError> {
 /// Writes a study to a file atomically.
 ///
 /// # Errors
-/// [`ArchiveError::System`].
+/// [`ArchiveError::System`] if the file cannot be written.
 pub fn save_study(study: &Study, path: &Path) -> Result<(), ArchiveError> {
     write(study, path)
 }
@@ -136,7 +136,8 @@ pub(crate) fn compress(text: &[u8]) -> io::Result<Vec<u8>> {
 /// Reads a saved result of this format version or the one before.
 ///
 /// # Errors
-/// [`ArchiveError`], with what is wrong with the file.
+/// [`ArchiveError`] if the file cannot be read, or is not a saved result or study of a known
+/// version.
 pub fn load(path: &Path) -> Result<Results, ArchiveError> {
     expect_run(load_any(path)?, path)
 }
@@ -154,7 +155,8 @@ fn expect_run(saved: Saved, path: &Path) -> Result<Results, ArchiveError> {
 /// Reads a saved study of this format version or the one before.
 ///
 /// # Errors
-/// [`ArchiveError`], with what is wrong with the file.
+/// [`ArchiveError`] if the file cannot be read, or is not a saved result or study of a known
+/// version.
 pub fn load_study(path: &Path) -> Result<Study, ArchiveError> {
     expect_study(load_any(path)?, path)
 }
@@ -162,7 +164,7 @@ pub fn load_study(path: &Path) -> Result<Study, ArchiveError> {
 /// Parses a saved study; `path` is only for errors.
 ///
 /// # Errors
-/// [`ArchiveError`], with what is wrong with them.
+/// [`ArchiveError`] if the bytes are not a saved result or study of a known version.
 pub fn load_study_bytes(bytes: &[u8], path: &Path) -> Result<Study, ArchiveError> {
     expect_study(parse(bytes, path)?, path)
 }
@@ -181,7 +183,8 @@ fn expect_study(saved: Saved, path: &Path) -> Result<Study, ArchiveError> {
 /// Reads a saved result or study.
 ///
 /// # Errors
-/// [`ArchiveError`], with what is wrong with the file.
+/// [`ArchiveError`] if the file cannot be read, or is not a saved result or study of a known
+/// version.
 pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "read",
@@ -202,7 +205,7 @@ pub fn is_saved(bytes: &[u8]) -> bool {
 /// Parses a saved result; `path` is only for errors.
 ///
 /// # Errors
-/// [`ArchiveError`], with what is wrong with them.
+/// [`ArchiveError`] if the bytes are not a saved result or study of a known version.
 pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
     expect_run(parse(bytes, path)?, path)
 }
@@ -210,7 +213,7 @@ pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
 /// Parses a saved result or study; `path` is only for errors.
 ///
 /// # Errors
-/// [`ArchiveError`], with what is wrong with them.
+/// [`ArchiveError`] if the bytes are not a saved result or study of a known version.
 pub fn load_any_bytes(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     parse(bytes, path)
 }
@@ -239,7 +242,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     })?;
     match value.get("kind").and_then(Value::as_str) {
         Some("summary") => Err(foreign(
-            "it is a summary (`--out json`), which has the figures of a report and not what they were made from".into(),
+            "it is a summary (`--out json`), which lacks the measurements".into(),
         )),
         Some("study") => read(value).map(Saved::Study).map_err(foreign),
         _ => read(value).map(Saved::Run).map_err(foreign),

@@ -16,7 +16,7 @@ pub struct Schema {
     pub name: &'static str,
     /// Description of the data, in a sentence.
     pub about: &'static str,
-    packed: &'static [u8],
+    compressed: &'static [u8],
     /// Derives the schema from the type, as indented JSON with a newline at the end.
     #[cfg(feature = "schema")]
     pub derived: fn() -> String,
@@ -38,7 +38,7 @@ macro_rules! schema {
         Schema {
             name: $name,
             about: $about,
-            packed: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".schema.json.gz")),
+            compressed: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".schema.json.gz")),
             #[cfg(feature = "schema")]
             derived: derived::<$form>,
         }
@@ -103,7 +103,7 @@ impl Schema {
     /// The text of the schema, as indented JSON with a newline at the end.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        let read = GzDecoder::new(self.packed).read_to_string(&mut text);
+        let read = GzDecoder::new(self.compressed).read_to_string(&mut text);
         read.expect("it was packed with the program");
         text
     }

@@ -1,14 +1,14 @@
-//! Addresses that servers are given: `127.0.0.1:7744`, `[::1]:7744`, `localhost:7744`, `7744`.
+//! Addresses of servers: `127.0.0.1:7744`, `[::1]:7744`, `localhost:7744`, `7744`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
-/// The address of a text. A port alone is one of this machine, unreachable from others.
+/// Parses an address. A port alone means loopback, which other machines cannot reach.
 ///
 /// # Errors
-/// [`Faults`] if it is none.
+/// [`Faults`] if the text is not an address.
 pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
     let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = text
@@ -27,10 +27,10 @@ pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
     })
 }
 
-/// Takes an address, and tells which one it became: port 0 is a free one.
+/// Binds an address and returns the actual one: port 0 chooses a free port.
 ///
 /// # Errors
-/// [`Faults`] if it cannot be had.
+/// [`Faults`] if it cannot be bound.
 pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Faults> {
     let bound = TcpListener::bind(address).and_then(|listener| {
         let bound = listener.local_addr()?;

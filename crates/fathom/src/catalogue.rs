@@ -1,4 +1,4 @@
-//! The catalogue with the user's own files, and what commands say about an entry.
+//! The policy catalogue with the user's files, and options about an entry.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const VARIABLE: &str = "FATHOM_POLICIES";
 /// Flags that name policy files.
 #[derive(clap::Args)]
 pub struct CatalogueArgs {
-    /// Policy files of your own, or a folder of them; they come before those of the same name
+    /// Add your own policy files, or a folder of them
     #[arg(
         long,
         value_name = "PATH",
@@ -30,7 +30,7 @@ pub struct CatalogueArgs {
 /// The heading of [`InputArgs`].
 const DISK: &str = "The disk, as the policy asks for it";
 
-/// Flags that say what is known of a disk.
+/// Flags that describe a disk.
 #[derive(clap::Args)]
 pub struct InputArgs {
     /// Size that was ordered, such as 500GiB
@@ -80,11 +80,10 @@ pub fn inputs(args: &InputArgs) -> Result<Inputs, Faults> {
     Ok(inputs)
 }
 
-/// The catalogue with every file that the user has put beside it. `also` is one more file, if a
-/// policy was named by its path.
+/// The catalogue with the user's files. `also` is one more file, if a policy was named by its path.
 ///
 /// # Errors
-/// [`Faults`] for each file that cannot be read or understood.
+/// [`Faults`] for each file that cannot be read or parsed.
 pub fn catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue, Faults> {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
     for path in places(args).into_iter().chain(also.map(Path::to_owned)) {
@@ -103,7 +102,7 @@ pub fn catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue,
     })
 }
 
-/// Folders and files of policies: later ones come before earlier ones.
+/// Folders and files of policies. Later ones take precedence.
 fn places(args: &CatalogueArgs) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
@@ -123,7 +122,7 @@ fn places(args: &CatalogueArgs) -> Vec<PathBuf> {
 
 /// Name and text of a file, or of every policy file of a folder in the order of their names.
 fn texts(path: &Path) -> Result<Vec<(String, String)>, Fault> {
-    let failed = |error: std::io::Error| Fault::of_file("read", path, &error);
+    let failed = |error: std::io::Error| Fault::for_file("read", path, &error);
     let mut files = vec![path.to_owned()];
     if path.is_dir() {
         let entries = fs::read_dir(path).map_err(failed)?;
@@ -133,7 +132,7 @@ fn texts(path: &Path) -> Result<Vec<(String, String)>, Fault> {
     }
     let read = |file: PathBuf| {
         let text =
-            user_file::read_text(&file, user_file::MAX_TEXT).map_err(|error| Fault::of_file("read", &file, &error))?;
+            user_file::read_text(&file, user_file::MAX_TEXT).map_err(|error| Fault::for_file("read", &file, &error))?;
         Ok((file.display().to_string(), text))
     };
     files.into_iter().map(read).collect()

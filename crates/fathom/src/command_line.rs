@@ -74,7 +74,7 @@ fn help_line(row: &CommandRow, command: &Command) -> String {
     format!("  {:<13} {about}\n", row.name)
 }
 
-/// Prints an error of clap's. Help and version go to stdout and are no error.
+/// Prints an error of clap's. Help and version go to stdout and are not errors.
 pub fn explain(mut error: clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -83,7 +83,7 @@ pub fn explain(mut error: clap::Error) -> ExitCode {
         }
         _ => {
             suggest_command(&mut error);
-            // An argument that begins with a dash is a flag that was mistyped, hardly ever a file.
+            // An argument that begins with a dash is usually a mistyped flag, not a file.
             error.remove(ContextKind::Suggested);
             screen::note(&readable(&error.render().to_string()));
             Exit::Usage.code()
@@ -97,7 +97,7 @@ pub fn fault_of(error: &clap::Error) -> Fault {
     Fault::new(text.lines().next().unwrap_or_default().trim_start_matches("error: "))
 }
 
-/// Says what a number must be where clap quotes Rust's parser.
+/// Replaces messages of Rust's number parser by readable ones.
 fn readable(text: &str) -> String {
     let plain = [
         "invalid digit found in string",
@@ -111,7 +111,7 @@ fn readable(text: &str) -> String {
     plain.replace("number too large to fit in target type", "the number is too large")
 }
 
-/// Suggests the command that was probably meant: clap does so for longer names only.
+/// Suggests a command for short names; clap does so only for longer ones.
 fn suggest_command(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return;

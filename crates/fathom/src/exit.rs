@@ -9,20 +9,20 @@ use model::results::Results;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All is well.
+    /// Success.
     Done,
     /// Operations failed, a promise is broken, or there are warnings where none are wanted.
     Failed,
-    /// A verdict, or a test that cannot tell.
+    /// The verdict is INCONCLUSIVE, or the test cannot decide.
     Inconclusive,
     /// Refused by the guard, or not possible with this target.
     Refused,
     /// The command line is wrong.
     Usage,
-    /// A fault of ours, or a result that could not be kept.
+    /// An internal error, or a result that could not be written.
     Internal,
-    /// A worker or a host was lost, a conversion lost something, or the time of a warm-up ran out;
-    /// the rest is there.
+    /// Only part was done: a worker or host was lost, a conversion is incomplete, or a warm-up ran
+    /// out of time.
     Partial,
     /// A signal ended it; what was measured is reported.
     Interrupted(i32),
@@ -43,7 +43,7 @@ Exit codes:
   130/143  interrupted; what was measured is reported";
 
 impl Exit {
-    /// Its code.
+    /// The exit code of the process.
     pub fn code(self) -> ExitCode {
         ExitCode::from(self.number())
     }
@@ -61,9 +61,9 @@ impl Exit {
         }
     }
 
-    /// A verdict has codes of its own: 1 is FAIL, and what only spoils a test is INCONCLUSIVE. A
-    /// run that was lost, interrupted or not kept comes first.
-    pub fn of_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
+    /// The code of a verdict: 1 is FAIL, and findings that only weaken a test make it INCONCLUSIVE.
+    /// A run that was cut short or not written keeps its own code.
+    pub fn from_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
         match (Exit::from_results(results, strict), outcome) {
             (Exit::Done | Exit::Failed, Outcome::Fail) => Exit::Failed,
             (Exit::Done | Exit::Failed, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
@@ -87,7 +87,7 @@ impl Exit {
             jobs.flat_map(|job| &job.workers)
                 .filter_map(|worker| worker.failure.as_ref())
         };
-        // A worker that met an error of the system has reported what it knows; one without is lost.
+        // A worker that failed with a system error has reported; one without an error is lost.
         let bad = if strict { Severity::Warning } else { Severity::Error };
         if failures().any(|failure| failure.errno.is_none()) || has("HOST-LOST") {
             Exit::Partial

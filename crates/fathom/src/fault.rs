@@ -14,13 +14,13 @@ use crate::exit::Exit;
 /// One thing that is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
-    /// What, in a sentence.
+    /// What is wrong, in a sentence.
     pub what: String,
     /// Where.
     pub at: Option<String>,
     /// Why, one reason a line.
     pub why: Vec<String>,
-    /// What to do.
+    /// What the user can do.
     pub help: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl Fault {
     }
 
     /// A file of the user's that cannot be read or written.
-    pub fn of_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
+    pub fn for_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
         let why = match error.raw_os_error() {
             Some(number) => engine::os_error_name(number),
             None => error.to_string(),
@@ -90,43 +90,43 @@ impl Faults {
         Faults { list, exit }
     }
 
-    /// Wrong words on the command line.
+    /// An error in the command line.
     pub fn usage(fault: Fault) -> Faults {
         Faults::one(fault, Exit::Usage)
     }
 
-    /// A file to read that is not there or that the system does not let this user read.
+    /// A file of the user's that cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
-        Faults::one(Fault::of_file("read", path, error), Exit::Refused)
+        Faults::one(Fault::for_file("read", path, error), Exit::Refused)
     }
 
-    /// The same with another code.
+    /// Changes the exit code.
     pub fn with(self, exit: Exit) -> Faults {
         Faults { exit, ..self }
     }
 
-    /// The first of them in a sentence.
+    /// The first fault as a sentence.
     pub fn first(&self) -> String {
         self.list.first().map(|fault| fault.what.clone()).unwrap_or_default()
     }
 
-    /// The first of them.
+    /// The first fault.
     pub fn into_first(self) -> Fault {
         self.list.into_iter().next().unwrap_or_default()
     }
 
-    /// The code.
+    /// The exit code.
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// Shows them on stderr.
+    /// Prints the faults on stderr.
     pub fn print(&self, colour: bool) {
         // Where stderr is closed the lines are lost.
         let _ = io::stderr().write_all(self.text(colour).as_bytes());
     }
 
-    /// What is shown.
+    /// The printed text.
     pub fn text(&self, colour: bool) -> String {
         let (bold, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let mut text = String::new();
@@ -162,7 +162,7 @@ impl From<Vec<Diagnostic>> for Faults {
 
 impl From<Vec<TargetError>> for Faults {
     fn from(errors: Vec<TargetError>) -> Faults {
-        let exit = match errors.iter().any(went_wrong) {
+        let exit = match errors.iter().any(is_operation_failure) {
             true => Exit::Failed,
             false => Exit::Refused,
         };
@@ -177,9 +177,9 @@ impl From<Vec<TargetError>> for Faults {
     }
 }
 
-/// Errors of operations while something was prepared, rather than of what was asked for: what the
-/// system forbids cannot begin.
-fn went_wrong(error: &TargetError) -> bool {
+/// True if an operation failed while targets were prepared. A missing permission does not count: it
+/// refuses the test.
+fn is_operation_failure(error: &TargetError) -> bool {
     let TargetError::Fill(error) = error else { return false };
     let kind = error.errno().map(|errno| io::Error::from_raw_os_error(errno).kind());
     !matches!(
@@ -213,9 +213,9 @@ impl From<RunError> for Faults {
                 exit: Exit::Refused,
             },
             RunError::Setup(faults) => {
-                // Every worker of a job meets the same obstacle; it is reported once.
+                // All workers of a job fail alike, so the fault is reported once.
                 let mut list: Vec<Fault> = Vec::new();
-                let exit = match faults.iter().any(|fault| is_of_the_system(&fault.why)) {
+                let exit = match faults.iter().any(|fault| is_system_error(&fault.why)) {
                     true => Exit::Failed,
                     false => Exit::Refused,
                 };
@@ -246,8 +246,8 @@ impl From<RunError> for Faults {
     }
 }
 
-/// A call failed, where nothing about the request was wrong.
-fn is_of_the_system(error: &SetupError) -> bool {
+/// A system call failed, although the request was valid.
+fn is_system_error(error: &SetupError) -> bool {
     matches!(error, SetupError::Thread(_)) || matches!(error, SetupError::Engine(engine::EngineError::System { .. }))
 }
 
@@ -255,14 +255,18 @@ impl From<ArchiveError> for Faults {
     fn from(error: ArchiveError) -> Faults {
         // An unreadable file that the user named is not an internal error.
         match &error {
-            ArchiveError::System { verb: "read", path, source } => Faults::unreadable(path, source),
+            ArchiveError::System {
+                verb: "read",
+                path,
+                source,
+            } => Faults::unreadable(path, source),
             ArchiveError::System { verb, path, source } => {
-                Faults::one(Fault::of_file(verb, path, source), Exit::Internal)
+                Faults::one(Fault::for_file(verb, path, source), Exit::Internal)
             }
             ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
             ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => Faults::one(
                 Fault::new(error.to_string()).help(
-                    "name a file that `--save FILE` has written, or an entry of the history (`history:12`; `fathom history` \
+                    "name a file that `--save FILE` wrote, or an entry of the history (`history:12`; `fathom history` \
                      lists them)",
                 ),
                 Exit::Refused,

@@ -1,7 +1,7 @@
 //! Tests on several hosts: connects the processes that take part.
 //!
 //! Either an MPI launcher has started this program on each host, or `--hosts` names them and this
-//! process is the coordinator. Both ways all commands execute their plans on all hosts.
+//! process is the coordinator. In both cases all commands execute their plans on all hosts.
 
 mod acceptor;
 mod agent;
@@ -44,7 +44,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Fleet {
     /// The connection to them.
     pub coordinator: Option<Coordinator>,
-    /// The journal of our own share.
+    /// The journal of this process's share.
     pub journal: JournalFolder,
     children: Vec<Child>,
 }
@@ -182,10 +182,7 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
     };
     for job in &mut document.jobs {
         if let Some(other) = job.hosts.iter().find(|name| **name != rank.host && *name != "0") {
-            let what = format!(
-                "the job is for the host `{other}`, which does not take part: {} runs alone",
-                rank.host
-            );
+            let what = format!("the job is for the host `{other}`, but {} runs alone", rank.host);
             let fault = Fault::new(what).at(job.name.as_deref().unwrap_or("for-hosts"));
             return Err(Faults::usage(
                 fault.help("name the hosts with --hosts, or leave out for-hosts"),
@@ -262,7 +259,7 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
     let continues_on_loss = continues_on_loss(false)?;
     let hosts = transport::parse_hosts(text)?;
     let interrupt = process.interrupt_flag();
-    // Agents that connect to us have a notice of their own.
+    // Agents that connect to us are announced separately.
     let answering: Vec<&str> = hosts
         .iter()
         .map(String::as_str)
@@ -306,7 +303,7 @@ fn connection_faults(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faul
 /// its own working directory.
 ///
 /// # Errors
-/// Those that cannot take part.
+/// Faults of the hosts that cannot take part.
 pub fn coordinate_duplexes(
     process: &Process,
     duplexes: Vec<Duplex>,
@@ -329,8 +326,10 @@ fn continues_on_loss(default: bool) -> Result<bool, Faults> {
         "continue" => Ok(true),
         "stop" => Ok(false),
         other => {
-            let fault = Fault::new(format!("`{other}` is not what hosts can do where one of them is lost"));
-            Err(Faults::usage(fault.at("FATHOM_ON_LOSS").help("`stop` or `continue`")))
+            let fault = Fault::new(format!("`{other}` is not an action for a lost host"));
+            Err(Faults::usage(
+                fault.at("FATHOM_ON_LOSS").help("set it to `stop` or `continue`"),
+            ))
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::options::MeasureArgs;
 use crate::{screen, user_data};
 
 const VARIABLE: &str = "FATHOM_HISTORY";
-/// How an entry is named where the name of a file is expected.
+/// Prefix that names an entry where a file name is expected.
 const PREFIX: &str = "history:";
 
 /// Where the history is.
@@ -29,7 +29,7 @@ enum Place {
 }
 
 impl Place {
-    fn of_environment() -> Place {
+    fn from_env() -> Place {
         let usual = || user_data::folder().map(|folder| folder.join("history.sqlite"));
         match std::env::var_os(VARIABLE) {
             Some(value) if value == "off" => Place::Off,
@@ -40,13 +40,14 @@ impl Place {
     }
 }
 
-/// Keeps what a native command has measured, also in the file `save`, and says under which number.
+/// Records the results of a native command, and prints their number. `save` is the file that holds
+/// them too.
 pub fn keep(args: &MeasureArgs, save: Option<&PathBuf>, kind: EntryKind, subject: Subject<'_>, verdict: Option<&str>) {
-    keep_as(args, save, kind, subject, None, verdict);
+    record_as(args, save, kind, subject, None, verdict);
 }
 
 /// Records results with the given entry kind and subject.
-pub fn keep_as(
+pub fn record_as(
     args: &MeasureArgs,
     save: Option<&PathBuf>,
     kind: EntryKind,
@@ -65,7 +66,7 @@ pub fn keep_as(
         verdict,
         file: saved.as_deref(),
     };
-    match Place::of_environment() {
+    match Place::from_env() {
         Place::Off => {}
         Place::Nowhere => warn(&nowhere()),
         Place::At(path, _) => match add(&path, &recording) {
@@ -76,13 +77,12 @@ pub fn keep_as(
     }
 }
 
-/// Keeps what a drop-in mode has measured, if that is asked for. What goes wrong comes back as a
-/// sentence.
-pub fn keep_of_drop_in(recording: &Recording<'_>) -> Result<(), String> {
+/// Records the results of a drop-in mode if `FATHOM_HISTORY` asks for it. The error is a sentence.
+pub fn record_drop_in(recording: &Recording<'_>) -> Result<(), String> {
     if std::env::var_os(VARIABLE).is_none() {
         return Ok(());
     }
-    match Place::of_environment() {
+    match Place::from_env() {
         Place::Off | Place::At(_, false) => Ok(()),
         Place::Nowhere => Err(nowhere().what),
         Place::At(path, true) => add(&path, recording).map(|_| ()).map_err(|error| fault(&error).what),
@@ -94,7 +94,7 @@ fn add(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError> {
 }
 
 fn nowhere() -> Fault {
-    let fault = Fault::new(format!("there is no place for the history: {}", user_data::NOWHERE));
+    let fault = Fault::new(format!("cannot place the history: {}", user_data::NOWHERE));
     fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
 }
 
@@ -105,21 +105,21 @@ fn warn(fault: &Fault) {
     }
 }
 
-/// The fault of a history that cannot be used, with help.
+/// The fault for a history that cannot be used.
 pub fn fault(error: &HistoryError) -> Fault {
     let shown = |path: &Path| path.display().to_string();
     let help = match error {
         HistoryError::Missing { .. } => "every command that measures adds to it: fathom quick".to_owned(),
         HistoryError::NoEntry { .. } => "`fathom history` lists the entries".into(),
         HistoryError::Locked { .. } => {
-            "wait for the other program, or end it: as a rule another fathom, or one that shows databases".into()
+            "wait for the other program, or end it: usually another fathom, or a database viewer".into()
         }
         HistoryError::CannotOpen { path } | HistoryError::ReadOnly { path } => format!(
-            "see who owns {} and its folder, and that its file system may be written to; FATHOM_HISTORY=FILE names another",
+            "check the owner of {} and its folder, and that its file system is writable; FATHOM_HISTORY=FILE names another",
             shown(path)
         ),
         HistoryError::Full { .. } => {
-            "free some space, take old entries away (`fathom history prune --keep 100`), or name another place: FATHOM_HISTORY=FILE".into()
+            "free some space, remove old entries (`fathom history prune --keep 100`), or name another place: FATHOM_HISTORY=FILE".into()
         }
         HistoryError::Damaged { path, .. } => {
             format!("move it away, and the next run begins a new one: mv {0} {0}.damaged", shown(path))
@@ -131,7 +131,7 @@ pub fn fault(error: &HistoryError) -> Fault {
             "use the version of fathom that made it, or a newer one; FATHOM_HISTORY=FILE names another history".into()
         }
         HistoryError::System { .. } | HistoryError::Database { .. } => "FATHOM_HISTORY=FILE names another place for it".into(),
-        HistoryError::Document(_) => "`fathom history prune` takes entries away".into(),
+        HistoryError::Document(_) => "`fathom history prune` removes entries".into(),
     };
     Fault::new(error.to_string()).help(help)
 }
@@ -150,9 +150,9 @@ impl From<HistoryError> for Faults {
 /// The file of the history.
 ///
 /// # Errors
-/// [`Faults`] where there is to be none.
+/// [`Faults`] if the history is turned off, or has no place.
 pub fn path() -> Result<PathBuf, Faults> {
-    match Place::of_environment() {
+    match Place::from_env() {
         Place::At(path, _) => Ok(path),
         Place::Nowhere => Err(Faults::usage(nowhere())),
         Place::Off => {
@@ -164,23 +164,23 @@ pub fn path() -> Result<PathBuf, Faults> {
     }
 }
 
-/// Opens it, to be read.
+/// Opens the history for reading.
 ///
 /// # Errors
-/// [`Faults`], also where there is none yet.
+/// [`Faults`] if it does not exist or cannot be opened.
 pub fn open() -> Result<History, Faults> {
     Ok(History::open_existing(&path()?)?)
 }
 
-/// Whether a word means an entry of the history, where a file could stand too.
+/// True if an argument names an entry of the history rather than a file.
 pub fn is_entry(word: &str) -> bool {
     word.starts_with(PREFIX)
 }
 
-/// The number that a word means: `12`, `last`, `history:12`, `history:last`.
+/// Parses the number of an entry: `12`, `last`, `history:12`, `history:last`.
 ///
 /// # Errors
-/// [`Faults`] if it means none.
+/// [`Faults`] if there is no such entry.
 pub fn number(history: &History, word: &str) -> Result<u64, Faults> {
     let text = word.strip_prefix(PREFIX).unwrap_or(word);
     if text == "last" {

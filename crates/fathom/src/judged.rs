@@ -1,5 +1,4 @@
-//! Results that are held to a requirement as they are: what a preset, or a workload of a suite,
-//! says is to come of them.
+//! Judges results by the requirement of a preset or of a suite's workload.
 
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
@@ -24,7 +23,7 @@ pub struct Judged {
 /// The clauses of the `[preset]` table of a document; empty if there are none.
 ///
 /// # Errors
-/// Every clause that is wrong.
+/// [`Faults`] about every invalid clause.
 pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
     match document.about.as_ref().and_then(|about| about.judged_by.as_ref()) {
         Some(text) => parsed(text, "judged-by"),
@@ -35,7 +34,7 @@ pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
 /// Parses clauses; `at` names the place of the text.
 ///
 /// # Errors
-/// Every clause that is wrong.
+/// [`Faults`] about every invalid clause.
 pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     requirement::parse(text).map_err(|errors| {
         let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);
@@ -53,12 +52,12 @@ pub fn nothing_to_judge(results: &Results) -> Fault {
             help: help.clone(),
             ..Fault::default()
         },
-        None => Fault::new("no operation ended in the measured window, so there is nothing to judge")
+        None => Fault::new("no operation completed in the measured window, so there is nothing to judge")
             .help("measure for longer, or find out with `fathom run` what the target waits for"),
     }
 }
 
-/// Holds every job to the clauses.
+/// Judges every job by the clauses.
 pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
     let mut jobs = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
@@ -78,7 +77,7 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
 }
 
 impl Judged {
-    /// The worst of all jobs. Nothing measured is nothing known.
+    /// The worst verdict of all jobs; INCONCLUSIVE for a job without measurements.
     pub fn outcome(&self) -> Outcome {
         let of = |verdict: &Option<Verdict>| {
             verdict
@@ -88,7 +87,7 @@ impl Judged {
         worst(self.jobs.iter().map(|(_, verdict)| of(verdict)))
     }
 
-    /// For programs: the usual figures, and the verdict beside them.
+    /// JSON with the summary and the verdict.
     pub fn json(&self, results: &Results, clauses: &[Clause]) -> String {
         let job = |(name, verdict): &(String, Option<Verdict>)| JudgedJob {
             name: name.clone(),
@@ -111,12 +110,12 @@ impl Judged {
         self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
     }
 
-    /// The verdicts, for jobs of which anything was measured.
+    /// The verdicts of jobs with measurements.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref())
     }
 
-    /// For people, below the report.
+    /// The verdict as text, below the report.
     pub fn text(&self, clauses: &[Clause]) -> String {
         let wanted: Vec<String> = clauses.iter().map(ToString::to_string).collect();
         let mut text = format!("\nJudged by {}\n", wanted.join(", "));

@@ -1,6 +1,6 @@
-//! What the user says about the limits between the program and the disks (`--cap`, `--vm`,
-//! `--disk`, `--disks`), and about the storage below each job (`--host-cache`, `--path`, `--role`,
-//! `--replicas`, `--hops`).
+//! Options about limits between the program and the disks (`--cap`, `--vm`, `--disk`, `--disks`),
+//! and about the storage below each job (`--host-cache`, `--path`, `--role`, `--replicas`,
+//! `--hops`).
 
 use std::path::{Path, PathBuf};
 
@@ -18,21 +18,21 @@ use crate::catalogue::{CatalogueArgs, catalogue};
 use crate::fault::{Fault, Faults};
 use crate::metadata;
 
-/// Where a limit of the command line comes from.
+/// Source of limits from the command line, for reports.
 const CAP: &str = "--cap";
-/// Where names of machines and disks are listed, and what to do about one that is not.
+/// Help for a machine or disk that the catalogue lacks.
 pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks, and `fathom policies aws/vm`, azure/vm and gcp/vm the names of machines; a limit that is not \
      in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'";
 
 /// The heading of the flags.
 pub const HEADING: &str = "Diagnosis";
 
-/// What the user says about limits, for commands that diagnose.
+/// Limits, for commands that diagnose.
 #[derive(clap::Args)]
 pub struct LimitArgs {
     #[command(flatten, next_help_heading = HEADING)]
     cap: CapArgs,
-    /// The virtual machine's size, such as Standard_B2ms: its limits are looked up
+    /// Size of the virtual machine, such as Standard_B2ms
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     vm: Option<String>,
     /// A disk under the target, such as P30: its limits are looked up
@@ -47,7 +47,7 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// A limit is named.
+    /// True if a limit is named.
     pub fn is_given(&self) -> bool {
         self.vm.is_some() || !self.disk.is_empty() || !self.cap.cap.is_empty()
     }
@@ -56,7 +56,7 @@ impl LimitArgs {
 /// `--cap`.
 #[derive(clap::Args)]
 pub struct CapArgs {
-    /// A limit between the program and the data; the report says which one binds
+    /// Add a limit between the program and the data
     #[arg(
         long,
         value_name = "[NAME:]iops=N,mbps=N,…",
@@ -74,7 +74,7 @@ pub struct CapArgs {
 /// `--metadata`.
 #[derive(clap::Args)]
 pub struct MetadataArgs {
-    /// Ask the cloud's metadata service for the machine's size, for 1 s at most
+    /// Ask the cloud's metadata service for the machine's size
     #[arg(
         long,
         conflicts_with = "vm",
@@ -85,12 +85,17 @@ pub struct MetadataArgs {
     pub metadata: bool,
 }
 
-/// What the flags say, and without `--vm` what this machine says of itself, for a test on the
-/// targets of a plan.
+/// The limits that apply to a plan: those of the flags, and without `--vm` those of the detected
+/// machine.
 ///
 /// # Errors
-/// As [`known`].
-pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) -> Result<KnownLimits, Faults> {
+/// As [`from_args`].
+pub fn from_args_and_machine(
+    args: &LimitArgs,
+    metadata: bool,
+    quiet: bool,
+    plan: &Plan,
+) -> Result<KnownLimits, Faults> {
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
@@ -102,14 +107,14 @@ pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) ->
         &Catalogue::built_in(),
         &paths,
     );
-    known_with(args, machine.name, None)
+    from_args_with(args, machine.name, None)
 }
 
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
 const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
-/// The flags about the storage below loads, each with its value: of one load, or, where there may
-/// be several jobs, of one of them or all. `fathom run` has them among its options.
+/// Flags about the storage below loads, each with its value. With `OF_JOBS` a value may be for one
+/// job only. `fathom run` has these among its load options.
 pub struct StorageArgs<const OF_JOBS: bool>(pub Vec<(&'static str, String)>);
 
 impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
@@ -148,7 +153,7 @@ impl<const OF_JOBS: bool> Args for StorageArgs<OF_JOBS> {
     }
 }
 
-/// What is known of the storage below loads, by the name of a job or for all.
+/// Facts about the storage below loads, by job name or for all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Storage {
     of_jobs: Vec<(String, StoragePath)>,
@@ -156,12 +161,16 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// What `--host-cache` and the flags of [`StorageArgs`] say about a load without other
-    /// jobs, before what its job file states.
+    /// Reads `--host-cache` and [`StorageArgs`] for a single load. Flags take precedence over its
+    /// job file.
     ///
     /// # Errors
-    /// [`Faults`] with what cannot be understood.
-    pub fn of_one_load(args: &StorageArgs<false>, host_cache: bool, stated: &StoragePath) -> Result<Storage, Faults> {
+    /// [`Faults`] about the invalid value.
+    pub fn for_single_load(
+        args: &StorageArgs<false>,
+        host_cache: bool,
+        stated: &StoragePath,
+    ) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
         for (name, value) in &args.0 {
             set(&mut storage.of_all, name, value)
@@ -174,17 +183,17 @@ impl Storage {
         Ok(storage)
     }
 
-    /// What applies to every load.
+    /// The facts that apply to every load.
     pub fn of_all(&self) -> &StoragePath {
         &self.of_all
     }
 
-    /// Copies of each block, where they are the same for all jobs.
+    /// Copies of each block that all jobs have.
     pub fn replicas(&self) -> u32 {
         self.of_all.replicas.unwrap_or(1)
     }
 
-    /// What `--host-cache` alone states.
+    /// The storage of `--host-cache` alone.
     pub fn from_host_cache(host_cache: bool) -> Storage {
         let cached = host_cache.then_some(CachePath::Cached);
         Storage {
@@ -196,10 +205,10 @@ impl Storage {
         }
     }
 
-    /// What the flags and `--host-cache` say.
+    /// Reads the flags and `--host-cache`.
     ///
     /// # Errors
-    /// [`Faults`] with what cannot be understood.
+    /// [`Faults`] about the invalid value.
     pub fn parse(args: &StorageArgs<true>, host_cache: bool) -> Result<Storage, Faults> {
         let mut storage = Storage::from_host_cache(host_cache);
         for (name, text) in &args.0 {
@@ -230,17 +239,17 @@ impl Storage {
         set(storage, name, value)
     }
 
-    /// Completes what the jobs of a plan state themselves.
+    /// Completes the facts in a plan; those of its jobs take precedence.
     pub fn apply_to_plan(&self, plan: &mut Plan) {
         for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
             job.storage = job.storage.clone().or(&self.of_all);
         }
     }
 
-    /// Sets what is stated here on the loads of a result, before what the result itself states.
+    /// Sets these facts on the loads of a result, where they take precedence.
     ///
     /// # Errors
-    /// A named job is none of the loads.
+    /// A flag names a job that the result lacks.
     pub fn apply_to_loads(&self, loads: &mut [Observation]) -> Result<(), Faults> {
         self.check_jobs(loads.iter().map(|load| load.name.as_str()))?;
         for load in loads {
@@ -250,10 +259,10 @@ impl Storage {
         Ok(())
     }
 
-    /// The same for a saved result, whose plan states it.
+    /// Sets these facts in the plan of a saved result.
     ///
     /// # Errors
-    /// A named job is none of the plan's.
+    /// A flag names a job that the plan lacks.
     pub fn apply_to_results(&self, plan: &mut Plan) -> Result<(), Faults> {
         self.check_jobs(plan.jobs().map(|(_, job)| job.name.as_str()))?;
         for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
@@ -294,13 +303,12 @@ fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String>
     Ok(())
 }
 
-/// The jobs of a plan with what is known of the storage below them.
+/// The jobs of a plan, with the storage below them.
 pub fn jobs_of(plan: &Plan) -> Vec<(&str, &StoragePath)> {
     plan.jobs().map(|(_, job)| (job.name.as_str(), &job.storage)).collect()
 }
 
-/// Limits that name a job, role or path which none of the jobs has: they would be held against
-/// nothing.
+/// Refuses limits that name a job, role or path that no job has: they would never apply.
 ///
 /// # Errors
 /// [`Faults`] with the first of them.
@@ -319,15 +327,15 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
     }
 }
 
-/// What the flags say. Commands that judge by a policy read those of the user too.
+/// The limits of the flags, also from the user's policy files.
 ///
 /// # Errors
-/// [`Faults`] with what cannot be understood.
-pub fn known(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
-    known_with(args, args.vm.clone(), Some(policies))
+/// [`Faults`] about the invalid value.
+pub fn from_args(args: &LimitArgs, policies: &CatalogueArgs) -> Result<KnownLimits, Faults> {
+    from_args_with(args, args.vm.clone(), Some(policies))
 }
 
-fn known_with(
+fn from_args_with(
     args: &LimitArgs,
     machine: Option<String>,
     policies: Option<&CatalogueArgs>,
@@ -342,7 +350,7 @@ fn known_with(
                 count: args.disks.unwrap_or(1),
                 cached: args.host_cache,
             };
-            of_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
+            from_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
     known.layers.extend(caps(&args.cap)?);
@@ -352,7 +360,7 @@ fn known_with(
 /// The limits of `--cap`.
 ///
 /// # Errors
-/// [`Faults`] with what cannot be understood.
+/// [`Faults`] about the invalid value.
 pub fn caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {
@@ -367,18 +375,18 @@ pub fn caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
     args.cap.iter().map(layer).collect()
 }
 
-/// The machine whose limits count.
+/// The machine whose limits are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DetectedMachine {
-    /// Its name, if its limits count.
+    /// Its name, if its limits are used.
     pub name: Option<String>,
-    /// How it was detected, or with `--metadata` why it does not count.
+    /// How it was detected, or with `--metadata` why its limits are not used.
     pub fact: Option<String>,
 }
 
-/// The machine of `--vm`, or what the firmware or, where `requested` by `--metadata`, the cloud
-/// calls this machine. What was detected is printed on stderr; with `--quiet` only what was asked
-/// for with `--metadata`, since it changes what a result means.
+/// The machine of `--vm`, or the one that the firmware names, or with `--metadata` (`requested`)
+/// the cloud. Prints on stderr what was detected; with `--quiet` only for `--metadata`, because it
+/// changes what a result means.
 pub fn machine(
     vm: Option<&String>,
     disks: &[String],
@@ -438,8 +446,8 @@ pub fn machine(
     DetectedMachine { name, fact }
 }
 
-/// Every virtual disk under a path, or under the folder that it is to be made in, is a network disk
-/// of a cloud. Disks inside the machine, such as an instance store, have limits of their own.
+/// True if every virtual disk under a path, or under its nearest existing folder, is a network disk
+/// of this cloud. Local disks, such as an instance store, have other limits.
 fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
     let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));
@@ -456,22 +464,22 @@ fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     found.peek().is_some() && found.all(|kind| kinds.contains(&kind))
 }
 
-/// What the catalogue knows of a machine and its disks.
-fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, Fault> {
+/// Limits of a machine and its disks, from the catalogue.
+fn from_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, Fault> {
     let unknown = |why: String| Fault::new(why).help(CATALOGUE_HELP);
     Ok(KnownLimits {
         layers: stack_of_paths(catalogue, wanted).map_err(unknown)?,
         bursts: credits(catalogue, wanted)
             .map_err(unknown)?
             .into_iter()
-            .map(|(layer, credits)| burst(layer, credits))
+            .map(|(layer, credits)| known_burst(layer, credits))
             .collect(),
         ..KnownLimits::default()
     })
 }
 
-/// Credits of the catalogue as a diagnosis takes them.
-pub fn burst(layer: String, burst: Burst) -> KnownBurst {
+/// Converts credits of the catalogue to those of a diagnosis.
+pub fn known_burst(layer: String, burst: Burst) -> KnownBurst {
     KnownBurst {
         layer,
         counts: match burst.of {
@@ -513,7 +521,7 @@ mod tests {
                 count,
                 cached: false,
             };
-            of_catalogue(&Catalogue::built_in(), &wanted)
+            from_catalogue(&Catalogue::built_in(), &wanted)
         };
         let known = look_up(Some("Standard_B2ms"), &["P30"], 4).unwrap();
         let iops: Vec<f64> = known.layers.iter().filter_map(|layer| Some(layer.iops?.low)).collect();

@@ -1,9 +1,10 @@
-//! The program: chooses what to do, wires the parts, and turns what came of it into an exit code.
+//! The program: picks the command or the drop-in mode, connects the fleet, and returns the exit
+//! code.
 //!
 //! Nothing is measured, judged or rendered here.
 
 #![forbid(unsafe_code)]
-// What is printed goes through `screen`, which escapes it.
+// Output goes through `screen`, which escapes control characters.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod address;
@@ -44,8 +45,7 @@ use process::Process;
 use session::Session;
 
 fn main() -> ExitCode {
-    // The processor's clock is compared with the system's over as long a time as there is, so it
-    // starts first.
+    // Calibration compares the processor's clock with the system's over time, so it starts first.
     let clock = process::start_clock();
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -61,8 +61,8 @@ fn main() -> ExitCode {
     // An agent has no command of its own.
     let command = session.process.arguments.get(1).and_then(|name| commands::find(name));
     match fleet::join(&session.process, command.is_some_and(|row| row.name == "agent")) {
-        Ok(FleetRole::Alone { widened_from }) => session.was_widened(widened_from),
-        Ok(FleetRole::Coordinator(fleet)) => session.lead(*fleet),
+        Ok(FleetRole::Alone { widened_from }) => session.set_widened_from(widened_from),
+        Ok(FleetRole::Coordinator(fleet)) => session.set_fleet(*fleet),
         Ok(FleetRole::AgentDone(code)) => return code,
         Err(faults) => return print_faults(&faults),
     }
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
     code.unwrap_or_else(|faults| print_faults(&faults))
 }
 
-/// Does what a command line of another tool asks for. The first `words` are the program's name.
+/// Runs the drop-in mode of a tool. The first `words` arguments are the program's name.
 fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<ExitCode, Faults> {
     connect_fleet(session, None)?;
     Ok(match tool {
@@ -86,7 +86,7 @@ fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<E
     })
 }
 
-/// Does what the command line asks for.
+/// Runs a native command.
 fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let arguments = &session.process.arguments;
     let matches = match command_line::command_for(arguments).try_get_matches_from(arguments) {
@@ -94,7 +94,7 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
         Err(error) => return Ok(command_line::explain(error)),
     };
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
-    // A command without this option measures nothing.
+    // Only commands that measure have --hosts.
     if let Ok(hosts) = args.try_get_one::<String>("hosts") {
         if name == "quick" {
             fleet::refuse(session.ranks(), name, hosts)?;
@@ -105,8 +105,8 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     (row.execute)(session, args).map(Exit::code)
 }
 
-/// Plans and results are text. A word that is none would name another file than the one that was
-/// meant. What the program itself is called does not matter.
+/// Refuses arguments that are not UTF-8, except the program's name: plans and results store names
+/// as text, and the text would name another file.
 fn find_non_utf8_arg(words: &[OsString]) -> Option<Fault> {
     let (number, word) = words
         .iter()
@@ -124,11 +124,11 @@ fn print_faults(faults: &Faults) -> ExitCode {
 
 /// Connects the hosts that the command line or the environment names.
 fn connect_fleet(session: &Session, named: Option<&String>) -> Result<(), Faults> {
-    if session.leads() {
+    if session.has_fleet() {
         return fleet::refuse_hosts_under_launcher(named);
     }
     if let Some(others) = fleet::connect_from_options(&session.process, named)? {
-        session.lead(others);
+        session.set_fleet(others);
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use dialects::native::{NativeOption, OPTIONS};
 
 use crate::screen::ProgressArgs;
 
-/// Options of which only one can be meant.
+/// Options that exclude each other.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 /// Which options of a load a command has.
@@ -29,7 +29,7 @@ impl Subset for AllOptions {
 /// An option of a load with the values of the command line.
 pub type OptionWithValues = (&'static NativeOption, Vec<String>);
 
-/// The options of the dialect's table: what a load is.
+/// The load options: rows of the native table.
 pub struct LoadOptions<S = AllOptions> {
     /// Options on the command line, in the order of the table.
     pub given: Vec<OptionWithValues>,
@@ -85,7 +85,7 @@ fn load_option(option: &'static NativeOption) -> Arg {
             .value_hint(ValueHint::AnyPath),
         value => arg.action(ArgAction::Set).value_name(value).allow_hyphen_values(true),
     };
-    // Each of these options chooses the operations.
+    // These options exclude each other: each chooses the operations.
     let exclusive = [&DIRECTIONS[..], &["mix", "sequence"]];
     match exclusive.into_iter().find(|names| names.contains(&option.name)) {
         Some(names) => arg.conflicts_with_all(names.iter().filter(|name| **name != option.name)),
@@ -100,13 +100,13 @@ fn long_help(option: &NativeOption) -> String {
         text += &format!(" {detail}");
     }
     text += &format!("\nIn a job file: {}", option.example);
-    if !option.elsewhere.is_empty() {
-        text += &format!("\nElsewhere: {}", option.elsewhere);
+    if !option.other_tools.is_empty() {
+        text += &format!("\nElsewhere: {}", option.other_tools);
     }
     text
 }
 
-/// A test: its load, and what is to be done with it.
+/// A test: its load and its common options.
 #[derive(Args)]
 pub struct TestArgs<S: Subset = AllOptions> {
     #[command(flatten)]
@@ -121,12 +121,12 @@ pub struct TestArgs<S: Subset = AllOptions> {
 /// `--dry-run`.
 #[derive(Args)]
 pub struct DryRunArgs {
-    /// Show what the test would do and whether it is permitted; open nothing for writing
+    /// Show what the test would do; open nothing for writing
     #[arg(long, help_heading = "Safety")]
     pub dry_run: bool,
 }
 
-/// What every command that measures has.
+/// Options of every command that measures.
 #[derive(Args)]
 pub struct MeasureArgs {
     /// Seed of all random decisions [default: 1]

@@ -38,13 +38,13 @@ pub struct OutputSpec {
     /// Reports to write, each to stdout or a file: text, json, csv, html [default: text]
     #[arg(long, value_name = "FORMAT[=FILE],…", help_heading = "Output")]
     pub out: Vec<String>,
-    /// Write a page with charts to this file: it opens offline in any browser
+    /// Write a page with charts, which any browser opens offline
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub report: Option<PathBuf>,
 }
 
 impl OutputSpec {
-    /// Each form with its file, as it is written.
+    /// Each format, with its file, as written on the command line.
     pub fn forms(&self) -> impl Iterator<Item = &str> {
         let forms = self.out.iter().flat_map(|text| text.split(','));
         forms.filter(|one| !one.is_empty())
@@ -54,12 +54,12 @@ impl OutputSpec {
 /// Charts in the report for people.
 #[derive(Clone, Copy, clap::Args)]
 pub struct ChartsArg {
-    /// Add charts to the text: rate and latency over time, operations by latency
+    /// Add charts of rate and latency to the text
     #[arg(long, help_heading = "Output")]
     pub charts: bool,
 }
 
-/// What a command has that runs one test and reports it.
+/// Options of commands that run one test and report it.
 #[derive(clap::Args)]
 #[command(mut_arg("out", |arg| arg.help(
     "Reports to write, each to stdout or a file: text, json, csv, html, markdown, openmetrics, ndjson, … [default: text]"
@@ -69,11 +69,10 @@ pub struct OutputArgs {
     spec: OutputSpec,
     #[command(flatten)]
     charts: ChartsArg,
-    /// Keep the whole result, with its histograms and intervals, in this file
+    /// Save the whole result, with histograms and intervals
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub save: Option<PathBuf>,
-    /// Serve the live run over HTTP: a page, /metrics (OpenMetrics), /events; a port alone is this
-    /// machine only
+    /// Serve the live run over HTTP: a page, /metrics, /events
     #[arg(
         long,
         value_name = "ADDR",
@@ -93,7 +92,7 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Keeps what was measured in the history.
+    /// Records the results in the history.
     pub fn keep(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
         history::keep(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
     }
@@ -101,20 +100,20 @@ impl OutputArgs {
 
 /// The help of `--out` where all formats can be written, and what follows them.
 pub fn out_help(end: &str) -> String {
-    let formats = explained();
+    let formats = list_formats();
     format!("Reports to write, each to standard output or to a file of its own; the default is text.\n{formats}{end}")
 }
 
 /// One output.
 #[derive(Debug)]
 struct Output {
-    what: What,
+    what: OutputKind,
     /// stdout, if absent.
     file: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum OutputKind {
     /// Made from finished results.
     Report(&'static Format),
     /// A page for browsers, made from finished results and what else is known.
@@ -125,12 +124,12 @@ enum What {
 
 impl Output {
     fn is_text(&self) -> bool {
-        matches!(self.what, What::Report(format) if format.name == FORMATS[0].name)
+        matches!(self.what, OutputKind::Report(format) if format.name == FORMATS[0].name)
     }
 
     /// It is a report for people on standard output.
     fn is_read_by_people(&self) -> bool {
-        let for_people = matches!(self.what, What::Report(format) if ["text", "markdown"].contains(&format.name));
+        let for_people = matches!(self.what, OutputKind::Report(format) if ["text", "markdown"].contains(&format.name));
         for_people && self.file.is_none()
     }
 }
@@ -143,8 +142,8 @@ pub struct Outputs {
     charts: bool,
     streams: Vec<Sink>,
     metrics: Option<String>,
-    /// Stands in the list of runs that go on.
-    notice: Option<Notice>,
+    /// Lists this run for `fathom serve`.
+    announcement: Option<Notice>,
     watched: Option<Watched>,
 }
 
@@ -153,27 +152,27 @@ pub struct Outputs {
 enum Sink {
     Stdout,
     File(File, PathBuf),
-    /// Its reader has gone away, or its disk is full: that was reported.
+    /// A write failed, which was reported.
     Closed,
 }
 
 impl Outputs {
-    /// Reads `--out` and `--save`, and makes sure that every file can be written before anything is
-    /// measured, and that none is what the plan tests.
+    /// Reads `--out` and `--save`. Before anything is measured, checks that every file can be
+    /// written, and that none is a target of the plan.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn from_args(args: &OutputArgs, plan: &Plan) -> Result<Outputs, Faults> {
         Outputs::parse(args)?.open(plan)
     }
 
-    /// Makes sure of the files and opens what is written to meanwhile.
+    /// Checks the files, and opens streams and the server.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn open(mut self, plan: &Plan) -> Result<Outputs, Faults> {
-        self.spare_targets(plan)?;
-        self.prove_writable()?;
+        self.check_not_target(plan)?;
+        self.check_writable()?;
         self.open_streams()?;
         self.open_server(plan)?;
         Ok(self)
@@ -182,15 +181,15 @@ impl Outputs {
     /// Reads `--out` and `--save` and opens nothing.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn parse(args: &OutputArgs) -> Result<Outputs, Faults> {
         Outputs::new(&args.spec, args.charts, args.save.clone(), args.metrics.clone())
     }
 
-    /// Reads where reports go, and opens nothing.
+    /// Like [`Outputs::parse`], from the single options.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn new(
         spec: &OutputSpec,
         ChartsArg { charts }: ChartsArg,
@@ -201,12 +200,12 @@ impl Outputs {
         let mut list = parsed.collect::<Result<Vec<_>, _>>().map_err(Faults::usage)?;
         if list.is_empty() {
             list.push(Output {
-                what: What::Report(&FORMATS[0]),
+                what: OutputKind::Report(&FORMATS[0]),
                 file: None,
             });
         }
         list.extend(spec.report.clone().map(|file| Output {
-            what: What::Page,
+            what: OutputKind::Page,
             file: Some(file),
         }));
         if list.iter().filter(|output| output.file.is_none()).count() > 1 {
@@ -218,7 +217,7 @@ impl Outputs {
             ));
         }
         if charts && !list.iter().any(Output::is_text) {
-            let fault = Fault::new("charts are part of the text, and no text is written").at("--charts");
+            let fault = Fault::new("charts are part of the text report, and --out has no text").at("--charts");
             return Err(Faults::usage(fault.help("add it: --out text,json=result.json")));
         }
         Ok(Outputs {
@@ -227,27 +226,27 @@ impl Outputs {
             charts,
             streams: Vec::new(),
             metrics,
-            notice: None,
+            announcement: None,
             watched: None,
         })
     }
 
-    /// Holds another file that a command writes to the rules for reports.
+    /// Checks another file of the command by the same rules.
     ///
     /// # Errors
-    /// [`Faults`] if it is what the plan tests, or cannot be written.
-    pub fn also(&self, path: &Path, plan: &Plan) -> Result<(), Faults> {
+    /// [`Faults`] if it is a target, or cannot be written.
+    pub fn check_file(&self, path: &Path, plan: &Plan) -> Result<(), Faults> {
         let one = Outputs {
             list: Vec::new(),
             save: Some(path.to_owned()),
             charts: false,
             streams: Vec::new(),
             metrics: None,
-            notice: None,
+            announcement: None,
             watched: None,
         };
-        one.spare_targets(plan)?;
-        one.prove_writable()
+        one.check_not_target(plan)?;
+        one.check_writable()
     }
 
     fn files(&self) -> impl Iterator<Item = &Path> {
@@ -255,20 +254,24 @@ impl Outputs {
         files.chain(self.save.as_deref())
     }
 
-    fn spare_targets(&self, plan: &Plan) -> Result<(), Faults> {
-        spare_targets(self.files(), &plan.targets)
+    fn check_not_target(&self, plan: &Plan) -> Result<(), Faults> {
+        check_not_target(self.files(), &plan.targets)
     }
 
-    fn prove_writable(&self) -> Result<(), Faults> {
-        prove_writable(self.files())
+    fn check_writable(&self) -> Result<(), Faults> {
+        check_writable(self.files())
     }
 
     fn open_streams(&mut self) -> Result<(), Faults> {
-        for output in self.list.iter().filter(|output| matches!(output.what, What::Stream)) {
+        for output in self
+            .list
+            .iter()
+            .filter(|output| matches!(output.what, OutputKind::Stream))
+        {
             self.streams.push(match &output.file {
                 None => Sink::Stdout,
                 Some(path) => {
-                    let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Refused);
+                    let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Refused);
                     Sink::File(File::create(path).map_err(failed)?, path.clone())
                 }
             });
@@ -276,7 +279,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// `--metrics`: an address that is not free is reported before anything is measured.
+    /// Starts the server of `--metrics`, before anything is measured: its address may be in use.
     fn open_server(&mut self, plan: &Plan) -> Result<(), Faults> {
         const OPTION: &str = "--metrics";
         let Some(text) = &self.metrics else { return Ok(()) };
@@ -285,12 +288,12 @@ impl Outputs {
         let watched = Watched::begin(listener, max_connections(plan), AuthGuard::new(bound, None), metrics);
         let failed = |error| {
             Faults::one(
-                Fault::new(format!("the server cannot begin: {error}")).at(OPTION),
+                Fault::new(format!("cannot start the server: {error}")).at(OPTION),
                 Exit::Refused,
             )
         };
         self.watched = Some(watched.map_err(failed)?);
-        self.notice = running::announce(bound, &plan.name);
+        self.announcement = running::announce(bound, &plan.name);
         screen::note(&format!(
             "watch it at http://{bound}/ (figures: http://{bound}/metrics)"
         ));
@@ -302,9 +305,8 @@ impl Outputs {
         self.streams.iter().any(|sink| matches!(sink, Sink::Stdout))
     }
 
-    /// Passes an event on to the streams. Returns messages for the user: streams that could not
-    /// take it.
-    pub fn take(&mut self, event: &Event) -> Option<String> {
+    /// Writes an event to the streams. Returns a message about streams that failed.
+    pub fn handle_event(&mut self, event: &Event) -> Option<String> {
         let is_unreported = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
         if is_unreported || self.streams.is_empty() && self.watched.is_none() {
             return None;
@@ -313,10 +315,10 @@ impl Outputs {
         if let Some(watched) = &self.watched {
             watched.take(event, &line);
         }
-        self.put(&line)
+        self.write_line(&line)
     }
 
-    fn put(&mut self, line: &str) -> Option<String> {
+    fn write_line(&mut self, line: &str) -> Option<String> {
         let mut message = String::new();
         for sink in &mut self.streams {
             let outcome = match sink {
@@ -329,7 +331,7 @@ impl Outputs {
                     Sink::File(_, path) => path.clone(),
                     Sink::Stdout | Sink::Closed => PathBuf::from("standard output"),
                 };
-                let faults = Faults::one(Fault::of_file("write", &path, &error), Exit::Internal);
+                let faults = Faults::one(Fault::for_file("write", &path, &error), Exit::Internal);
                 message += &faults.text(screen::colour_on_stderr());
                 *sink = Sink::Closed;
             }
@@ -337,13 +339,12 @@ impl Outputs {
         (!message.is_empty()).then_some(message)
     }
 
-    /// A page for browsers is among them.
-    pub fn want_page(&self) -> bool {
-        self.list.iter().any(|output| matches!(output.what, What::Page))
+    /// True if an HTML page is among the outputs.
+    pub fn has_page(&self) -> bool {
+        self.list.iter().any(|output| matches!(output.what, OutputKind::Page))
     }
 
-    /// Writes everything that is made from finished results. `text` replaces the usual report for
-    /// people.
+    /// Writes all reports. `text` replaces the default text report.
     ///
     /// # Errors
     /// As [`Outputs::finish_with`].
@@ -352,19 +353,17 @@ impl Outputs {
         self.finish_with(results, &replaced)
     }
 
-    /// Writes everything that is made from finished results. What is given for a format, by its
-    /// name, takes the place of the usual report.
+    /// Writes all reports. `replaced` has reports that replace the default one of a format.
     ///
     /// # Errors
-    /// [`Faults`] with every file that could not be written; the others are written all the same,
-    /// and if nothing was, the report for people goes to stderr, so that what was measured is not
-    /// lost.
+    /// [`Faults`] with every file that could not be written; the others are written. If all fail,
+    /// the text report goes to stderr, so that the results are not lost.
     pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
         let last = stream::last_line(results);
         if let Some(watched) = &self.watched {
             watched.tell(&last);
         }
-        if let Some(message) = self.put(&last) {
+        if let Some(message) = self.write_line(&last) {
             let _ = io::stderr().write_all(message.as_bytes());
         }
         if !self.list.iter().any(Output::is_read_by_people) {
@@ -373,19 +372,19 @@ impl Outputs {
         let mut faults = Vec::new();
         for output in &self.list {
             let name = match output.what {
-                What::Report(format) => format.name,
-                What::Page => PAGE,
-                What::Stream => continue,
+                OutputKind::Report(format) => format.name,
+                OutputKind::Page => PAGE,
+                OutputKind::Stream => continue,
             };
             let args = replaced.iter().find(|(one, _)| *one == name);
             let mut bytes = Vec::new();
             match (args, output.what) {
                 (Some((_, text)), _) => bytes.extend_from_slice(text.as_bytes()),
-                (None, What::Report(format)) => {
+                (None, OutputKind::Report(format)) => {
                     let written = (format.write)(results, &mut bytes);
                     written.expect("writing to memory does not fail");
                 }
-                (None, What::Page | What::Stream) => {
+                (None, OutputKind::Page | OutputKind::Stream) => {
                     let page = pages::run(results, page::Verdict::default());
                     bytes.extend_from_slice(html::file(&page).as_bytes());
                 }
@@ -400,12 +399,12 @@ impl Outputs {
                 ),
                 Some(path) => (write_file(path, &bytes), path.clone()),
             };
-            faults.extend(outcome.err().map(|error| Fault::of_file("write", &path, &error)));
+            faults.extend(outcome.err().map(|error| Fault::for_file("write", &path, &error)));
         }
         if let Some(path) = &self.save
             && let Err(archive::ArchiveError::System { source, .. }) = archive::save(results, path)
         {
-            faults.push(Fault::of_file("write", path, &source));
+            faults.push(Fault::for_file("write", path, &source));
         }
         if faults.is_empty() {
             return Ok(());
@@ -429,8 +428,8 @@ fn note_errors(results: &Results) {
     }
 }
 
-/// A report must not replace what is tested, nor be written over a disk.
-pub(crate) fn spare_targets<'a>(files: impl Iterator<Item = &'a Path>, targets: &[Target]) -> Result<(), Faults> {
+/// Refuses reports that would overwrite a target or a disk.
+pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, targets: &[Target]) -> Result<(), Faults> {
     for path in files {
         let identity = identity_of(path);
         let fault = |what: String| {
@@ -439,7 +438,7 @@ pub(crate) fn spare_targets<'a>(files: impl Iterator<Item = &'a Path>, targets: 
         };
         if matches!(identity, Some(Identity::BlockDevice(_))) {
             return fault(format!(
-                "a report must not be written to {}, a block device",
+                "cannot write a report to {}: it is a block device",
                 path.display()
             ));
         }
@@ -448,7 +447,7 @@ pub(crate) fn spare_targets<'a>(files: impl Iterator<Item = &'a Path>, targets: 
         };
         if targets.iter().any(is) {
             return fault(format!(
-                "a report must not be written to {}, which is tested",
+                "cannot write a report to {}: it is a target of the test",
                 path.display()
             ));
         }
@@ -456,15 +455,14 @@ pub(crate) fn spare_targets<'a>(files: impl Iterator<Item = &'a Path>, targets: 
     Ok(())
 }
 
-/// A file that turns out to be unwritable after an hour of measuring is worse than one that does so
-/// now.
-pub(crate) fn prove_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Faults> {
+/// Checks that files can be written: better now than after an hour of measuring.
+pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Faults> {
     for path in files {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let failed = |error: &io::Error| Faults::one(Fault::of_file("write", path, error), Exit::Refused);
+        let failed = |error: &io::Error| Faults::one(Fault::for_file("write", path, error), Exit::Refused);
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
         }
@@ -476,10 +474,10 @@ pub(crate) fn prove_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
     Ok(())
 }
 
-/// Files appear whole or not at all; devices and pipes are written as they are.
+/// Replaces a file atomically; writes devices and pipes directly.
 ///
 /// # Errors
-/// The system's.
+/// The file cannot be created, written or renamed.
 pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path.exists() && !path.is_file() {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
@@ -487,8 +485,8 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     archive::write_whole(path, bytes)
 }
 
-/// How many connections the server of a run may have: the file descriptors that the plan leaves,
-/// and one to be of use.
+/// Number of connections that the server of a run may have: the file descriptors that the plan
+/// leaves, but at least one.
 fn max_connections(plan: &Plan) -> usize {
     let left = free_descriptors().map(|free| free.saturating_sub(descriptors_needed(plan)));
     left.map_or(MAX_CONNECTIONS, |left| (left as usize).clamp(1, MAX_CONNECTIONS))
@@ -500,10 +498,10 @@ fn parse(text: &str) -> Result<Output, Fault> {
         None => (text, None),
     };
     let what = match name {
-        STREAM => What::Stream,
-        PAGE => What::Page,
+        STREAM => OutputKind::Stream,
+        PAGE => OutputKind::Page,
         name => match formats::find(name) {
-            Some(format) => What::Report(format),
+            Some(format) => OutputKind::Report(format),
             None => {
                 let fault = Fault::new(format!("there is no output format `{name}`")).at(format!("--out {text}"));
                 return Err(fault.help(format!("there are {}", names().join(", "))));
@@ -525,8 +523,8 @@ pub fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).chain([PAGE, STREAM]).collect()
 }
 
-/// All formats in a line each, for the help.
-fn explained() -> String {
+/// A line for each format, for the help.
+fn list_formats() -> String {
     let page = (
         PAGE,
         "a page with charts for browsers, in one file; --report FILE is the same",

@@ -1,4 +1,4 @@
-//! A look around before a test: what others do to its devices, and whether these are well.
+//! The preflight: watches the devices of a test for I/O of other programs, and checks their health.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,32 +6,31 @@ use std::time::Duration;
 use analysis::lint::{self, Purpose, Test};
 use engine::probe::{self, System};
 use model::Nanos;
-use model::environment::{Before, Clock, Environment};
+use model::environment::{BackgroundIo, Clock, Environment};
 use model::plan::{Plan, TargetKind};
 use report::formats;
 
 use crate::fault::{Fault, Faults};
 use crate::session::Session;
 
-/// Rules that a look around can make speak.
+/// Rules whose findings the preflight reports.
 const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
 
-/// The given time, or the default one.
+/// Parses the time of `--preflight`.
 ///
 /// # Errors
-/// It is no time.
-pub fn time(text: Option<&String>, usual: Nanos) -> Result<Nanos, Faults> {
-    let Some(text) = text else { return Ok(usual) };
+/// The text is not a time.
+pub fn time(text: Option<&String>, default: Nanos) -> Result<Nanos, Faults> {
+    let Some(text) = text else { return Ok(default) };
     text.parse().map_err(|error: <Nanos as std::str::FromStr>::Err| {
         let fault = Fault::new(error.to_string()).at(format!("--preflight {text}"));
         Faults::usage(fault.help("for example --preflight 10s; 0 turns it off"))
     })
 }
 
-/// Watches the devices under the targets of a plan; `None` where there is nothing to watch, or no
-/// time to do so. What is found is reported at once, so that the user can stop, and again with the
-/// results.
-pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
+/// Watches the devices under the targets of a plan; `None` without devices or time. Prints findings
+/// at once, so that the user can stop; the results have them too.
+pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<BackgroundIo> {
     if time == Nanos(0) {
         return None;
     }
@@ -55,8 +54,8 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
     environment.before
 }
 
-/// Watches; `None` where no target lies on a device.
-pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
+/// Watches the devices; `None` if no target is on a device.
+pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<BackgroundIo> {
     let system = System::live();
     let devices = devices(&system, plan);
     if devices.is_empty() {
@@ -71,7 +70,7 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
     }))
 }
 
-/// The nearest device under each target, or under the folder in which it would be made; each once.
+/// The distinct nearest devices under each target, or under the folder of a new file.
 fn devices(system: &System, plan: &Plan) -> Vec<String> {
     let real = plan
         .targets

@@ -12,15 +12,15 @@ use engine::sys::signals;
 #[derive(Debug)]
 pub struct Process {
     clock: ClockStart,
-    /// Words of the command line.
+    /// Arguments of the command line.
     pub arguments: Vec<String>,
     interrupt: &'static AtomicBool,
 }
 
-/// Starts a thread beside the main one.
+/// Starts a named thread.
 ///
 /// # Errors
-/// The system's, where no more threads may be started.
+/// The system allows no more threads.
 pub fn start_thread<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -28,8 +28,8 @@ pub fn start_thread<T: Send + 'static>(
     std::thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
-/// Takes the first reading of the clock. `FATHOM_CLOCK=system` chooses the system's own, for tools
-/// that cannot follow the processor's.
+/// Starts the clock. `FATHOM_CLOCK=system` chooses the system's clock, for tools that cannot follow
+/// the processor's.
 pub fn start_clock() -> ClockStart {
     match std::env::var_os("FATHOM_CLOCK") {
         Some(choice) if choice == "system" => ClockStart::from_system(),
@@ -38,7 +38,7 @@ pub fn start_clock() -> ClockStart {
 }
 
 impl Process {
-    /// From now on requests to stop are noticed.
+    /// Starts to handle stop requests.
     pub fn new(clock: ClockStart, arguments: Vec<String>) -> Process {
         engine::map_large_blocks();
         Process {
@@ -48,7 +48,7 @@ impl Process {
         }
     }
 
-    /// Its clock.
+    /// The calibrated clock.
     pub fn clock(&self) -> Clock {
         self.clock.calibrate()
     }
@@ -63,8 +63,7 @@ impl Process {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Only results and errors are wanted. The command line is not parsed yet while a fleet is
-    /// connected.
+    /// True with `--quiet`. The fleet is connected before the command line is parsed.
     pub fn is_quiet(&self) -> bool {
         self.arguments.iter().any(|word| word == "--quiet" || word == "-q")
     }

@@ -1,5 +1,5 @@
-//! Which runs go on now and can be watched (`--metrics`): a small file for each beside the history,
-//! so that `fathom serve` can name them.
+//! Runs in progress that can be watched (`--metrics`): a small file for each beside the history, so
+//! that `fathom serve` can list them.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::history;
 
-/// How long a run may take to answer that it is there.
+/// How long a run may take to accept a connection.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A run in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
-    /// Where it is watched.
+    /// Address of its server.
     pub address: SocketAddr,
     /// Its name.
     pub name: String,
@@ -40,13 +40,12 @@ fn folder() -> Option<PathBuf> {
     Some(history.with_extension("running"))
 }
 
-/// Says that this run is in progress and where it is watched. A run is not held up where that
-/// cannot be said: it only does not stand in the list.
+/// Announces this run and its address. If that fails, the run is only missing in the list.
 pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     let folder = folder()?;
     fs::create_dir_all(&folder).ok()?;
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    // A server of every network is reached from this machine through loopback.
+    // A server on all networks is reached through loopback on this machine.
     let reached = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -63,7 +62,7 @@ pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     Some(Notice(path))
 }
 
-/// The runs that answer now, the earliest first.
+/// The runs that accept connections, the earliest first.
 pub fn now() -> Vec<Running> {
     let Some(entries) = folder().and_then(|folder| fs::read_dir(folder).ok()) else {
         return Vec::new();
@@ -73,7 +72,7 @@ pub fn now() -> Vec<Running> {
     found
 }
 
-/// What a file tells; one whose run does not answer any more was left behind by a crash, and goes.
+/// Reads the file of a run. Removes it if the run does not answer: a crash left it behind.
 fn read(path: &Path) -> Option<Running> {
     let run: Running = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     match TcpStream::connect_timeout(&run.address, ANSWER_TIMEOUT) {

@@ -1,5 +1,4 @@
-//! The person in front: a view that fills the terminal or a line that is renewed on it, plain lines
-//! elsewhere. Always on stderr.
+//! Progress on stderr: a view that fills the terminal, a line that is redrawn, or plain lines.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -18,12 +17,12 @@ use crate::fault::{Fault, Faults};
 use crate::session::Session;
 use crate::terminal::{self, View};
 
-/// Without a terminal the present state is reported this often.
+/// Without a terminal the state is printed this often.
 const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
-/// A line that changes more often than this cannot be read.
+/// The line is redrawn at most this often, so that it can be read.
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);
 /// A run that ends before this needs no view.
-const WORTH_A_VIEW: Nanos = Nanos::secs(2);
+const MIN_VIEW_TIME: Nanos = Nanos::secs(2);
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,7 +32,7 @@ pub enum LiveForm {
     Line,
 }
 
-/// What is shown meanwhile.
+/// Options of the progress display.
 #[derive(clap::Args)]
 pub struct ProgressArgs {
     /// Progress on stderr: auto, view, line [default: auto]
@@ -58,27 +57,27 @@ pub struct ProgressArgs {
 pub struct Screen {
     live: Live,
     form: Form,
-    /// May become a view when a run begins that is worth it.
-    waiting: Option<&'static std::sync::atomic::AtomicBool>,
-    /// The terminal shows a line that the next one replaces.
-    standing: bool,
-    shown_at: Instant,
+    /// Set while a view may still open: it does so when a long run begins.
+    view_interrupt: Option<&'static std::sync::atomic::AtomicBool>,
+    /// The terminal shows a line that the next one overwrites.
+    has_live_line: bool,
+    drawn_at: Instant,
 }
 
 #[derive(Debug)]
 enum Form {
     Quiet,
-    /// A line now and then.
+    /// Plain lines at intervals.
     Plain,
-    /// One line that is renewed.
+    /// One line that is redrawn.
     Line,
-    /// The view, and what is printed once it is closed.
+    /// The view, and lines to print after it.
     View(View, Vec<String>),
 }
 
 impl Screen {
-    /// What `--quiet`, `--live` and the terminal want. `streaming` says that something else is
-    /// printed on standard output meanwhile.
+    /// Chooses the form by `--quiet`, `--live` and the terminal. `streaming` is true if events are
+    /// printed on standard output.
     ///
     /// # Errors
     /// A view was requested, but there is no terminal for it.
@@ -91,13 +90,13 @@ impl Screen {
         let obstacle = terminal::obstacle().or(shared.then_some("a stream of events is printed on the same terminal"));
         match (args.live.unwrap_or(LiveForm::Auto), obstacle) {
             (LiveForm::View, Some(why)) => {
-                let fault = Fault::new(format!("there is no place for the live view: {why}")).at("--live view");
+                let fault = Fault::new(format!("cannot show the live view: {why}")).at("--live view");
                 Err(Faults::usage(
-                    fault.help("leave --live out: then it is a line where there can be no view"),
+                    fault.help("leave --live out: without a terminal it is a line"),
                 ))
             }
             (LiveForm::View | LiveForm::Auto, None) => {
-                screen.waiting = Some(session.process.interrupt_flag());
+                screen.view_interrupt = Some(session.process.interrupt_flag());
                 Ok(screen)
             }
             _ => Ok(screen),
@@ -114,9 +113,9 @@ impl Screen {
                 (false, true) => Form::Line,
                 (false, false) => Form::Plain,
             },
-            waiting: None,
-            standing: false,
-            shown_at: Instant::now(),
+            view_interrupt: None,
+            has_live_line: false,
+            drawn_at: Instant::now(),
         }
     }
 
@@ -124,8 +123,8 @@ impl Screen {
     pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
         self.clear();
         self.live = Live::new(plan.steps.len() as u32);
-        if planned(plan).is_none_or(|length| length > WORTH_A_VIEW)
-            && let Some(interrupt) = self.waiting.take()
+        if max_duration(plan).is_none_or(|length| length > MIN_VIEW_TIME)
+            && let Some(interrupt) = self.view_interrupt.take()
         {
             self.form = Form::View(View::new(interrupt), Vec::new());
         }
@@ -134,18 +133,18 @@ impl Screen {
         }
     }
 
-    /// Says something that is to be read later too.
-    pub fn say(&mut self, text: &str) {
-        self.tell(Severity::Note, text.trim_end_matches('\n'));
+    /// Prints a line that stays visible.
+    pub fn print(&mut self, text: &str) {
+        self.print_line(Severity::Note, text.trim_end_matches('\n'));
     }
 
-    fn tell(&mut self, severity: Severity, text: &str) {
+    fn print_line(&mut self, severity: Severity, text: &str) {
         let text = visible_lines(text).into_owned();
         self.clear();
-        self.see_to_view();
+        self.drop_lost_view();
         match &mut self.form {
             Form::Quiet => {}
-            Form::Plain | Form::Line => say(&format!("{text}\n")),
+            Form::Plain | Form::Line => write_stderr(&format!("{text}\n")),
             Form::View(view, lines) => {
                 view.message(severity, &text);
                 lines.push(text);
@@ -153,14 +152,14 @@ impl Screen {
         }
     }
 
-    /// A view that has lost its terminal becomes a line.
-    fn see_to_view(&mut self) {
+    /// Replaces a view that has lost its terminal by a line.
+    fn drop_lost_view(&mut self) {
         if matches!(&self.form, Form::View(view, _) if view.is_gone()) {
             self.close();
         }
     }
 
-    /// Closes the view, if there is one, and prints what it has kept.
+    /// Closes the view, if any, and prints its lines.
     pub fn close(&mut self) {
         self.clear();
         if !matches!(self.form, Form::View(..)) {
@@ -168,17 +167,17 @@ impl Screen {
         }
         if let Form::View(view, lines) = std::mem::replace(&mut self.form, Form::Line) {
             drop(view);
-            terminal::leave(&lines);
+            terminal::print_messages(&lines);
         }
     }
 
     /// Shows an event.
-    pub fn take(&mut self, event: &Event) {
-        self.see_to_view();
+    pub fn handle_event(&mut self, event: &Event) {
+        self.drop_lost_view();
         if let Form::View(view, _) = &self.form {
-            view.take(event);
+            view.handle_event(event);
         }
-        match self.live.take(event) {
+        match self.live.apply(event) {
             Update::Nothing => {}
             Update::Line(line) => {
                 let severity = match event {
@@ -186,15 +185,15 @@ impl Screen {
                     Event::JobEnded { .. } => Severity::Warning,
                     _ => Severity::Note,
                 };
-                self.tell(severity, &line);
+                self.print_line(severity, &line);
             }
             Update::State(state) => match self.form {
-                Form::Line => self.renew(&state),
+                Form::Line => self.redraw_line(&state),
                 // Only figures are worth a line.
                 Form::Plain if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
-                    if self.shown_at.elapsed() >= PLAIN_INTERVAL {
+                    if self.drawn_at.elapsed() >= PLAIN_INTERVAL {
                         note(&state);
-                        self.shown_at = Instant::now();
+                        self.drawn_at = Instant::now();
                     }
                 }
                 Form::Plain | Form::Quiet | Form::View(..) => {}
@@ -202,27 +201,27 @@ impl Screen {
         }
     }
 
-    fn renew(&mut self, state: &str) {
-        if self.shown_at.elapsed() < LIVE_INTERVAL && self.standing {
+    fn redraw_line(&mut self, state: &str) {
+        if self.drawn_at.elapsed() < LIVE_INTERVAL && self.has_live_line {
             return;
         }
         let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
         let line: String = model::visible(state).chars().take(width.saturating_sub(1)).collect();
-        say(&format!("\r{line}\x1b[K"));
-        (self.standing, self.shown_at) = (true, Instant::now());
+        write_stderr(&format!("\r{line}\x1b[K"));
+        (self.has_live_line, self.drawn_at) = (true, Instant::now());
     }
 
-    /// Takes the renewed line away, so that something else may be printed.
+    /// Clears the redrawn line, so that something else may be printed.
     pub fn clear(&mut self) {
-        if self.standing {
-            say("\r\x1b[K");
-            self.standing = false;
+        if self.has_live_line {
+            write_stderr("\r\x1b[K");
+            self.has_live_line = false;
         }
     }
 }
 
-/// How long a plan takes at most, where that is known.
-fn planned(plan: &Plan) -> Option<Nanos> {
+/// The longest time that a plan can take, if known.
+fn max_duration(plan: &Plan) -> Option<Nanos> {
     let mut lengths = plan.jobs().map(|(_, job)| {
         let phases = &job.phases;
         Some(phases.start_delay.high_ns + phases.warm_up_ns + job.stop.after_ns? + phases.cool_down_ns)
@@ -236,8 +235,8 @@ impl Drop for Screen {
     }
 }
 
-/// Where stderr is closed the text is lost.
-fn say(text: &str) {
+/// Writes to stderr. If it is closed, the text is lost.
+fn write_stderr(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -246,13 +245,12 @@ pub fn colour_on_stderr() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Prints a line for people to stderr, with what could move the cursor as escapes. Where stderr is
-/// closed the line is lost.
+/// Prints a line to stderr, with control characters escaped. If stderr is closed, the line is lost.
 pub fn note(line: &str) {
-    say(&format!("{}\n", visible_lines(line)));
+    write_stderr(&format!("{}\n", visible_lines(line)));
 }
 
-/// Prints bytes to stdout as they are. A reader that has gone away is no error.
+/// Prints text to stdout unchanged. A reader that has closed the pipe is not an error.
 pub fn print(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -261,22 +259,22 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Prints the whole output of a command, with what could move the cursor as escapes.
+/// Prints the output of a command, with control characters escaped.
 pub fn put(text: &str) -> Result<Exit, Faults> {
     put_bytes(&visible_lines(text)).map(|()| Exit::Done)
 }
 
-/// Prints the whole output of a command as it is: another program reads it.
+/// Prints the output of a command unchanged: another program reads it.
 pub fn put_bytes(text: &str) -> Result<(), Faults> {
     print(text).map_err(|error| {
         Faults::one(
-            Fault::of_file("write", Path::new("standard output"), &error),
+            Fault::for_file("write", Path::new("standard output"), &error),
             Exit::Internal,
         )
     })
 }
 
-/// A paragraph of a report: two columns in, no wider than people like to read.
+/// Wraps a paragraph of a report and indents it by two columns.
 pub fn wrapped(text: &str) -> String {
     const WIDTH: usize = 96;
     let mut lines = String::new();

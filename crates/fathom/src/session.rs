@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use engine::probe::{self, System};
-use model::environment::Before;
+use model::environment::BackgroundIo;
 use model::event::Event;
 use model::plan::Plan;
 use model::results::{Equivalent, PhaseInterval, Results};
@@ -16,7 +16,7 @@ use crate::fleet::Fleet;
 use crate::process::Process;
 use crate::silenced;
 
-/// Intervals outside of the measured window that are kept at most.
+/// At most this many intervals outside the measured window are kept.
 const MAX_INTERVALS_OUTSIDE_WINDOW: usize = 100_000;
 
 /// This process, with the hosts that it executes plans on.
@@ -25,7 +25,7 @@ pub struct Session {
     pub process: Process,
     /// The other hosts, where there are any.
     fleet: RefCell<Option<Fleet>>,
-    /// Processors that a launcher had left it, where it is the only one that this has started.
+    /// Number of CPUs that a launcher had allowed, if this process runs alone and took all of them.
     widened_from: Cell<Option<u32>>,
 }
 
@@ -39,29 +39,29 @@ impl Session {
         }
     }
 
-    /// From now on it executes plans on these hosts.
-    pub fn lead(&self, fleet: Fleet) {
+    /// Executes plans on these hosts from now on.
+    pub fn set_fleet(&self, fleet: Fleet) {
         *self.fleet.borrow_mut() = Some(fleet);
     }
 
-    /// A launcher had left it that many processors, and it took all that it may have.
-    pub fn was_widened(&self, from: Option<u32>) {
+    /// Records the number of CPUs that a launcher had allowed before this process took all of them.
+    pub fn set_widened_from(&self, from: Option<u32>) {
         self.widened_from.set(from);
     }
 
-    /// It executes plans on a fleet.
-    pub fn leads(&self) -> bool {
+    /// Plans are executed on a fleet.
+    pub fn has_fleet(&self) -> bool {
         self.fleet.borrow().is_some()
     }
 
-    /// How many hosts execute a plan together, if this process leads a fleet.
+    /// The number of hosts that execute a plan together; `None` without a fleet.
     pub fn ranks(&self) -> Option<u32> {
         let fleet = self.fleet.borrow();
         Some(fleet.as_ref()?.coordinator.as_ref()?.ranks())
     }
 
-    /// Leads another fleet from now on, if any; the one before is returned.
-    pub fn exchange(&self, fleet: Option<Fleet>) -> Option<Fleet> {
+    /// Uses another fleet, or none, from now on, and returns the previous one.
+    pub fn replace_fleet(&self, fleet: Option<Fleet>) -> Option<Fleet> {
         self.fleet.replace(fleet)
     }
 
@@ -70,11 +70,11 @@ impl Session {
         *self.fleet.borrow_mut() = None;
     }
 
-    /// The plan of the whole, where several hosts execute it; else the plan itself.
+    /// The plan of the whole fleet; without a fleet the plan itself.
     ///
     /// # Errors
-    /// [`Faults`] if it cannot be shared with one of them.
-    pub fn whole(&self, plan: &Plan) -> Result<Plan, Faults> {
+    /// [`Faults`] if a host cannot execute its share.
+    pub fn merge_fleet_plan(&self, plan: &Plan) -> Result<Plan, Faults> {
         match self
             .fleet
             .borrow()
@@ -86,8 +86,8 @@ impl Session {
         }
     }
 
-    /// Names the files that the runs of a study share in directories. Each host of a fleet does so
-    /// for its own.
+    /// Names the files in directories that all runs of a study share. In a fleet each host names
+    /// its own.
     ///
     /// # Errors
     /// [`Faults`] with every target that cannot be used.
@@ -110,13 +110,13 @@ impl Session {
             session: self,
             plan,
             permissions,
-            before: None,
+            background_io: None,
             hooks: RunHooks::default(),
         }
     }
 
-    /// The results of a plan of which nothing was executed.
-    pub fn nothing_measured(&self, plan: Plan) -> Results {
+    /// The results of a plan that was not executed.
+    pub fn empty_results(&self, plan: Plan) -> Results {
         let equivalents = equivalents(&plan);
         Results {
             equivalents,
@@ -132,14 +132,14 @@ pub struct Execution<'a> {
     session: &'a Session,
     plan: Plan,
     permissions: &'a Permissions,
-    before: Option<Before>,
+    background_io: Option<BackgroundIo>,
     hooks: RunHooks<'a>,
 }
 
 impl<'a> Execution<'a> {
-    /// Adds what others were seen to do before the test began.
-    pub fn after(self, before: Option<Before>) -> Execution<'a> {
-        Execution { before, ..self }
+    /// Adds the I/O of other programs that was seen before the test.
+    pub fn with_background_io(self, background_io: Option<BackgroundIo>) -> Execution<'a> {
+        Execution { background_io, ..self }
     }
 
     /// Lets the caller act on the run while it runs.
@@ -155,10 +155,11 @@ impl<'a> Execution<'a> {
         let Session { process, fleet, .. } = self.session;
         let context =
             RunContext::new(process.clock(), process.interrupt_flag(), self.permissions).with_hooks(self.hooks);
-        // Nothing that could go wrong here may stand between a measurement and its results.
+        // This may fail, so it precedes the measurement: a failure afterwards would lose the
+        // results.
         let equivalents = equivalents(&self.plan);
-        // What happens outside of the measured window is published while it happens, and kept for
-        // reports.
+        // Intervals outside the measured window are only published as events, so they are collected
+        // here for reports.
         let mut outside: Vec<((u32, u32), PhaseInterval)> = Vec::new();
         let mut recording = |event: Event| {
             if let Event::Interval(interval) = &event
@@ -185,7 +186,7 @@ impl<'a> Execution<'a> {
             }
         }
         results.equivalents = equivalents;
-        self.session.describe_host(self.before, &mut results);
+        self.session.describe_host(self.background_io, &mut results);
         results.findings.extend(analysis::check(&results));
         results.findings.extend(analysis::lint::lint_results(&results));
         results.findings = analysis::lint::filter_silenced(results.findings, &silenced::from_env());
@@ -194,8 +195,8 @@ impl<'a> Execution<'a> {
 }
 
 impl Session {
-    /// Adds what is known of this machine alone, which may only lead the others.
-    fn describe_host(&self, before: Option<Before>, results: &mut Results) {
+    /// Adds what only this process knows to the results of its host.
+    fn describe_host(&self, background_io: Option<BackgroundIo>, results: &mut Results) {
         let is_alone = results.fleet.is_none();
         let host = match is_alone {
             true => results.hosts.first_mut(),
@@ -205,7 +206,7 @@ impl Session {
             }
         };
         if let Some(host) = host {
-            host.environment.before = before;
+            host.environment.before = background_io;
             host.environment.widened_from = self.widened_from.get().filter(|_| is_alone);
         }
     }

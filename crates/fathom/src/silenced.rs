@@ -1,4 +1,4 @@
-//! Rules whose findings the user does not want.
+//! Rules whose findings are silenced.
 
 use crate::fault::{Fault, Faults};
 
@@ -12,7 +12,7 @@ pub fn from_env() -> Vec<String> {
 /// `--silence`.
 #[derive(clap::Args)]
 pub struct SilenceArgs {
-    /// Leave out findings of these rules (docs/lint.md); also FATHOM_SILENCE
+    /// Silence these rules (docs/lint.md); also FATHOM_SILENCE
     #[arg(long, value_name = "RULE,…")]
     silence: Vec<String>,
 }
@@ -20,7 +20,7 @@ pub struct SilenceArgs {
 /// Rules that `--silence` names.
 ///
 /// # Errors
-/// A name that no rule has, with the nearest one.
+/// An unknown rule; the help suggests one.
 pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
     let names = args.silence.iter().flat_map(|value| value.split(',')).map(str::trim);
     let names: Vec<String> = names.map(str::to_owned).collect();

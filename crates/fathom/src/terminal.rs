@@ -1,5 +1,5 @@
-//! Takes the terminal over for the live view, and restores it however the view ends. A thread of
-//! its own draws and reads keys. It draws on stderr, so that results can go elsewhere.
+//! Takes over the terminal for the live view, and always restores it. A separate thread draws, on
+//! stderr, and reads keys.
 
 #[cfg(windows)]
 #[path = "terminal/keys_of_console.rs"]
@@ -32,19 +32,19 @@ use report::live::{Look, Machine, State, draw};
 
 use keys::Keys;
 
-/// Keys are looked for this often.
-const LISTEN: Duration = Duration::from_millis(100);
+/// How often to check for keys.
+const KEY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The view is drawn no more often than this, however much happens.
 const MIN_REDRAW_GAP: Duration = Duration::from_millis(250);
 /// It is redrawn at least this often, so that a stall is visible.
 const MAX_REDRAW_GAP: Duration = Duration::from_secs(1);
 /// A run shorter than this opens no view.
 const OPEN_AFTER: Duration = Duration::from_millis(300);
-/// Counters of the machine over less than this say little.
-const COUNT_OVER: Duration = Duration::from_millis(700);
+/// Shortest time over which machine counters are read.
+const MIN_COUNTER_TIME: Duration = Duration::from_millis(700);
 
 /// Shows the cursor and leaves the alternate screen.
-const FAREWELL: &[u8] = b"\x1b[?25h\x1b[?1049l";
+const RESTORE_SEQUENCE: &[u8] = b"\x1b[?25h\x1b[?1049l";
 
 /// True while the view owns the terminal.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -58,14 +58,14 @@ pub struct View {
 
 #[derive(Debug, Default)]
 struct Shared {
-    inside: Mutex<Inside>,
+    inside: Mutex<ViewState>,
     closing: Condvar,
-    /// It has no terminal any more.
+    /// The terminal is lost.
     gone: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Inside {
+struct ViewState {
     state: State,
     /// There is something new to draw.
     news: bool,
@@ -75,7 +75,7 @@ struct Inside {
 }
 
 impl Shared {
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, ViewState> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -121,21 +121,21 @@ impl View {
         (inside.news, inside.last_event_at) = (true, Some(Instant::now()));
     }
 
-    /// Takes in an event.
-    pub fn take(&self, event: &Event) {
+    /// Applies an event.
+    pub fn handle_event(&self, event: &Event) {
         let mut inside = self.shared.inside();
         inside.news |= inside.state.take(event);
         inside.last_event_at = Some(Instant::now());
     }
 
-    /// A line that is worth keeping.
+    /// Adds a message.
     pub fn message(&self, severity: Severity, text: &str) {
         let mut inside = self.shared.inside();
         inside.state.message(severity, text);
         inside.news = true;
     }
 
-    /// True if it shows nothing any more, or never could.
+    /// True if the view cannot draw any more.
     pub fn is_gone(&self) -> bool {
         self.shared.gone.load(Ordering::Acquire)
     }
@@ -149,18 +149,18 @@ impl Drop for View {
             // A panic there was reported by its hook.
             let _ = thread.join();
         }
-        give_back();
+        restore_terminal();
     }
 }
 
-/// Takes the terminal over for as long as it lives.
+/// The terminal while the view owns it; restored on drop.
 struct LiveTerminal {
     screen: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
     keys: Keys,
     size: Size,
 }
 
-/// A key that means something here.
+/// A key with an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
     /// Stop, and report.
@@ -176,61 +176,60 @@ enum Key {
 
 impl LiveTerminal {
     fn new() -> std::io::Result<LiveTerminal> {
-        give_back_on_panic();
+        restore_on_panic();
         let keys = Keys::new()?;
-        take()?;
+        take_over()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, std::io::stderr()));
         let opened = Terminal::new(backend).and_then(|screen| {
             let size = screen.size()?;
             Ok(LiveTerminal { screen, keys, size })
         });
-        opened.inspect_err(|_| give_back())
+        opened.inspect_err(|_| restore_terminal())
     }
 }
 
 impl Drop for LiveTerminal {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
     }
 }
 
-fn take() -> std::io::Result<()> {
-    terminal::keep(FAREWELL);
+fn take_over() -> std::io::Result<()> {
+    terminal::keep(RESTORE_SEQUENCE);
     TAKEN.store(true, Ordering::Release);
     enable_raw_mode()
         .and_then(|()| execute!(std::io::stderr(), EnterAlternateScreen, Hide))
-        .inspect_err(|_| give_back())
+        .inspect_err(|_| restore_terminal())
 }
 
-/// Makes the terminal what it was, if that has not been done.
-fn give_back() {
+/// Restores the terminal, once.
+fn restore_terminal() {
     if !TAKEN.swap(false, Ordering::AcqRel) {
         return;
     }
-    // Where the terminal is gone, there is nothing to give back.
+    // A lost terminal need not be restored.
     let _ = execute!(std::io::stderr(), Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();
     terminal::let_go();
 }
 
 /// Restores the terminal before a panic of any thread is printed. The view does not reopen.
-fn give_back_on_panic() {
+fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
+            restore_terminal();
             usual(panic);
         }));
     });
 }
 
-/// The loop of the thread: waits a moment, draws and listens until the view is dropped or the
-/// terminal is lost.
+/// The loop of the thread: draws and reads keys until the view is dropped or the terminal is lost.
 fn show(shared: &Shared, interrupt: &AtomicBool) {
-    let early = |inside: &mut Inside| !inside.closing;
+    let early = |inside: &mut ViewState| !inside.closing;
     let waited = shared.closing.wait_timeout_while(shared.inside(), OPEN_AFTER, early);
-    let over = |inside: MutexGuard<'_, Inside>| inside.closing;
+    let over = |inside: MutexGuard<'_, ViewState>| inside.closing;
     if over(waited.unwrap_or_else(PoisonError::into_inner).0) {
         return;
     }
@@ -240,7 +239,7 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
     loop {
         {
             let mut inside = shared.inside();
-            // Another thread (a panic) restored the terminal: do not draw over its text.
+            // A panicking thread restored the terminal: do not draw over its message.
             if inside.closing || !TAKEN.load(Ordering::Acquire) {
                 return;
             }
@@ -264,7 +263,7 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
     }
 }
 
-fn current_look(inside: &Inside) -> Look {
+fn current_look(inside: &ViewState) -> Look {
     let silent_for = inside
         .last_event_at
         .map_or(Duration::ZERO, |last_event_at| last_event_at.elapsed());
@@ -291,7 +290,7 @@ pub fn speaks_unicode() -> bool {
 
 /// Waits for a key or a new size. True if the view is to be drawn at once.
 fn handle_input(taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<bool> {
-    let key = taken.keys.wait(LISTEN)?;
+    let key = taken.keys.wait(KEY_POLL_INTERVAL)?;
     let size = taken.screen.size()?;
     let resized = std::mem::replace(&mut taken.size, size) != size;
     Ok(match key {
@@ -310,28 +309,28 @@ fn pressed(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::i
         Key::Interrupt => {
             if interrupt.load(Ordering::Relaxed) {
                 // A second Ctrl-C ends the process at once.
-                give_back();
+                restore_terminal();
             }
             signals::ask_to_stop();
         }
         Key::Suspend => {
-            give_back();
+            restore_terminal();
             terminal::suspend();
             // The stop signal may reach another thread first. Wait, so that this one does not draw
             // before it is stopped.
-            std::thread::sleep(LISTEN);
-            // It may go on in the background, where nothing can be drawn yet.
+            std::thread::sleep(KEY_POLL_INTERVAL);
+            // The process may continue in the background, where it cannot draw.
             while !terminal::is_in_foreground() && !interrupt.load(Ordering::Relaxed) {
-                std::thread::sleep(LISTEN);
+                std::thread::sleep(KEY_POLL_INTERVAL);
             }
-            take()?;
+            take_over()?;
             taken.screen.clear()?;
         }
     }
     Ok(())
 }
 
-/// The machine's counters at the last look.
+/// The machine's counters at the last update.
 struct Counters {
     at: Instant,
     cores: CoreTimes,
@@ -347,12 +346,12 @@ impl Counters {
         }
     }
 
-    /// Passes the differences to the state, if at least [`COUNT_OVER`] has passed.
-    fn update(&mut self, inside: &mut Inside) {
+    /// Passes the differences to the state, if at least [`MIN_COUNTER_TIME`] has passed.
+    fn update(&mut self, inside: &mut ViewState) {
         if inside.state.has_begun() {
             *self = Counters::new();
         }
-        if self.at.elapsed() < COUNT_OVER {
+        if self.at.elapsed() < MIN_COUNTER_TIME {
             return;
         }
         let before = std::mem::replace(self, Counters::new());
@@ -368,8 +367,8 @@ impl Counters {
     }
 }
 
-/// Prints lines that the view has kept, now that it is closed.
-pub fn leave(lines: &[String]) {
+/// Prints the messages of the closed view.
+pub fn print_messages(lines: &[String]) {
     lines.iter().for_each(|line| crate::screen::note(line));
 }
 
@@ -380,7 +379,7 @@ mod tests {
     #[test]
     fn a_panic_of_any_thread_gives_the_terminal_back() {
         testbed::in_own_process("terminal::tests::a_panic_of_any_thread_gives_the_terminal_back", || {
-            give_back_on_panic();
+            restore_on_panic();
             TAKEN.store(true, Ordering::Release);
             let thread = std::thread::spawn(|| panic!("as a worker might"));
             assert!(thread.join().is_err());

@@ -1,9 +1,9 @@
-//! Where this user's data lie: baselines and the history.
+//! The folder of this user's data: baselines and the history.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Why there is no such place, for faults.
+/// The reason for a missing folder, for faults.
 pub const NOWHERE: &str = if cfg!(windows) {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor LOCALAPPDATA is set"
 } else {
@@ -12,10 +12,10 @@ pub const NOWHERE: &str = if cfg!(windows) {
 
 /// The folder; `None` where the environment names none.
 pub fn folder() -> Option<PathBuf> {
-    folder_of(|name| std::env::var_os(name))
+    folder_from_env(|name| std::env::var_os(name))
 }
 
-fn folder_of(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+fn folder_from_env(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = |base: PathBuf| base.join("fathom");
     set("FATHOM_DATA")
@@ -36,7 +36,7 @@ mod tests {
                     .find(|(known, _)| *known == name)
                     .map(|(_, value)| value.into())
             };
-            assert_eq!(folder_of(value), expected.map(PathBuf::from), "{set:?}");
+            assert_eq!(folder_from_env(value), expected.map(PathBuf::from), "{set:?}");
         };
         let home = ("HOME", "/home/x");
         let root = if cfg!(windows) { "C:/d" } else { "/d" };

@@ -1,6 +1,6 @@
 //! Files that users name: job files, profiles, catalogues, suites, host lists, saved results.
 //!
-//! Nothing about them is trusted: opening one never waits, and reading one ends.
+//! These files are not trusted: opening one never blocks, and reading one is limited.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,13 +8,13 @@ use std::path::Path;
 
 use engine::sys;
 
-/// The longest text that is read.
+/// Upper limit of a text file.
 pub const MAX_TEXT: u64 = 64 << 20;
 
 /// The text of a regular file of at most `max` bytes.
 ///
 /// # Errors
-/// Those of the system; of kind `InvalidInput` for a pipe, a socket or a device, and for a file
+/// The file cannot be opened or read; kind `InvalidInput` for a pipe, a socket, a device or a file
 /// that is too long.
 pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
     let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
@@ -32,7 +32,7 @@ pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 /// A regular file, opened for reading.
 ///
 /// # Errors
-/// Those of the system; of kind `InvalidInput` for a pipe, a socket or a device.
+/// The file cannot be opened; kind `InvalidInput` for a pipe, a socket or a device.
 pub fn open(path: &Path) -> io::Result<File> {
     // Opening a socket fails with an error that explains nothing, so the name is examined first.
     refuse_special(&std::fs::metadata(path)?, path)?;
@@ -40,7 +40,7 @@ pub fn open(path: &Path) -> io::Result<File> {
         true => File::open(path)?,
         false => sys::file::open_without_waiting(path)?,
     };
-    // Another file may have taken its place since.
+    // The path may have been replaced since the check.
     refuse_special(&file.metadata()?, path)?;
     Ok(file)
 }
@@ -48,7 +48,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// The content of `source`, if it is at most `max` bytes.
 ///
 /// # Errors
-/// Those of the system; of kind `InvalidInput` if there is more.
+/// Reading fails; kind `InvalidInput` if there is more.
 pub fn read_limited(source: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(max + 1).read_to_end(&mut bytes)?;

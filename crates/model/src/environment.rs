@@ -28,7 +28,7 @@ pub struct Environment {
     pub target_numbers: Vec<u32>,
     /// The activity of other programs before the test; absent if it was not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Before>,
+    pub before: Option<BackgroundIo>,
     /// The number of processors to which an MPI launcher had restricted this process before it took
     /// all permitted ones. With several processes each rank has its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ impl Environment {
 
 /// The activity of other programs on the targets' devices before the test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Before {
+pub struct BackgroundIo {
     /// The time of observation.
     pub watched_ns: Nanos,
     /// The devices that were busy.

@@ -1,4 +1,4 @@
-//! A table with one row for each job: for studies whose jobs are cells of one question.
+//! A table with one row for each job, for tests whose jobs are variations of one load.
 
 use std::io::{self, Write};
 
@@ -8,11 +8,11 @@ use crate::formats;
 use crate::numbers::{rate, throughput, time};
 use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary};
 
-/// Writes the head of a report and a row for each job; jobs that read and write have a row for each
+/// Writes the head of a report and a row for each job. Jobs that read and write have a row for each
 /// direction.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     formats::head(summary, out)?;
     let widest = summary
@@ -53,7 +53,7 @@ fn directions(job: &JobSummary) -> Vec<(Option<&'static str>, &Figures)> {
     }
 }
 
-/// Figures of the whole job stand in its first row only.
+/// Figures of the whole job are only in its first row.
 fn row(
     title: &str,
     width: usize,

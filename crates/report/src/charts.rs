@@ -1,5 +1,5 @@
 //! Charts of a finished run in plain text, at most 80 columns wide: rate and latency over time, and
-//! how many operations took how long.
+//! a histogram of latencies.
 
 use std::fmt::Write;
 
@@ -43,7 +43,7 @@ pub fn text(results: &Results, unicode: bool) -> String {
     text
 }
 
-/// A value as a column of one character, from nothing to the most.
+/// A value as a one-character column, from zero to `most`.
 pub(crate) fn level(value: f64, most: f64, unicode: bool) -> char {
     let levels: &[char] = match unicode {
         true => &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
@@ -57,7 +57,7 @@ pub(crate) fn level(value: f64, most: f64, unicode: bool) -> char {
     levels[(share * (levels.len() - 1) as f64).round() as usize]
 }
 
-/// The characters of a bar: what is full, and what is not.
+/// The characters of the full and the empty part of a bar.
 pub(crate) fn bar_ends(unicode: bool) -> (&'static str, &'static str) {
     if unicode { ("█", "░") } else { ("#", "-") }
 }
@@ -91,7 +91,7 @@ fn over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f64) -> 
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     let (top, end) = (words(most), duration(end));
     let scale = top.chars().count();
-    // Of a short run an interval has several columns, so that charts of one run have one length.
+    // In a short run an interval has several columns, so that all charts have the same length.
     let repeat = (COLUMNS / values.len()).max(1);
     let mut text = format!("\n  {title} over time\n");
     for line in (0..LINES).rev() {
@@ -101,7 +101,7 @@ fn over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f64) -> 
             _ => "",
         };
         let (low, height) = (line as f64 / LINES as f64 * most, most / LINES as f64);
-        // What is not zero is seen, however small it is.
+        // A value above zero has at least the lowest column.
         let least = if line == 0 { height / 8.0 } else { 0.0 };
         let share = |value: f64| if value > 0.0 { (value - low).max(least) } else { 0.0 };
         let drawn: String = values
@@ -130,7 +130,7 @@ fn histogram(latency: &Histogram, unicode: bool) -> String {
     let mut text = format!("\n  {:<13}{:>14}{:>9}\n", "latency up to", "operations", "share");
     for (bound, operations) in rows {
         let share = 100.0 * operations as f64 / latency.n() as f64;
-        // What occurred is seen, however rare it was.
+        // A range with operations has at least a short bar.
         let bar = match (operations as f64 / most as f64 * BAR as f64).round() as usize {
             0 if operations == 0 => String::new(),
             0 => if unicode { "▏" } else { "." }.to_owned(),

@@ -1,5 +1,4 @@
-//! Diagnoses for people: the answer, the figures behind it, the limits, what else was seen, and
-//! what to do.
+//! Diagnoses as text: the answer, its evidence, the limits, remarks and advice.
 
 use std::io::{self, Write};
 
@@ -7,10 +6,10 @@ use model::diagnosis::{Diagnosis, Evidence, JobDiagnosis, JobPath, LayerUse, Lim
 
 use crate::numbers::{count, rate};
 
-/// What limited each job.
+/// Writes the diagnosis of each job.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> {
     for one in diagnoses {
         writeln!(out, "What limits {}", one.name)?;
@@ -19,10 +18,10 @@ pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-/// What limited one of them, below a heading of the caller's.
+/// Writes one diagnosis, without a heading.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}: {}", diagnosis.answer.rule(), diagnosis.sentence)?;
     let confirmed = match diagnosis.confirmed {
@@ -52,11 +51,11 @@ pub fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Limits that jobs share which ran at the same time: the storage below each job, every limit with
-/// the jobs that count against it, and what follows.
+/// Writes the tables of limits that concurrent jobs share: the storage below each job, every limit
+/// with its jobs, and conclusions.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_tables(tables: &[LimitTable], out: &mut dyn Write) -> io::Result<()> {
     for (number, table) in tables.iter().enumerate() {
         if number > 0 {
@@ -84,7 +83,7 @@ pub fn table_title(table: &LimitTable) -> &'static str {
     }
 }
 
-/// The storage below each job, titles first.
+/// Rows with the storage below each job, titles first.
 pub fn job_rows(table: &LimitTable) -> Vec<Vec<String>> {
     let titles = ["job", "path", "role", "copies", "hops", "measured"].map(str::to_owned);
     let row = |job: &JobPath| {
@@ -95,7 +94,7 @@ pub fn job_rows(table: &LimitTable) -> Vec<Vec<String>> {
             job.storage.role.clone().unwrap_or_else(|| "-".into()),
             known(job.storage.replicas),
             known(job.storage.hops),
-            in_units(job.iops, "IOPS"),
+            format_amount(job.iops, "IOPS"),
         ]
     };
     std::iter::once(titles.to_vec())
@@ -103,15 +102,15 @@ pub fn job_rows(table: &LimitTable) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Every limit with the jobs that count against it, titles first.
+/// Rows with every limit and the jobs that count against it, titles first.
 pub fn limit_rows(table: &LimitTable) -> Vec<Vec<String>> {
     let titles = ["limit", "jobs", "used", "allowed", "share", ""].map(str::to_owned);
     let row = |limit: &LayerUse| {
         vec![
             limit.layer.clone(),
             limit.jobs.join(" + "),
-            in_units(limit.used, &limit.unit),
-            in_units(limit.limit, &limit.unit),
+            format_amount(limit.used, &limit.unit),
+            format_amount(limit.limit, &limit.unit),
             format!("{:.1} %", 100.0 * limit.share),
             if limit.met { "reached" } else { "" }.to_owned(),
         ]
@@ -121,11 +120,11 @@ pub fn limit_rows(table: &LimitTable) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Columns as wide as their widest cell; the first two are words, and the others end at the same
-/// place.
+/// Writes rows in columns as wide as their widest cell. The first two columns are aligned left, the
+/// others right.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_rows(rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
     let columns = rows.first().map_or(0, Vec::len);
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -149,14 +148,14 @@ pub(crate) fn evidence_words(evidence: &Evidence) -> String {
         "" => String::new(),
         unit => format!(" {unit}"),
     };
-    let own = format!("{}: {}{unit}", evidence.what, number(evidence.value));
+    let own = format!("{}: {}{unit}", evidence.what, format_number(evidence.value));
     match evidence.against {
-        Some(against) => format!("{own}, against {}{unit} ({})", number(against), evidence.which),
+        Some(against) => format!("{own}, against {}{unit} ({})", format_number(against), evidence.which),
         None => own,
     }
 }
 
-/// The same words with a capital letter and a full stop.
+/// Makes words a sentence: with a capital letter and a full stop.
 pub fn sentence(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().into_iter();
@@ -173,17 +172,20 @@ pub fn sentence(words: &str) -> String {
     format!("{capital}{}{stop}", characters.as_str())
 }
 
-/// A limit and how much of it is used, in a line.
+/// A line with a limit and how much of it is used.
 pub(crate) fn limit_words(layer: &LayerUse) -> String {
     let percent = 100.0 * layer.share;
-    let (used, limit) = (in_units(layer.used, &layer.unit), in_units(layer.limit, &layer.unit));
+    let (used, limit) = (
+        format_amount(layer.used, &layer.unit),
+        format_amount(layer.limit, &layer.unit),
+    );
     let jobs = match &layer.jobs[..] {
         [] => String::new(),
         jobs => format!(" ({} together)", jobs.join(" + ")),
     };
     let mut text = format!("{}: {used}{jobs} of {limit}, {percent:.1} %", layer.layer);
     if let Some(stranded) = layer.stranded {
-        text += &format!(", {} out of reach", in_units(stranded, &layer.unit));
+        text += &format!(", {} out of reach", format_amount(stranded, &layer.unit));
     }
     if !layer.source.is_empty() {
         text += &format!(" [{}]", layer.source);
@@ -191,15 +193,15 @@ pub(crate) fn limit_words(layer: &LayerUse) -> String {
     text
 }
 
-fn in_units(value: f64, unit: &str) -> String {
+fn format_amount(value: f64, unit: &str) -> String {
     match unit {
-        "bytes/s" => format!("{} MB/s", number(value / 1e6)),
-        unit => format!("{} {unit}", number(value)),
+        "bytes/s" => format!("{} MB/s", format_number(value / 1e6)),
+        unit => format!("{} {unit}", format_number(value)),
     }
 }
 
-/// As many digits as mean something.
-fn number(value: f64) -> String {
+/// Formats a number with its significant digits.
+fn format_number(value: f64) -> String {
     match value.abs() {
         size if size.fract() == 0.0 && size < 1e15 && value >= 0.0 => count(value as u64),
         size if size < 1.0 => format!("{value:.3}"),

@@ -17,9 +17,9 @@ pub struct Suite {
     pub seconds: f64,
     /// Its cases, in order.
     pub cases: Vec<Case>,
-    /// Name and value of what is worth keeping beside it.
+    /// Properties of the suite: name and value.
     pub properties: Vec<(String, String)>,
-    /// The report for people.
+    /// The text report.
     pub output: String,
 }
 
@@ -28,27 +28,26 @@ pub struct Suite {
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: CaseOutcome,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub message: String,
 }
 
-/// What came of a case.
+/// The outcome of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseOutcome {
-    /// It holds.
+    /// Passed.
     Passed,
-    /// It does not.
+    /// Failed.
     Failed,
-    /// It could not be judged, and that is not good enough: build servers show it as an error,
-    /// which is no failure.
+    /// Could not be judged. Build servers show it as an error, not as a failure.
     Undecided,
-    /// It was looked at, and neither passes nor fails anything.
+    /// Reported only: it neither passes nor fails.
     Skipped,
 }
 
-/// The document.
+/// Formats the JUnit document.
 pub fn document(suite: &Suite) -> String {
     let count = |outcome: CaseOutcome| suite.cases.iter().filter(|case| case.outcome == outcome).count();
     let counts = format!(
@@ -94,7 +93,7 @@ pub fn document(suite: &Suite) -> String {
     text + "  </testsuite>\n</testsuites>\n"
 }
 
-/// Text for XML 1.0, where no control character may stand except tab and the ends of lines.
+/// Escapes text for XML 1.0, which allows no control characters except tab and line ends.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! What the client of a network file system counted, for readers.
+//! Counters of the client of a network file system, as tables and sentences.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use model::{Bytes, Nanos, visible};
 
 use crate::numbers::{count, duration, rate, some};
 
-/// If all calls together took less, means say little: the kernel counts whole milliseconds.
+/// Below this total time no means are given: the kernel counts whole milliseconds.
 const MIN_TOTAL_TIME: Nanos = Nanos::millis(20);
 /// A part that takes at least this share of a call is named as the cause.
 const DECISIVE_SHARE: f64 = 0.6;
@@ -17,8 +17,8 @@ pub const HEAD: [&str; 10] = [
     "operation", "calls", "calls/s", "kB sent", "kB received", "queue ms", "RTT ms", "total ms", "sent again", "errors",
 ];
 
-/// A row for each operation that occurred, those that took most of the time first. Sizes and times
-/// are means of a call.
+/// A row for each operation that occurred, those with the most total time first. Sizes and times
+/// are means per call.
 pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
     let row = |one: &&RpcCounts| {
         let calls = one.calls as f64;
@@ -43,7 +43,7 @@ pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
     mount.by_time().iter().map(row).collect()
 }
 
-/// What the figures mean, a sentence each.
+/// Sentences that explain the figures.
 pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     let bytes = &mount.bytes;
     let mut said = vec![format!(
@@ -60,7 +60,7 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
         ));
     }
     if let Some(slowest) = mount.by_time().first() {
-        said.extend(where_time_went(slowest));
+        said.extend(describe_time(slowest));
     }
     let again: u64 = mount.operations.iter().map(RpcCounts::retransmissions).sum();
     if again > 0 {
@@ -75,8 +75,9 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     said
 }
 
-/// What took most of a call: waiting in the client, network and server, or the client's work.
-fn where_time_went(one: &RpcCounts) -> Option<String> {
+/// Names the part that took most of a call: waiting in the client, network and server, or the
+/// client's work.
+fn describe_time(one: &RpcCounts) -> Option<String> {
     let name = &one.name;
     if one.execute_ns < MIN_TOTAL_TIME {
         return Some(format!(
@@ -139,7 +140,7 @@ fn connections(mount: &NetworkMount) -> Option<String> {
 /// Writes a mount with its table, each line after `indent`.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(mount: &NetworkMount, indent: &str, out: &mut dyn Write) -> io::Result<()> {
     let (source, place) = (visible(&mount.source), visible(&mount.mount_point));
     let length = match mount.covers_ns {

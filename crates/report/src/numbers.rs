@@ -1,4 +1,4 @@
-//! How numbers are written for people. Machines get plain digits.
+//! Formats numbers for people. Programs get plain digits.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -17,8 +17,8 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// A moment such as `2026-11-27T19:11:29Z` as the clock on the reader's wall shows it, with its
-/// zone; other text stays as it is.
+/// Converts a moment such as `2026-11-27T19:11:29Z` to local time, with its zone; other text stays
+/// unchanged.
 pub fn local_time(moment: &str) -> String {
     moment.parse::<Timestamp>().map_or_else(
         |_| moment.to_owned(),
@@ -31,11 +31,11 @@ pub fn local_time(moment: &str) -> String {
     )
 }
 
-/// Words that precede a number which names something and counts nothing.
-const NAMING: [&str; 4] = ["pid", "port", "line", "seed"];
+/// Words before a number that is a name, not a count.
+const WORDS_BEFORE_NAMES: [&str; 4] = ["pid", "port", "line", "seed"];
 
-/// A sentence whose numbers have commas between thousands, as tables and tiles have them. Dates,
-/// names and fractions stay as they are.
+/// Adds commas between thousands to the numbers of a sentence, except in dates, names and
+/// fractions.
 pub fn group_thousands(words: &str) -> String {
     let mut out = String::with_capacity(words.len() + 8);
     let is_digit = |letter: &char| letter.is_ascii_digit();
@@ -55,7 +55,7 @@ pub fn group_thousands(words: &str) -> String {
             Some('.' | ',') => following.next().is_none_or(|letter| !letter.is_alphabetic()),
             next => stands_alone(next),
         };
-        let named = NAMING.iter().any(|word| out.trim_end().ends_with(word));
+        let named = WORDS_BEFORE_NAMES.iter().any(|word| out.trim_end().ends_with(word));
         let groups = digits.len() > 3 && stands_alone(out.chars().next_back()) && is_end && !named;
         out += &match digits.parse() {
             Ok(value) if groups => count(value),
@@ -66,7 +66,7 @@ pub fn group_thousands(words: &str) -> String {
     out + rest
 }
 
-/// A rate: whole from a hundred on, else with one decimal, and two below ten.
+/// Formats a rate: no decimals from 100, one from 10, two below.
 pub fn rate(value: f64) -> String {
     match value {
         v if v >= 99.95 => count(v.round() as u64),
@@ -75,9 +75,9 @@ pub fn rate(value: f64) -> String {
     }
 }
 
-/// A rate with three significant digits, where many stand beside each other.
+/// Formats a rate with three significant digits, for tables with many rates.
 pub fn rough(value: f64) -> String {
-    // Below a thousand a rate has no more anyway.
+    // Below 1000 `rate` has at most three digits too.
     let unit = 10f64.powf((value.max(100.0).log10() - 2.0).floor());
     if value < 1000.0 {
         rate(value)
@@ -86,8 +86,7 @@ pub fn rough(value: f64) -> String {
     }
 }
 
-/// A throughput in millions of bytes or MiB per second: whole from a thousand on, else with one
-/// decimal, and two below ten.
+/// Formats a throughput in MB/s or MiB/s: no decimals from 1000, one from 10, two below.
 pub fn throughput(value: f64) -> String {
     match value {
         v if v >= 999.95 => count(v.round() as u64),
@@ -113,7 +112,7 @@ pub fn duration(length: Nanos) -> String {
     }
 }
 
-/// The singular or plural of a word with its number.
+/// A number with the singular or plural of a word.
 pub fn some(number: u64, word: &str) -> String {
     if number == 1 {
         format!("1 {word}")
@@ -122,7 +121,7 @@ pub fn some(number: u64, word: &str) -> String {
     }
 }
 
-/// A time that may lie before the moment from which it counts.
+/// Formats a time that may be negative.
 pub fn signed_time(ns: i64) -> String {
     match ns {
         0.. => time(ns as f64),

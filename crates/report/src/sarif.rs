@@ -3,7 +3,7 @@
 use model::finding::Finding;
 use serde_json::{Value, json};
 
-/// The document. `artifact` is the file that was checked, if it was one.
+/// Formats the SARIF document. `artifact` is the checked file, if any.
 pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
     let mut rules: Vec<&Finding> = Vec::new();
     for finding in findings {
@@ -54,7 +54,7 @@ pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
     serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"
 }
 
-/// A path as a reference: relative to the folder of the run, or with `file://`.
+/// Converts a path to a URI: relative to the working folder, or with `file://`.
 fn uri_of(path: &str) -> String {
     let encoded = path.bytes().map(|byte| match byte {
         b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),

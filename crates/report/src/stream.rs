@@ -1,4 +1,4 @@
-//! What happens during a run as newline-delimited JSON: one object a line, for programs that watch.
+//! Events of a run as newline-delimited JSON, for programs that watch it.
 
 use model::Direction;
 use model::JsonSchema;
@@ -22,7 +22,7 @@ pub enum Line {
         /// The figures.
         summary: Box<Summary>,
     },
-    /// Anything else, as it happened.
+    /// Any other event, unchanged.
     Event(Event),
 }
 

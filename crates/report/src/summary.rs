@@ -1,7 +1,7 @@
-//! The figures that people read, each computed once from the results: rates, latencies with how far
-//! they can be trusted, operations in flight, processor time, what the kernel counted.
+//! The figures of reports, each computed once from the results: rates, latencies with their
+//! reliability, operations in flight, processor time, kernel counters.
 //!
-//! The text report shows it, and the `json` format is it.
+//! The text report shows a summary, and the `json` format is one.
 
 use std::collections::BTreeMap;
 
@@ -35,14 +35,14 @@ pub struct Summary {
     /// Always `summary`.
     #[schemars(extend("const" = "summary"))]
     pub kind: String,
-    /// What made it.
+    /// The program that measured.
     pub tool: Tool,
     /// Name of the test.
     pub name: String,
-    /// What it is to show, in words of the user or of the preset.
+    /// Objective of the test, by the user or the preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
-    /// The preset that it began as.
+    /// The preset that was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<PresetUse>,
     /// Seed of every random decision.
@@ -53,26 +53,26 @@ pub struct Summary {
     pub ended: String,
     /// The run was cut short by the user or the system.
     pub interrupted: bool,
-    /// What carried messages between the processes, where there were several.
+    /// Transport of messages between several processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
     /// The machines.
     pub hosts: Vec<HostSummary>,
-    /// What was tested.
+    /// The targets.
     pub targets: Vec<TargetFacts>,
     /// Every job, in the order of the plan.
     pub jobs: Vec<JobSummary>,
-    /// What the kernel counted for the devices under the targets.
+    /// Kernel counters of the devices under the targets.
     pub devices: Vec<DeviceSummary>,
-    /// What the checks found.
+    /// Findings of the self-checks.
     pub findings: Vec<Finding>,
     /// The same test in the other dialects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equivalents: Vec<Equivalent>,
-    /// What limited each job, where that was asked for.
+    /// What limited each job, if a diagnosis was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnoses: Vec<JobDiagnosis>,
-    /// Limits that jobs share which ran at the same time, where a diagnosis was asked for.
+    /// Limits that concurrent jobs share, if a diagnosis was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shared_limits: Vec<LimitTable>,
 }
@@ -90,9 +90,9 @@ pub struct HostSummary {
     pub cpu: String,
     /// Logical CPUs that could be used.
     pub cpus: u32,
-    /// The clock behind every figure.
+    /// The clock of all figures.
     pub clock: String,
-    /// How far it went from the system's, in parts per million.
+    /// Its drift from the system's clock, in parts per million.
     pub clock_drift_ppm: Option<f64>,
 }
 
@@ -111,7 +111,7 @@ pub struct JobSummary {
     pub phases: String,
     /// The engine of its first worker.
     pub engine: EngineKind,
-    /// Why that one.
+    /// Why this engine was chosen.
     pub engine_reason: String,
     /// Threads.
     pub workers: u32,
@@ -125,7 +125,7 @@ pub struct JobSummary {
     pub write: Option<Figures>,
     /// Trims.
     pub trim: Option<Figures>,
-    /// Each kind of operation on files, where the job works on a tree of them.
+    /// Each kind of file operation, if the job works on a tree of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileFigures>,
     /// All directions together.
@@ -141,9 +141,9 @@ pub struct JobSummary {
     pub depth: u64,
     /// Processor time of the workers.
     pub cpu: CpuFigures,
-    /// What the rules of the job concluded.
+    /// Conclusions of the job's rules.
     pub control: Vec<ControlOutcome>,
-    /// The parts of the processes that carried it out together, where there were several.
+    /// The part of each process, if several executed the job together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankSummary>,
 }
@@ -161,7 +161,7 @@ pub struct RankSummary {
     pub start_ns: Option<i64>,
     /// Length of its measured window.
     pub measured_ns: Nanos,
-    /// When it had ended, from the agreed start of the first step; absent if it was lost.
+    /// Its end, from the agreed start of the first step; absent if it was lost.
     #[serde(default)]
     pub ended_ns: Option<Nanos>,
     /// Operations in flight on average, by Little's law.
@@ -170,10 +170,10 @@ pub struct RankSummary {
     /// Operations in flight that its engines allowed.
     #[serde(default)]
     pub depth: u64,
-    /// How far its clock is ahead of that of the process that leads.
+    /// How far its clock is ahead of the coordinator's.
     #[serde(default)]
     pub clock_ahead_ns: i64,
-    /// By how much that may be wrong: half of the shortest time of a message there and back.
+    /// Uncertainty of this offset: half of the shortest round trip of a message.
     #[serde(default)]
     pub clock_error_ns: u64,
     /// It did much less than the others (STRAGGLER).
@@ -208,7 +208,7 @@ pub struct Figures {
     pub mb_per_sec: f64,
     /// Failed operations that were tolerated.
     pub errors: u64,
-    /// Operations that moved less than they were asked to.
+    /// Operations that transferred fewer bytes than requested.
     pub short: u64,
     /// Operations that were due and not issued in time, or given up.
     pub late: u64,
@@ -290,7 +290,7 @@ pub struct CpuFigures {
     pub processors: f64,
 }
 
-/// What the kernel counted for a device under the targets.
+/// Kernel counters of a device under the targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceSummary {
     /// Index of the step.
@@ -302,20 +302,20 @@ pub struct DeviceSummary {
     pub host: Option<String>,
     /// Requests and bytes over the whole step, by the kernel.
     pub kernel: Transfers,
-    /// Reads and writes that the kernel joined to a neighbour in its queue, which it does not count
-    /// as requests.
+    /// Reads and writes that the kernel merged with a neighbour in its queue; it does not count
+    /// these as requests.
     #[serde(default)]
     pub merged: [u64; 2],
     /// Operations and bytes of this test over the same time; absent where its share is unknown.
     pub ours: Option<Transfers>,
     /// Requests in the device and its queue on average, while all jobs were measuring.
     pub in_device: Option<f64>,
-    /// Share of that time in which it had something to do, in percent.
+    /// Percent of that time in which it was busy.
     pub busy_percent: Option<f64>,
 }
 
 impl DeviceSummary {
-    /// Its name, with that of its host where there are several.
+    /// Its name, with its host if there are several.
     pub fn full_name(&self) -> String {
         match &self.host {
             Some(host) => format!("{host}: {}", self.name),
@@ -323,8 +323,7 @@ impl DeviceSummary {
         }
     }
 
-    /// True if the kernel counted just what this test issued, those counted that it joined to a
-    /// neighbour.
+    /// True if the kernel counted what this test issued, including merged operations.
     pub fn agrees(&self) -> bool {
         let kernel = Transfers {
             reads: self.kernel.reads + self.merged[0],
@@ -393,7 +392,7 @@ impl Summary {
     }
 }
 
-/// A moment in UTC, to the second.
+/// Formats a moment in UTC, to the second.
 fn date(unix_ns: u64) -> String {
     let moment = Timestamp::from_second((unix_ns / 1_000_000_000) as i64);
     moment.map(|moment| moment.to_string()).unwrap_or_default()
@@ -495,7 +494,7 @@ fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -
             workers: parts.remove(&number).unwrap_or_default(),
             ..JobResults::default()
         };
-        // It may have had no part in this job.
+        // A rank may have no part in this job.
         let has_part = !part.workers.is_empty() || facts.lost.is_some();
         let named = format!("{} (rank {number}) ", facts.host);
         let in_flight = part.in_flight();
@@ -594,7 +593,7 @@ fn flushes(results: &JobResults) -> Option<FlushFigures> {
     Some(FlushFigures { operations, latency })
 }
 
-/// From the finest series of the whole job; a last interval that is not whole does not count.
+/// Computed from the finest series of the whole job, without an incomplete last interval.
 fn iops_confidence(results: &JobResults) -> Option<f64> {
     let whole = results.series.iter().filter(|series| series.of.is_none());
     let series = whole.min_by_key(|series| series.length_ns)?;

@@ -1,4 +1,4 @@
-//! What a job does, in the field's terms: `4 KiB random reads`, `1 worker x depth 32`.
+//! Describes plans in words: `4 KiB random reads`, `1 worker x depth 32`.
 
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
@@ -161,7 +161,7 @@ fn total_rate(job: &Job) -> Option<String> {
     }
 }
 
-/// What ends a job and what comes before: `10 s after 2 s of warm-up`.
+/// The phases of a job: `10 s after 2 s of warm-up`.
 pub fn phases(job: &Job) -> String {
     let stop = &job.stop;
     let mut ends: Vec<String> = Vec::new();
@@ -205,7 +205,7 @@ pub fn target(target: &TargetFacts) -> String {
     text
 }
 
-/// A preset with what was changed of it: `oltp@1`, `oltp@1, changed: depth, time`.
+/// A preset with its changes: `oltp@1`, `oltp@1, changed: depth, time`.
 pub fn preset(used: &PresetUse) -> String {
     match used.changed.is_empty() {
         true => used.name.clone(),
@@ -213,7 +213,7 @@ pub fn preset(used: &PresetUse) -> String {
     }
 }
 
-/// All that a plan will do, line by line, for `--dry-run`.
+/// Describes a plan line by line, for `--dry-run`.
 pub fn plan(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     let origin = &plan.origin;

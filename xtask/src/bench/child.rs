@@ -1,8 +1,8 @@
-//! A program run to its end, with what it took.
+//! Runs a program to its end and measures its usage.
 //!
-//! The system adds up the usage of all children of a process, and knows the largest memory of any
-//! of them. So each program gets a parent of its own: this program again, as
-//! `cargo xtask measured FILE PROGRAM…`, which writes the usage to FILE.
+//! The system only reports the summed usage of all children of a process, and the largest memory of
+//! any. So each program has its own parent: this program, as `cargo xtask measured FILE PROGRAM…`,
+//! which writes the usage to FILE.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 
-use super::Trouble;
+use super::BenchError;
 
-/// Nothing that is measured here may take longer.
+/// A program that runs longer is killed.
 const MAX_TIME: Duration = Duration::from_secs(300);
 
-/// What a program and all processes it waited for have taken.
+/// Usage of a program and of all processes that it waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Usage {
     /// From start to end.
@@ -27,7 +27,7 @@ pub(crate) struct Usage {
     pub(crate) user_secs: f64,
     /// Processor time in the kernel on its behalf.
     pub(crate) system_secs: f64,
-    /// Most memory at any time. Not less than that of this program, about 3 MB.
+    /// Peak memory; at least that of this program, about 3 MB.
     pub(crate) memory_bytes: u64,
 }
 
@@ -38,22 +38,22 @@ impl Usage {
     }
 }
 
-/// A program that has ended well.
+/// A program that has ended successfully.
 #[derive(Clone, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct FinishedProgram {
     pub(crate) usage: Usage,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 /// Runs a program with its arguments.
-pub(crate) fn run(line: &[String]) -> Result<Ended, Trouble> {
+pub(crate) fn run(line: &[String]) -> Result<FinishedProgram, BenchError> {
     let usage = tempfile::NamedTempFile::new()?;
     let child = Command::new(std::env::current_exe()?)
         .arg("measured")
         .arg(usage.path())
         .args(line)
-        // So that it can be killed with all that it has started.
+        // A process group, so that it can be killed with its children.
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -64,22 +64,22 @@ pub(crate) fn run(line: &[String]) -> Result<Ended, Trouble> {
     if !output.status.success() {
         let shown: Vec<&str> = stderr.lines().chain(stdout.lines().take(5)).take(10).collect();
         let line = line.join(" ");
-        return Err(Trouble(format!("`{line}`: {}: {}", output.status, shown.join("; "))));
+        return Err(BenchError(format!("`{line}`: {}: {}", output.status, shown.join("; "))));
     }
     let usage = serde_json::from_slice(&std::fs::read(usage.path())?)?;
-    Ok(Ended { usage, stdout, stderr })
+    Ok(FinishedProgram { usage, stdout, stderr })
 }
 
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Waits while reading what it prints, and kills it if it does not come to an end.
-fn wait(child: Child) -> Result<std::process::Output, Trouble> {
+/// Reads its output until it ends, and kills it after a timeout.
+fn wait(child: Child) -> Result<std::process::Output, BenchError> {
     let number = nix::unistd::Pid::from_raw(child.id().cast_signed());
-    let (done, ended) = std::sync::mpsc::channel::<()>();
+    let (done, finished) = std::sync::mpsc::channel::<()>();
     let guard = std::thread::spawn(move || {
-        if ended.recv_timeout(MAX_TIME) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        if finished.recv_timeout(MAX_TIME) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             let _ = nix::sys::signal::killpg(number, nix::sys::signal::Signal::SIGKILL);
         }
     });
@@ -106,7 +106,7 @@ pub(crate) fn measured(arguments: &[String]) -> Result<(), String> {
         wall_secs: wall.as_secs_f64(),
         user_secs: seconds(taken.user_time()),
         system_secs: seconds(taken.system_time()),
-        // The kernel counts it in units of 1024 bytes.
+        // The kernel reports units of 1024 bytes.
         memory_bytes: taken.max_rss().cast_unsigned() * 1024,
     };
     write(Path::new(file), &usage).map_err(|error| error.to_string())?;

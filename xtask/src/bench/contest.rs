@@ -1,9 +1,8 @@
-//! Interleaved rounds: every contender once in each, so that what the machine does meanwhile meets
-//! them all.
+//! Interleaved rounds with every contender in each, so that disturbances of the machine affect all.
 
 use std::cell::RefCell;
 
-use super::Trouble;
+use super::BenchError;
 use super::machine::Machine;
 use super::options::Options;
 use super::outcome::Outcome;
@@ -12,25 +11,25 @@ use super::statistics::{median, median_ratio};
 use super::tools::{Tool, Tools};
 use super::work::{Until, Work};
 
-/// Everything that rows need.
+/// The context of all rows.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) options: Options,
     pub(crate) tools: Tools,
     pub(crate) machine: Machine,
     pub(crate) places: Places,
-    /// Every command line that was measured, once.
+    /// Every distinct command line that was measured.
     lines: RefCell<Vec<String>>,
 }
 
-/// A workload and who is to do it.
+/// A workload and the tool that runs it.
 #[derive(Clone, Debug)]
 pub(crate) struct Contender {
     tool: Tool,
     work: Work,
 }
 
-/// What a contender found in all rounds.
+/// The outcomes of a contender in all rounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Rounds {
     pub(crate) outcomes: Vec<Outcome>,
@@ -57,20 +56,20 @@ pub(crate) fn theirs(work: Work) -> Contender {
 }
 
 impl Bench {
-    /// Finds tools and prepares nothing yet.
-    pub(crate) fn new(options: Options) -> Result<Bench, Trouble> {
+    /// Finds the tools.
+    pub(crate) fn new(options: Options) -> Result<Bench, BenchError> {
         let profile = if options.smoke { "release" } else { "dist" };
         let tools = Tools::find(options.fathom.as_deref(), profile)?;
         Ok(Bench {
-            machine: Machine::here(),
-            places: Places::below(&options),
+            machine: Machine::detect(),
+            places: Places::new(&options),
             tools,
             options,
             lines: RefCell::default(),
         })
     }
 
-    /// How long each run takes.
+    /// Length of each run.
     pub(crate) fn time(&self) -> Until {
         Until::Seconds(self.options.seconds)
     }
@@ -90,19 +89,19 @@ impl Bench {
         self.lines.borrow().clone()
     }
 
-    /// Notes a command line for the record.
-    fn note(&self, tool: Tool, work: &Work) {
+    /// Adds a command line to the record.
+    fn record_line(&self, tool: Tool, work: &Work) {
         let mut words = self.tools.line(tool, work);
         words[0] = match tool {
             Tool::Fio => "fio".into(),
             Tool::Floor => "floor".into(),
             Tool::Fathom | Tool::InPlace | Tool::DiskSpd => "fathom".into(),
         };
-        self.note_line(words.join(" "));
+        self.record_text(words.join(" "));
     }
 
-    /// Notes a command line as it is.
-    pub(crate) fn note_line(&self, line: String) {
+    /// Adds a command line to the record unchanged.
+    pub(crate) fn record_text(&self, line: String) {
         let mut lines = self.lines.borrow_mut();
         if !lines.contains(&line) {
             lines.push(line);
@@ -110,21 +109,21 @@ impl Bench {
     }
 
     /// One run.
-    pub(crate) fn once(&self, contender: &Contender) -> Result<Outcome, Trouble> {
+    pub(crate) fn run_once(&self, contender: &Contender) -> Result<Outcome, BenchError> {
         let Contender { tool, work } = contender;
-        self.note(*tool, work);
-        let ended = self.tools.run(*tool, work)?;
+        self.record_line(*tool, work);
+        let finished = self.tools.run(*tool, work)?;
         match tool {
-            Tool::Fathom => Outcome::of_fathom(&ended),
-            Tool::InPlace | Tool::Fio => Outcome::of_fio(&ended),
-            Tool::DiskSpd => Outcome::of_diskspd(&ended),
-            Tool::Floor => Outcome::of_floor(&ended),
+            Tool::Fathom => Outcome::from_fathom(&finished),
+            Tool::InPlace | Tool::Fio => Outcome::from_fio(&finished),
+            Tool::DiskSpd => Outcome::from_diskspd(&finished),
+            Tool::Floor => Outcome::from_floor(&finished),
         }
     }
 
-    /// All contenders in every round; the first of a round is another each time. Those of fio are
-    /// left out where it is not installed, which leaves them without outcomes.
-    pub(crate) fn contest(&self, contenders: &[Contender]) -> Result<Vec<Rounds>, Trouble> {
+    /// Runs all contenders in every round, each time in another order. Without fio installed, its
+    /// contenders have no outcomes.
+    pub(crate) fn run_rounds(&self, contenders: &[Contender]) -> Result<Vec<Rounds>, BenchError> {
         let is_here = |contender: &Contender| contender.tool != Tool::Fio || self.tools.has_fio;
         let mut rounds = Vec::new();
         for contender in contenders {
@@ -142,7 +141,7 @@ impl Bench {
             for place in 0..contenders.len() {
                 let which = (place + round) % contenders.len();
                 if is_here(&contenders[which]) {
-                    rounds[which].outcomes.push(self.once(&contenders[which])?);
+                    rounds[which].outcomes.push(self.run_once(&contenders[which])?);
                 }
             }
         }
@@ -150,7 +149,7 @@ impl Bench {
     }
 
     /// Processor time of a run that does one operation per worker.
-    fn start_up(&self, contender: &Contender) -> Result<f64, Trouble> {
+    fn start_up(&self, contender: &Contender) -> Result<f64, BenchError> {
         let one = contender
             .work
             .clone()
@@ -174,20 +173,20 @@ impl Rounds {
         self.each(|outcome| outcome.iops)
     }
 
-    /// Processor time of each operation in nanoseconds, without that of the start, for each round.
+    /// Processor time per operation in nanoseconds for each round, without start-up.
     pub(crate) fn cpu_ns(&self) -> Vec<f64> {
         self.each(|outcome| (outcome.usage.cpu_secs() - self.start_up_cpu_secs) * 1e9 / outcome.operations.max(1.0))
     }
 }
 
-/// Median of the ratios of rounds, the ratios, and the two medians in words.
+/// Median of the ratios of rounds, the ratios, and both medians as text.
 pub(crate) struct Comparison {
     pub(crate) ratio: Option<f64>,
     pub(crate) samples: Vec<f64>,
     pub(crate) beside: String,
 }
 
-/// Compares a figure of one with that of another, round by round.
+/// Compares a figure of two contenders round by round.
 pub(crate) fn compare(ours: &[f64], theirs: &[f64], show: impl Fn(f64) -> String) -> Comparison {
     let words = |values: &[f64]| median(values).map_or("–".to_owned(), &show);
     Comparison {

@@ -1,4 +1,4 @@
-//! One measured figure beside the one that was wanted.
+//! A measured figure with its goal.
 
 use serde::Serialize;
 
@@ -7,33 +7,33 @@ use serde::Serialize;
 pub(crate) struct Figure {
     /// Name of the row.
     pub(crate) row: &'static str,
-    /// What was measured.
+    /// Description of the measurement.
     pub(crate) what: String,
-    /// What it should be.
+    /// Its goal.
     pub(crate) wanted: Wanted,
-    /// What it is; absent if it could not be measured.
+    /// Its value; absent if it could not be measured.
     pub(crate) found: Option<f64>,
     /// Unit; empty for ratios.
     pub(crate) unit: &'static str,
-    /// The absolute figures behind it, or why it is absent.
+    /// The absolute figures, or the reason for a missing value.
     pub(crate) beside: String,
     /// The figure of each pair, in order.
     pub(crate) samples: Vec<f64>,
 }
 
-/// What a figure should be.
+/// The goal of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Wanted {
     AtLeast(f64),
     AtMost(f64),
     Between(f64, f64),
-    /// It is only recorded.
+    /// No goal; only recorded.
     Nothing,
 }
 
 impl Wanted {
-    /// In words, with the unit.
+    /// The goal in words, with the unit.
     pub(crate) fn words(self, unit: &str) -> String {
         match self {
             Wanted::AtLeast(least) => format!("≥ {}", amount(least, unit)),
@@ -43,7 +43,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a figure is as wanted, and if not, by how much of the bound it misses.
+    /// Compares a value with the goal.
     pub(crate) fn verdict(self, found: f64) -> Verdict {
         let missed = |bound: f64| Verdict::Missed(((found - bound) / bound).abs());
         match self {
@@ -55,11 +55,11 @@ impl Wanted {
     }
 }
 
-/// How a figure compares with what was wanted.
+/// How a figure compares with its goal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Verdict {
     Met,
-    /// By this share of the bound.
+    /// Missed by this share of the bound.
     Missed(f64),
     Recorded,
 }
@@ -80,14 +80,14 @@ impl Figure {
 
     /// A row that could not be measured.
     pub(crate) fn absent(row: &'static str, why: impl std::fmt::Display) -> Figure {
-        Figure::new(row, "not measured", Wanted::Nothing, None).beside(why.to_string())
+        Figure::new(row, "not measured", Wanted::Nothing, None).with_detail(why.to_string())
     }
 
     pub(crate) fn unit(self, unit: &'static str) -> Figure {
         Figure { unit, ..self }
     }
 
-    pub(crate) fn beside(self, beside: impl Into<String>) -> Figure {
+    pub(crate) fn with_detail(self, beside: impl Into<String>) -> Figure {
         Figure {
             beside: beside.into(),
             ..self
@@ -103,7 +103,7 @@ impl Figure {
         match self.found.map(|found| self.wanted.verdict(found)) {
             None => "not measured".to_owned(),
             Some(Verdict::Met) => "met".to_owned(),
-            // A share of nothing says nothing.
+            // A share of 0 is meaningless.
             Some(Verdict::Missed(by)) if !by.is_finite() => "missed".to_owned(),
             Some(Verdict::Missed(by)) => format!("missed by {} %", digits(by * 100.0)),
             Some(Verdict::Recorded) => "recorded".to_owned(),
@@ -120,7 +120,7 @@ pub(crate) fn amount(value: f64, unit: &str) -> String {
     }
 }
 
-/// Three digits that count.
+/// Formats three significant digits.
 pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -136,7 +136,7 @@ fn trimmed(text: String) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Thousands apart.
+/// Adds commas between thousands.
 fn grouped(whole: f64) -> String {
     let text = format!("{:.0}", whole.abs());
     let mut out = if whole < 0.0 { "-".to_owned() } else { String::new() };

@@ -1,4 +1,4 @@
-//! The machine and the programs that a comparison was made with.
+//! The machine and the programs of a comparison.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::command::{output, root};
 
-/// What the reader of a comparison needs to know.
+/// Facts about the machine for readers of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,
@@ -26,8 +26,8 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This one.
-    pub(crate) fn here() -> Machine {
+    /// The facts of this machine.
+    pub(crate) fn detect() -> Machine {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let cpu = read("/proc/cpuinfo");
         let line = |name: &str| field(&cpu, name).unwrap_or_default();
@@ -51,14 +51,14 @@ impl Machine {
         }
     }
 
-    /// A few letters for the name of a file.
+    /// A short name of the machine, for file names.
     pub(crate) fn kind(&self) -> String {
         let what = if self.is_virtual { "virtual" } else { "metal" };
         format!("{what}-{}cpu", self.cores)
     }
 }
 
-/// The value of the first line that begins with a name and a colon.
+/// The value of the first line `NAME: VALUE`.
 fn field(text: &str, name: &str) -> Option<String> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
@@ -66,7 +66,7 @@ fn field(text: &str, name: &str) -> Option<String> {
         .map(|(_, value)| value.trim().to_owned())
 }
 
-/// Version, and the package it came with: builds differ in speed.
+/// Version and package of fio: builds differ in speed.
 fn fio() -> Option<String> {
     let version = output(Command::new("fio").arg("--version")).ok()?;
     let package = output(Command::new("dpkg-query").args(["--show", "--showformat=${Version}", "fio"]));

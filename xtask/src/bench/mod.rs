@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: fathom side by side with fio, in interleaved pairs.
 //!
-//! Nothing here judges for a test: every figure is written down beside the one that was wanted.
-//! `--smoke` does every row once and as short as can be, to see that it can still be measured.
+//! Figures are recorded with their goals, and fail no test. `--smoke` measures every row once and
+//! briefly, to check that it still works.
 
 mod child;
 mod contest;
@@ -23,31 +23,31 @@ use contest::Bench;
 use figure::Figure;
 use options::Options;
 
-/// Why something could not be measured.
+/// Why a row could not be measured.
 #[derive(Debug)]
-pub(crate) struct Trouble(String);
+pub(crate) struct BenchError(String);
 
-impl fmt::Display for Trouble {
+impl fmt::Display for BenchError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble(error.to_string())
+impl From<std::io::Error> for BenchError {
+    fn from(error: std::io::Error) -> BenchError {
+        BenchError(error.to_string())
     }
 }
 
-impl From<serde_json::Error> for Trouble {
-    fn from(error: serde_json::Error) -> Trouble {
-        Trouble(format!("unexpected JSON: {error}"))
+impl From<serde_json::Error> for BenchError {
+    fn from(error: serde_json::Error) -> BenchError {
+        BenchError(format!("unexpected JSON: {error}"))
     }
 }
 
-impl From<testbed::Unavailable> for Trouble {
-    fn from(why: testbed::Unavailable) -> Trouble {
-        Trouble(why.to_string())
+impl From<testbed::Unavailable> for BenchError {
+    fn from(why: testbed::Unavailable) -> BenchError {
+        BenchError(why.to_string())
     }
 }
 

@@ -4,20 +4,20 @@ use std::path::PathBuf;
 
 use super::rows::ROWS;
 
-/// How much is measured, and where.
+/// The command line: how much to measure, and where.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
-    /// Only whether it works.
+    /// Only check that every row works.
     pub(crate) smoke: bool,
     /// Rows by name; empty: all.
     pub(crate) only: Vec<String>,
-    /// Interleaved pairs of each comparison.
+    /// Number of interleaved pairs of each comparison.
     pub(crate) pairs: usize,
     /// Length of each run.
     pub(crate) seconds: f64,
-    /// On the file system to be measured; on a disk.
+    /// A folder on the disk to measure.
     pub(crate) dir: PathBuf,
-    /// A built fathom, instead of building one.
+    /// A fathom program to use instead of building one.
     pub(crate) fathom: Option<PathBuf>,
 }
 
@@ -25,7 +25,7 @@ const USAGE: &str =
     "usage: cargo xtask bench [--smoke] [--only NAME]… [--pairs N] [--seconds S] [--dir DIR] [--fathom PROGRAM]";
 
 impl Options {
-    /// From the arguments after `bench`.
+    /// Parses the arguments after `bench`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Options, String> {
         let mut options = Options {
             smoke: false,
@@ -68,7 +68,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether a row is to be measured.
+    /// True if a row is selected.
     pub(crate) fn wants(&self, row: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == row)
     }

@@ -1,9 +1,9 @@
-//! What a run of either tool found, read from its JSON.
+//! The outcome of a run, read from the tool's output.
 
 use serde_json::Value;
 
-use super::Trouble;
-use super::child::{Ended, Usage};
+use super::BenchError;
+use super::child::{FinishedProgram, Usage};
 
 /// The figures that are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,18 +13,18 @@ pub(crate) struct Outcome {
     /// Total latency: from before the call to the completion.
     pub(crate) mean_ns: f64,
     pub(crate) max_ns: f64,
-    /// Percent and nanoseconds. Of fio: completion latency, the only one it has percentiles of by
+    /// Percent and nanoseconds. For fio of completion latency, the only one with percentiles by
     /// default.
     pub(crate) percentiles: Vec<(f64, f64)>,
     pub(crate) usage: Usage,
-    /// The whole text, for what only one tool has.
+    /// The whole document, for figures that only one tool has.
     pub(crate) json: Value,
 }
 
 impl Outcome {
-    /// Of `fathom run --out json`.
-    pub(crate) fn of_fathom(ended: &Ended) -> Result<Outcome, Trouble> {
-        let json = json(&ended.stdout)?;
+    /// Reads `fathom run --out json`.
+    pub(crate) fn from_fathom(finished: &FinishedProgram) -> Result<Outcome, BenchError> {
+        let json = json(&finished.stdout)?;
         let total = &json["jobs"][0]["total"];
         let latency = &total["latency"];
         let percentiles = latency["percentiles"].as_array().into_iter().flatten();
@@ -36,14 +36,14 @@ impl Outcome {
             percentiles: percentiles
                 .filter_map(|one| Some((one["percent"].as_f64()?, one["ns"].as_f64()?)))
                 .collect(),
-            usage: ended.usage,
+            usage: finished.usage,
             json,
         })
     }
 
-    /// Of `fio --output-format=json`.
-    pub(crate) fn of_fio(ended: &Ended) -> Result<Outcome, Trouble> {
-        let json = json(&ended.stdout)?;
+    /// Reads `fio --output-format=json`.
+    pub(crate) fn from_fio(finished: &FinishedProgram) -> Result<Outcome, BenchError> {
+        let json = json(&finished.stdout)?;
         let job = &json["jobs"][0];
         let (read, write) = (&job["read"], &job["write"]);
         let operations = [number(&read["total_ios"])?, number(&write["total_ios"])?];
@@ -59,14 +59,14 @@ impl Outcome {
             percentiles: percentiles
                 .filter_map(|(percent, ns)| Some((percent.parse().ok()?, ns.as_f64()?)))
                 .collect(),
-            usage: ended.usage,
+            usage: finished.usage,
             json,
         })
     }
 
-    /// Of DiskSpd's text report: the first line of totals.
-    pub(crate) fn of_diskspd(ended: &Ended) -> Result<Outcome, Trouble> {
-        let total = ended.stdout.lines().find_map(|line| line.strip_prefix("total:"));
+    /// Reads DiskSpd's text report: the first line of totals.
+    pub(crate) fn from_diskspd(finished: &FinishedProgram) -> Result<Outcome, BenchError> {
+        let total = finished.stdout.lines().find_map(|line| line.strip_prefix("total:"));
         let columns: Vec<f64> = total
             .into_iter()
             .flat_map(|line| line.split('|').map_while(|column| column.trim().parse().ok()))
@@ -75,26 +75,26 @@ impl Outcome {
             [_bytes, operations, _mib_per_second, iops, ..] => Ok(Outcome {
                 operations,
                 iops,
-                usage: ended.usage,
+                usage: finished.usage,
                 ..Outcome::default()
             }),
-            _ => Err(Trouble(format!("no totals in {:?}", ended.stdout))),
+            _ => Err(BenchError(format!("no totals in {:?}", finished.stdout))),
         }
     }
 
-    /// Of the bare loop, which measures no latency.
-    pub(crate) fn of_floor(ended: &Ended) -> Result<Outcome, Trouble> {
-        let json = json(&ended.stdout)?;
+    /// Reads the output of the bare loop, which measures no latency.
+    pub(crate) fn from_floor(finished: &FinishedProgram) -> Result<Outcome, BenchError> {
+        let json = json(&finished.stdout)?;
         let operations = number(&json["operations"])?;
         Ok(Outcome {
             operations,
             iops: operations / number(&json["seconds"])?,
-            usage: ended.usage,
+            usage: finished.usage,
             ..Outcome::default()
         })
     }
 
-    /// A percentile that the tool has reported.
+    /// A percentile that the tool reported.
     pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
         let near = |(this, _): &&(f64, f64)| (this - percent).abs() < 1e-6;
         self.percentiles.iter().find(near).map(|(_, ns)| *ns)
@@ -102,23 +102,25 @@ impl Outcome {
 }
 
 /// fio may print remarks before its JSON.
-fn json(text: &str) -> Result<Value, Trouble> {
-    let start = text.find('{').ok_or_else(|| Trouble(format!("no JSON in {text:?}")))?;
+fn json(text: &str) -> Result<Value, BenchError> {
+    let start = text
+        .find('{')
+        .ok_or_else(|| BenchError(format!("no JSON in {text:?}")))?;
     Ok(serde_json::from_str(&text[start..])?)
 }
 
-fn number(value: &Value) -> Result<f64, Trouble> {
+fn number(value: &Value) -> Result<f64, BenchError> {
     value
         .as_f64()
-        .ok_or_else(|| Trouble(format!("a number was expected, not {value}")))
+        .ok_or_else(|| BenchError(format!("a number was expected, not {value}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ended(stdout: &str) -> Ended {
-        Ended {
+    fn finished(stdout: &str) -> FinishedProgram {
+        FinishedProgram {
             usage: Usage::default(),
             stdout: stdout.to_owned(),
             stderr: String::new(),
@@ -128,7 +130,7 @@ mod tests {
     #[test]
     fn fio_is_read() {
         let recorded = include_str!("fio-3.33.json");
-        let found = Outcome::of_fio(&ended(&format!("fio: a remark\n{recorded}"))).unwrap();
+        let found = Outcome::from_fio(&finished(&format!("fio: a remark\n{recorded}"))).unwrap();
         assert_eq!(found.operations, 2_924_930.0);
         assert_eq!(found.iops, 2_922_007.992_008);
         assert!(found.mean_ns > 0.0 && found.max_ns >= found.mean_ns);
@@ -140,7 +142,7 @@ mod tests {
     fn fathom_is_read() {
         let text = r#"{"jobs": [{"total": {"operations": 10, "iops": 5.0, "latency": {"mean_ns": 2.5, "max_ns": 9,
             "percentiles": [{"percent": 50.0, "ns": 2}, {"percent": 99.9, "ns": 8}]}}}]}"#;
-        let found = Outcome::of_fathom(&ended(text)).unwrap();
+        let found = Outcome::from_fathom(&finished(text)).unwrap();
         assert_eq!(
             (found.operations, found.iops, found.mean_ns, found.max_ns),
             (10.0, 5.0, 2.5, 9.0)
@@ -153,15 +155,15 @@ mod tests {
         let text = "thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |\n\
                     total:         8192000 |         2000 |       7.81 |    2000.00 |    0.012\n\
                     total:               0 |            0 |       0.00 |       0.00 |    0.000\n";
-        let found = Outcome::of_diskspd(&ended(text)).unwrap();
+        let found = Outcome::from_diskspd(&finished(text)).unwrap();
         assert_eq!((found.operations, found.iops), (2000.0, 2000.0));
-        let found = Outcome::of_floor(&ended("{\"operations\": 100, \"seconds\": 0.5}")).unwrap();
+        let found = Outcome::from_floor(&finished("{\"operations\": 100, \"seconds\": 0.5}")).unwrap();
         assert_eq!((found.operations, found.iops), (100.0, 200.0));
     }
 
     #[test]
     fn what_is_no_json_is_said() {
-        let why = Outcome::of_fio(&ended("fio: no such file")).unwrap_err();
+        let why = Outcome::from_fio(&finished("fio: no such file")).unwrap_err();
         assert!(why.to_string().contains("no such file"));
     }
 }

@@ -1,5 +1,4 @@
-//! What the workloads run on: files full of random data, and devices of our own, all undone at the
-//! end.
+//! Targets of the workloads: files of random data and our own devices, all removed at the end.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -8,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use testbed::{TmpFs, Zram};
 
-use super::Trouble;
+use super::BenchError;
 use super::options::Options;
 
 const GIB: u64 = 1 << 30;
-/// Bytes that the second-level cache of any server processor nearly holds.
+/// A size that nearly fits into the second-level cache of server processors.
 pub(crate) const HOT: u64 = 4 << 20;
 
-/// Made when first asked for.
+/// The targets, created on first use.
 #[derive(Debug)]
 pub(crate) struct Places {
     dir: PathBuf,
-    /// Bytes of each.
+    /// Size of each.
     pub(crate) size: u64,
     folder: OnceCell<tempfile::TempDir>,
     file: OnceCell<PathBuf>,
@@ -30,7 +29,7 @@ pub(crate) struct Places {
 
 impl Places {
     /// Files go below the folder that was asked for.
-    pub(crate) fn below(options: &Options) -> Places {
+    pub(crate) fn new(options: &Options) -> Places {
         Places {
             dir: options.dir.clone(),
             size: if options.smoke { GIB / 16 } else { GIB },
@@ -43,7 +42,7 @@ impl Places {
     }
 
     /// A folder for files, removed at the end.
-    pub(crate) fn folder(&self) -> Result<&Path, Trouble> {
+    pub(crate) fn folder(&self) -> Result<&Path, BenchError> {
         once(&self.folder, || {
             Ok(tempfile::Builder::new().prefix("bench-").tempdir_in(&self.dir)?)
         })
@@ -51,7 +50,7 @@ impl Places {
     }
 
     /// A file on disk, without holes or unwritten extents, and in the page cache.
-    pub(crate) fn file(&self) -> Result<&Path, Trouble> {
+    pub(crate) fn file(&self) -> Result<&Path, BenchError> {
         let made = once(&self.file, || {
             let path = self.folder()?.join("file");
             fill(&path, self.size)?;
@@ -62,7 +61,7 @@ impl Places {
     }
 
     /// A file of [`HOT`] bytes in the page cache.
-    pub(crate) fn hot(&self) -> Result<&Path, Trouble> {
+    pub(crate) fn hot(&self) -> Result<&Path, BenchError> {
         let made = once(&self.hot, || {
             let path = self.folder()?.join("hot");
             fill(&path, HOT)?;
@@ -73,7 +72,7 @@ impl Places {
     }
 
     /// A file in memory.
-    pub(crate) fn tmpfs(&self) -> Result<&Path, Trouble> {
+    pub(crate) fn tmpfs(&self) -> Result<&Path, BenchError> {
         let made = once(&self.tmpfs, || {
             let tmpfs = TmpFs::of_size(self.size + (16 << 20))?;
             let path = tmpfs.path().join("file");
@@ -83,8 +82,8 @@ impl Places {
         Ok(&made.1)
     }
 
-    /// A new device of compressed memory, full of what cannot be compressed.
-    pub(crate) fn zram(&self) -> Result<&Path, Trouble> {
+    /// A new zram device, full of incompressible data.
+    pub(crate) fn zram(&self) -> Result<&Path, BenchError> {
         let made = once(&self.zram, || {
             let zram = Zram::of_size(self.size)?;
             fill(zram.path(), self.size)?;
@@ -93,25 +92,25 @@ impl Places {
         Ok(made.path())
     }
 
-    /// A file of a size without contents.
-    pub(crate) fn sparse(&self, name: &str, size: u64) -> Result<PathBuf, Trouble> {
+    /// A sparse file.
+    pub(crate) fn sparse(&self, name: &str, size: u64) -> Result<PathBuf, BenchError> {
         let path = self.folder()?.join(name);
         File::create(&path)?.set_len(size)?;
         Ok(path)
     }
 }
 
-/// The thing in the cell, made now if it is not there yet.
-fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Trouble>) -> Result<&T, Trouble> {
+/// Returns the value of a cell, created on first use.
+fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, BenchError>) -> Result<&T, BenchError> {
     if cell.get().is_none() {
         let _ = cell.set(make()?);
     }
-    cell.get().ok_or_else(|| Trouble("it was not made".into()))
+    cell.get().ok_or_else(|| BenchError("it was not made".into()))
 }
 
-/// Writes random data from the start to `size`, down to the device.
-fn fill(path: &Path, size: u64) -> Result<(), Trouble> {
-    // Not `create`: a block device that is not there must not become a file.
+/// Writes random data up to `size`, and flushes it to the device.
+fn fill(path: &Path, size: u64) -> Result<(), BenchError> {
+    // Without `create`: a missing block device must not become a file.
     let mut file = match path.starts_with("/dev") {
         true => File::options().write(true).open(path)?,
         false => File::create(path)?,
@@ -120,7 +119,7 @@ fn fill(path: &Path, size: u64) -> Result<(), Trouble> {
     let mut block = vec![0_u8; 1 << 20];
     for _ in 0..size >> 20 {
         for word in block.chunks_exact_mut(8) {
-            // xorshift64: nothing can be compressed or found twice.
+            // xorshift64: the data cannot be compressed or deduplicated.
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
@@ -132,8 +131,8 @@ fn fill(path: &Path, size: u64) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Brings a file into the page cache.
-fn read(path: &Path) -> Result<(), Trouble> {
+/// Reads a file into the page cache.
+fn read(path: &Path) -> Result<(), BenchError> {
     std::io::copy(&mut File::open(path)?, &mut std::io::sink())?;
     Ok(())
 }

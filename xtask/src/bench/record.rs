@@ -1,10 +1,10 @@
-//! The written record of a comparison: a page for readers and the same as data.
+//! The record of a comparison: a page, and the same as JSON.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::Trouble;
+use super::BenchError;
 use super::contest::Bench;
 use super::figure::{Figure, amount};
 use super::machine::Machine;
@@ -20,10 +20,10 @@ struct Record<'a> {
     commands: Vec<String>,
 }
 
-/// Writes `bench/runs/<date>-<kind of machine>.md` and `.json`; of a smoke run below `target/`,
-/// where it is not kept.
-pub(crate) fn write(bench: &Bench, figures: &[Figure]) -> Result<(), Trouble> {
-    // Where the checkout lies does not matter, and the lines work from within any.
+/// Writes `bench/runs/<date>-<kind of machine>.md` and `.json`; for a smoke run below `target/`,
+/// outside version control.
+pub(crate) fn write(bench: &Bench, figures: &[Figure]) -> Result<(), BenchError> {
+    // Removes the path of the checkout: the command lines work in any.
     let here = format!("{}/", root().display());
     let commands = bench.lines().into_iter().map(|line| line.replace(&here, ""));
     let record = Record {
@@ -87,7 +87,7 @@ impl Record<'_> {
     }
 }
 
-/// The table alone, which can stand in another page.
+/// The table of figures.
 fn table(figures: &[Figure]) -> String {
     let mut out =
         "| row | what | wanted | found | | fathom : fio |\n| --- | --- | --- | --- | --- | --- |\n".to_owned();
@@ -117,7 +117,7 @@ mod tests {
         let figures = [
             Figure::new("null", "IOPS, depth 1", Wanted::AtLeast(7.0), Some(8.5))
                 .unit("×")
-                .beside("45 M/s : 5 M/s"),
+                .with_detail("45 M/s : 5 M/s"),
             Figure::absent("zram", "no zram | here"),
         ];
         let expected = "\

@@ -1,6 +1,6 @@
-//! The little arithmetic that comparisons need.
+//! Statistics for comparisons.
 
-/// The middle value; the mean of the two middle ones of an even number. `None` of nothing.
+/// The median; of an even number the mean of the middle two. `None` without values.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -12,7 +12,7 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// The median of the ratios of pairs, which cancels what changes from one pair to the next.
+/// The median of the ratios of pairs, which cancels changes between pairs.
 pub(crate) fn median_ratio(ours: &[f64], theirs: &[f64]) -> Option<f64> {
     let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
     median(&ratios).filter(|ratio| ratio.is_finite())

@@ -2,25 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Trouble;
-use super::child::{self, Ended};
+use super::BenchError;
+use super::child::{self, FinishedProgram};
 use super::work::{Until, Work};
 use crate::command::{cargo, root, run};
 
-/// Which program a workload is given to.
+/// The program that runs a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     Fathom,
-    /// fathom in the place of fio, with fio's arguments.
+    /// fathom in place of fio, with fio's arguments.
     InPlace,
-    /// fathom in the place of DiskSpd, with DiskSpd's arguments.
+    /// fathom in place of DiskSpd, with DiskSpd's arguments.
     DiskSpd,
     Fio,
     /// The bare loop of `crates/engine/examples/floor.rs`.
     Floor,
 }
 
-/// Where the bare loop is built, below the folder of a profile.
+/// Path of the bare loop in the folder of a profile.
 const FLOOR: &str = "examples/floor";
 
 /// The programs.
@@ -33,12 +33,12 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// Builds fathom, unless one is given, and looks for the others.
-    pub(crate) fn find(fathom: Option<&Path>, profile: &'static str) -> Result<Tools, Trouble> {
+    /// Builds fathom, unless a program is given, and looks for the other tools.
+    pub(crate) fn find(fathom: Option<&Path>, profile: &'static str) -> Result<Tools, BenchError> {
         let fathom = match fathom {
             Some(path) => path.canonicalize()?,
             None => {
-                run(cargo().args(["build", "--profile", profile, "--package", "fathom"])).map_err(Trouble)?;
+                run(cargo().args(["build", "--profile", profile, "--package", "fathom"])).map_err(BenchError)?;
                 target_folder().join(profile).join("fathom")
             }
         };
@@ -55,13 +55,14 @@ impl Tools {
     }
 
     /// Builds an example of a crate with the profile of fathom and returns its path.
-    pub(crate) fn build_example(&self, package: &str, name: &str) -> Result<PathBuf, Trouble> {
+    pub(crate) fn build_example(&self, package: &str, name: &str) -> Result<PathBuf, BenchError> {
         let profile = self.profile;
-        run(cargo().args(["build", "--profile", profile, "--package", package, "--example", name])).map_err(Trouble)?;
+        run(cargo().args(["build", "--profile", profile, "--package", package, "--example", name]))
+            .map_err(BenchError)?;
         Ok(target_folder().join(profile).join("examples").join(name))
     }
 
-    /// fathom with arguments of its own.
+    /// A native command line of fathom.
     pub(crate) fn own(&self, arguments: &[&str]) -> Vec<String> {
         let program = self.fathom.display().to_string();
         std::iter::once(program)
@@ -84,7 +85,7 @@ impl Tools {
         program.into_iter().chain(arguments).collect()
     }
 
-    /// A command line of fio, for it or for what stands in its place.
+    /// A command line of fio, for fio or for fathom in its place.
     pub(crate) fn fio(&self, tool: Tool, arguments: &[String]) -> Vec<String> {
         let program = match tool {
             Tool::Fio => vec!["fio".to_owned()],
@@ -93,15 +94,14 @@ impl Tools {
         program.into_iter().chain(arguments.iter().cloned()).collect()
     }
 
-    /// Runs it.
-    pub(crate) fn run(&self, tool: Tool, work: &Work) -> Result<Ended, Trouble> {
+    /// Runs a workload with a tool.
+    pub(crate) fn run(&self, tool: Tool, work: &Work) -> Result<FinishedProgram, BenchError> {
         child::run(&self.line(tool, work))
     }
 
-    /// Instructions in user space for each operation: the difference of two runs, so that start and
-    /// end do not count.
-    pub(crate) fn instructions(&self, tool: Tool, work: &Work, operations: [u64; 2]) -> Result<f64, Trouble> {
-        let count = |operations| -> Result<f64, Trouble> {
+    /// User-space instructions per operation: the difference of two runs, without start and end.
+    pub(crate) fn instructions(&self, tool: Tool, work: &Work, operations: [u64; 2]) -> Result<f64, BenchError> {
+        let count = |operations| -> Result<f64, BenchError> {
             let mut work = work.clone().until(Until::Operations(operations));
             // Callgrind does not follow fio's processes as one program, but its threads.
             if tool == Tool::Fio {
@@ -111,10 +111,10 @@ impl Tools {
                 .map(str::to_owned)
                 .into();
             line.extend(self.line(tool, &work));
-            // It ends by operations, so that no clock matters; reading the usual one is a part of
-            // the cost.
-            let ended = child::run(&line)?;
-            collected(&ended.stderr).ok_or_else(|| Trouble("callgrind printed no count".into()))
+            // The run ends by operations, so that time does not matter. The default clock is part
+            // of the cost.
+            let finished = child::run(&line)?;
+            collected(&finished.stderr).ok_or_else(|| BenchError("callgrind printed no count".into()))
         };
         let [few, many] = operations;
         Ok((count(many)? - count(few)?) / (many - few) as f64)
@@ -125,7 +125,7 @@ fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The count in what callgrind prints at its end.
+/// Parses the count in callgrind's output.
 fn collected(text: &str) -> Option<f64> {
     let line = text.lines().rev().find(|line| line.contains("Collected :"))?;
     line.rsplit(':').next()?.trim().split(' ').next()?.parse().ok()

@@ -1,17 +1,17 @@
-//! One workload, as each tool is asked for it.
+//! A workload, as command lines of each tool.
 
 use std::path::{Path, PathBuf};
 
-/// What is done, so far as both tools can say it.
+/// A workload that both tools can run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Work {
-    /// `None`: nothing but the tool itself.
+    /// `None`: the null engine.
     pub(crate) target: Option<PathBuf>,
     /// Bytes of the target.
     pub(crate) size: u64,
-    /// The file is to be made by the tool.
+    /// The tool creates the file.
     pub(crate) made: bool,
-    /// Its name is the same in both tools.
+    /// The engine; its name is the same in both tools.
     pub(crate) engine: &'static str,
     /// Bypassing the page cache.
     pub(crate) direct: bool,
@@ -23,18 +23,18 @@ pub(crate) struct Work {
     pub(crate) until: Until,
     /// Operations per second.
     pub(crate) rate: Option<u32>,
-    /// Said to fathom only.
+    /// More arguments for fathom.
     pub(crate) ours: Vec<String>,
-    /// Said to fio only.
+    /// More arguments for fio.
     pub(crate) theirs: Vec<String>,
 }
 
 /// Where operations go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Drawn anew each time, so that blocks repeat.
+    /// Random, with repetition.
     Random,
-    /// Each block once.
+    /// Random, each block once.
     Once,
     Sequential,
 }
@@ -87,14 +87,14 @@ impl Work {
         Work { until, ..self }
     }
 
-    /// The same with more arguments for fathom.
+    /// Adds arguments for fathom.
     pub(crate) fn ours(mut self, arguments: &[&str]) -> Work {
         self.ours
             .extend(arguments.iter().map(|argument| (*argument).to_owned()));
         self
     }
 
-    /// The same with more arguments for fio.
+    /// Adds arguments for fio.
     pub(crate) fn theirs(mut self, arguments: &[&str]) -> Work {
         self.theirs
             .extend(arguments.iter().map(|argument| (*argument).to_owned()));
@@ -116,7 +116,7 @@ impl Work {
             Access::Sequential => "sequential",
         };
         let mut say = |name: &str, value: String| line.extend([format!("--{name}"), value]);
-        // With a size fathom would lay out a file anew that it has not made itself.
+        // With a size, fathom would lay out a file again that it has not created.
         if self.made || self.target.is_none() {
             say("size", self.size.to_string());
         }
@@ -143,7 +143,7 @@ impl Work {
         line
     }
 
-    /// The arguments of fio that say the same.
+    /// The equivalent arguments of fio.
     pub(crate) fn fio(&self) -> Vec<String> {
         let mut line = words(&[
             "--name=bench", "--output-format=json", "--randrepeat=1", "--group_reporting=1",
@@ -152,7 +152,7 @@ impl Work {
         if let Some(path) = &self.target {
             say("filename", path.display().to_string());
             say("direct", u32::from(self.direct).to_string());
-            // Otherwise fio begins by dropping the file from the page cache, which we do not.
+            // By default fio drops the file from the page cache first, and fathom does not.
             say("invalidate", "0".to_owned());
         }
         say("size", self.size.to_string());
@@ -171,11 +171,11 @@ impl Work {
             say("rwmixread", self.read_percent.to_string());
         }
         if self.read_percent < 100 {
-            // As ours: new contents for each write.
+            // New content for each write, as with fathom.
             say("refill_buffers", "1".to_owned());
         }
         if self.access == Access::Random {
-            // We draw with repetition here, so fio need not keep its map of blocks either.
+            // fathom draws with repetition here, so fio does not need its block map either.
             say("norandommap", "1".to_owned());
         }
         say("bs", self.block.to_string());
@@ -189,7 +189,7 @@ impl Work {
             }
             Until::Operations(operations) => {
                 say("number_ios", operations.to_string());
-                // Otherwise fio ends when it has moved as many bytes as the target has.
+                // By default fio ends after as many bytes as the target has.
                 say("io_size", (operations * self.block).to_string());
             }
         }
@@ -202,8 +202,8 @@ impl Work {
 }
 
 impl Work {
-    /// The arguments of DiskSpd, which chooses the engine itself. A single operation is one at a
-    /// rate of 1/s.
+    /// The arguments of DiskSpd, which chooses the engine itself. A single operation becomes a rate
+    /// of 1/s.
     pub(crate) fn diskspd(&self) -> Vec<String> {
         let (seconds, rate) = match self.until {
             Until::Seconds(seconds) => (seconds.ceil(), None),

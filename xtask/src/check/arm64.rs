@@ -1,5 +1,5 @@
-//! Whether the program for ARM64 does what it shall, on a processor that an emulator plays. What is
-//! seen here is behaviour; a time that is measured here says nothing.
+//! Checks the behaviour of the ARM64 program in an emulator. Times that are measured there mean
+//! nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,21 @@ use serde_json::Value;
 use crate::arm64::{TARGET, cargo_for_arm64, emulator, folder};
 use crate::command::{cargo, output, root, run};
 
-/// The engines whose system calls the emulator knows, by the names of the suite's `FATHOM_ENGINES`.
+/// The engines whose system calls the emulator supports, for `FATHOM_ENGINES` of the test suite.
 const ENGINES: &str = "psync,mmap,null,simulated";
-/// Tests of the engine that use what the emulator refuses (`SG_IO`, io_uring, native AIO, a program
-/// that starts itself).
-const NOT_HERE: [&str; 4] = [
+/// Engine tests that the emulator cannot run (`SG_IO`, io_uring, native AIO, a program that starts
+/// itself).
+const UNSUPPORTED_TESTS: [&str; 4] = [
     "sys::linux::ata::tests::what_is_no_disk_is_an_error",
     "sys::linux::ata::tests::a_block_device_without_scsi_says_that_it_takes_no_such_commands",
     "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
     "pool::a_file_is_exchanged_for_another",
 ];
-/// What a kernel says of a call that it does not have.
+/// The kernel's message for an unsupported system call.
 const NO_SUCH_CALL: &str = "Function not implemented";
 
-/// A simulated test with every kind of draw: gaps, lengths, places, times of service, visits of a
-/// neighbour.
+/// A simulated test with every kind of random draw: gaps, lengths, positions, service times,
+/// neighbour activity.
 const SIMULATED: &str = r#"
 name = "simulated"
 
@@ -72,13 +72,12 @@ size = "1GiB"
 servers = 2
 service = "uniform 50us 150us"
 "#;
-/// Reports of it that are compared.
+/// Reports of the simulated test to compare.
 const REPORTS: [&str; 3] = ["csv", "csv-percentiles", "csv-histogram"];
 
-/// Unit tests of the packages that ask something of the processor, the suite of the engines, and
-/// runs of the program.
+/// Runs unit tests of packages that depend on the processor, the engine suite, and the program.
 ///
-/// Without an emulator nothing is run, which only on the build server is a failure.
+/// Without an emulator nothing is run; only the build server treats this as a failure.
 pub(crate) fn check() -> Result<(), String> {
     let emulator = match emulator() {
         Ok(emulator) => emulator,
@@ -92,17 +91,16 @@ pub(crate) fn check() -> Result<(), String> {
     tests
         .args(["--package", "fathom-engine", "--package", "fathom-model"])
         .arg("--")
-        .args(NOT_HERE.iter().flat_map(|name| ["--skip", name]));
+        .args(UNSUPPORTED_TESTS.iter().flat_map(|name| ["--skip", name]));
     tests
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", &emulator)
         .env("FATHOM_ENGINES", ENGINES);
     run(&mut tests)?;
     run(&mut built(&["zigbuild", "--package", "fathom", "--bin", "fathom"])?)?;
-    // As the step `tests` has built it, so that nothing is built twice; a test that runs the
-    // program brings it along.
+    // Uses the program that the step `tests` has built.
     run(cargo().args(["test", "--workspace", "--no-run", "--test", "cli"]))?;
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| format!("no folder: {error}"))?;
-    let both = Both {
+    let both = ProgramPair {
         emulator,
         theirs: crate::arm64::folder().join(TARGET).join("wine/fathom"),
         ours: native(),
@@ -115,12 +113,12 @@ pub(crate) fn check() -> Result<(), String> {
     both.simulated()
 }
 
-/// With the profile of what is built from cold to be run for a moment.
+/// A Cargo command with the profile for short runs.
 fn built(words: &[&str]) -> Result<Command, String> {
     let words: Vec<&str> = words.iter().copied().chain(["--profile", "wine"]).collect();
     let mut command = cargo_for_arm64(&words, &folder())?;
     command
-        // Whichever packages are asked for, what they depend on is built in one way.
+        // Dependencies have the same features for any selection of packages.
         .args(["-Z", "feature-unification"])
         .env("CARGO_RESOLVER_FEATURE_UNIFICATION", "workspace");
     Ok(command)
@@ -132,71 +130,71 @@ fn native() -> PathBuf {
     target.join("debug/fathom")
 }
 
-/// The program for ARM64, and that for this machine.
-struct Both {
+/// The program for ARM64, and the one for this machine.
+struct ProgramPair {
     emulator: PathBuf,
     theirs: PathBuf,
     ours: PathBuf,
     folder: PathBuf,
 }
 
-impl Both {
+impl ProgramPair {
     /// The program for ARM64.
-    fn there(&self) -> Command {
+    fn arm64_command(&self) -> Command {
         let mut command = Command::new(&self.emulator);
         command.arg(&self.theirs);
-        self.around(command)
+        self.in_folder(command)
     }
 
     /// The program for this machine.
-    fn here(&self) -> Command {
-        self.around(Command::new(&self.ours))
+    fn native_command(&self) -> Command {
+        self.in_folder(Command::new(&self.ours))
     }
 
-    fn around(&self, mut command: Command) -> Command {
+    fn in_folder(&self, mut command: Command) -> Command {
         command.current_dir(&self.folder).env("FATHOM_HISTORY", "off");
         command
     }
 
     fn version(&self) -> Result<(), String> {
-        let said = output(self.there().arg("--version"))?;
-        same("--version", &said, &output(self.here().arg("--version"))?)
+        let said = output(self.arm64_command().arg("--version"))?;
+        expect_equal("--version", &said, &output(self.native_command().arg("--version"))?)
     }
 
-    /// Two jobs on a real file: the engine that is chosen says why it is none of the others, and
-    /// reads what there is.
+    /// Runs two jobs on a real file: the chosen engine must give the reason for its choice and read
+    /// the file.
     fn engine_that_fits(&self) -> Result<(), String> {
         let words = "run --target . --size 8MiB --operations 200 --depth 4 --read 50 --out json=fits.json";
-        ended(&mut self.there(), words, 0)?;
+        run_expecting(&mut self.arm64_command(), words, 0)?;
         let job = &self.read("fits.json")?["jobs"][0];
-        same("engine", job["engine"].as_str().unwrap_or_default(), "psync")?;
+        expect_equal("engine", job["engine"].as_str().unwrap_or_default(), "psync")?;
         let reason = job["engine_reason"].as_str().unwrap_or_default();
         for part in ["io_uring cannot be used", "native AIO cannot be used", NO_SUCH_CALL] {
-            holds(reason, part)?;
+            expect_contains(reason, part)?;
         }
-        same("operations", &job["total"]["operations"].to_string(), "200")?;
-        same("errors", &job["total"]["errors"].to_string(), "0")?;
+        expect_equal("operations", &job["total"]["operations"].to_string(), "200")?;
+        expect_equal("errors", &job["total"]["errors"].to_string(), "0")?;
         let words = "run --target . --size 8MiB --operations 200 --cache mapped --out json=mapped.json";
-        ended(&mut self.there(), words, 0)?;
+        run_expecting(&mut self.arm64_command(), words, 0)?;
         let job = &self.read("mapped.json")?["jobs"][0];
-        same("engine", job["engine"].as_str().unwrap_or_default(), "mmap")?;
-        same("operations", &job["total"]["operations"].to_string(), "200")
+        expect_equal("engine", job["engine"].as_str().unwrap_or_default(), "mmap")?;
+        expect_equal("operations", &job["total"]["operations"].to_string(), "200")
     }
 
-    /// An engine that is asked for by name and cannot be had is refused, with the reason.
+    /// An engine that is requested by name and is not available must be refused with the reason.
     fn engines_that_are_not_there(&self) -> Result<(), String> {
         for (engine, why) in [("io_uring", "without io_uring"), ("libaio", "without native AIO")] {
             let words = format!("run --target . --size 1MiB --operations 10 --engine {engine}");
-            let end = ended(&mut self.there(), &words, 3)?;
+            let end = run_expecting(&mut self.arm64_command(), &words, 3)?;
             let said = String::from_utf8_lossy(&end.stderr).into_owned();
-            holds(&said, &format!("the {engine} engine cannot be used"))?;
-            holds(&said, why)?;
+            expect_contains(&said, &format!("the {engine} engine cannot be used"))?;
+            expect_contains(&said, why)?;
         }
         Ok(())
     }
 
-    /// Each processor finds what the other one has written, checksum by checksum, and notices a
-    /// byte that is not.
+    /// Each processor must verify data that the other one wrote, for each checksum, and detect a
+    /// changed byte.
     fn written_there_and_checked_here(&self) -> Result<(), String> {
         for method in ["crc32c", "md5", "sha256", "xxhash"] {
             let file = format!("{method}.dat");
@@ -204,52 +202,52 @@ impl Both {
                 "fio --name=v --filename={file} --size=256k --bs=4k --rw=randwrite --ioengine=psync --randseed=5 --verify={method}"
             );
             let (write, check) = (format!("{words} --do_verify=0"), format!("{words} --verify_only"));
-            ended(&mut self.there(), &write, 0)?;
-            ended(&mut self.here(), &check, 0)?;
+            run_expecting(&mut self.arm64_command(), &write, 0)?;
+            run_expecting(&mut self.native_command(), &check, 0)?;
             let path = self.folder.join(&file);
             fs::remove_file(&path).map_err(|error| format!("{file}: {error}"))?;
-            ended(&mut self.here(), &write, 0)?;
-            ended(&mut self.there(), &check, 0)?;
+            run_expecting(&mut self.native_command(), &write, 0)?;
+            run_expecting(&mut self.arm64_command(), &check, 0)?;
             let mut bytes = fs::read(&path).map_err(|error| format!("{file}: {error}"))?;
             bytes[100_000] ^= 1;
             fs::write(&path, bytes).map_err(|error| format!("{file}: {error}"))?;
-            ended(&mut self.there(), &check, 1)?;
+            run_expecting(&mut self.arm64_command(), &check, 1)?;
         }
         Ok(())
     }
 
-    /// The same seed and count give the same figures, to the last digit.
+    /// The same seed and count must give exactly the same figures.
     fn simulated(&self) -> Result<(), String> {
         let job = self.folder.join("simulated.toml");
         fs::write(&job, SIMULATED).map_err(|error| format!("{}: {error}", job.display()))?;
-        for (mut command, name) in [(self.there(), "there"), (self.here(), "here")] {
+        for (mut command, name) in [(self.arm64_command(), "there"), (self.native_command(), "here")] {
             let reports: Vec<String> = REPORTS.iter().map(|form| format!("{form}={name}.{form}")).collect();
             let words = format!(
                 "run simulated.toml --seed 7 --out json={name}.json,{}",
                 reports.join(",")
             );
-            ended(&mut command, &words, 0)?;
+            run_expecting(&mut command, &words, 0)?;
         }
         for form in REPORTS {
             let [theirs, ours] =
                 ["there", "here"].map(|name| fs::read_to_string(self.folder.join(format!("{name}.{form}"))));
             let (theirs, ours) = (theirs.map_err(|e| e.to_string())?, ours.map_err(|e| e.to_string())?);
-            holds(&ours, "read")?;
-            same(form, &theirs, &ours)?;
+            expect_contains(&ours, "read")?;
+            expect_equal(form, &theirs, &ours)?;
         }
         let jobs = |name: &str| -> Result<Vec<Value>, String> {
             let mut jobs = self.read(name)?["jobs"].as_array().cloned().unwrap_or_default();
             for job in &mut jobs {
-                // What the computing itself has cost is that of the machine.
+                // Ignores processor time, which depends on the machine.
                 job.as_object_mut().and_then(|job| job.remove("cpu"));
             }
             Ok(jobs)
         };
         let (theirs, ours) = (jobs("there.json")?, jobs("here.json")?);
-        same("number of jobs", &theirs.len().to_string(), "3")?;
+        expect_equal("number of jobs", &theirs.len().to_string(), "3")?;
         for (theirs, ours) in theirs.iter().zip(&ours) {
-            same("operations", &theirs["total"]["operations"].to_string(), "4000")?;
-            same("a job", &theirs.to_string(), &ours.to_string())?;
+            expect_equal("operations", &theirs["total"]["operations"].to_string(), "4000")?;
+            expect_equal("a job", &theirs.to_string(), &ours.to_string())?;
         }
         Ok(())
     }
@@ -260,8 +258,8 @@ impl Both {
     }
 }
 
-/// Runs a command with such words, and looks at the code that it ends with.
-fn ended(command: &mut Command, words: &str, code: i32) -> Result<Output, String> {
+/// Runs a command with arguments and checks its exit code.
+fn run_expecting(command: &mut Command, words: &str, code: i32) -> Result<Output, String> {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let line = format!("{} {words}", program.to_string_lossy());
     eprintln!("+ {line}");
@@ -278,7 +276,7 @@ fn ended(command: &mut Command, words: &str, code: i32) -> Result<Output, String
     }
 }
 
-fn same(what: &str, there: &str, expected: &str) -> Result<(), String> {
+fn expect_equal(what: &str, there: &str, expected: &str) -> Result<(), String> {
     if there == expected {
         return Ok(());
     }
@@ -287,7 +285,7 @@ fn same(what: &str, there: &str, expected: &str) -> Result<(), String> {
     Err(format!("{what} differs on ARM64:\n{one}\nand should be\n{other}"))
 }
 
-fn holds(text: &str, part: &str) -> Result<(), String> {
+fn expect_contains(text: &str, part: &str) -> Result<(), String> {
     match text.contains(part) {
         true => Ok(()),
         false => Err(format!("`{part}` is not in:\n{text}")),

@@ -1,4 +1,4 @@
-//! What the dependencies may be, as `deny.toml` says.
+//! Checks dependencies by the rules of `deny.toml`.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::command::{cargo, metadata, root, run};
 
-/// What is read of `deny.toml`.
+/// The rules of `deny.toml` that this check uses.
 #[derive(Deserialize)]
 struct Rules {
     graph: Graph,
@@ -40,7 +40,7 @@ struct Package {
     name: String,
     version: String,
     license: Option<String>,
-    /// Absent for our own.
+    /// Absent for our own packages.
     source: Option<String>,
 }
 
@@ -50,7 +50,7 @@ const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 /// Checks licences, bans and sources of all dependencies; with cargo-deny, advisories as well.
 ///
 /// # Errors
-/// Names every dependency that is not allowed.
+/// Lists every dependency that is not allowed.
 pub(super) fn check() -> Result<(), String> {
     let text = fs::read_to_string(root().join("deny.toml")).map_err(|error| format!("deny.toml: {error}"))?;
     let rules: Rules = toml::from_str(&text).map_err(|error| format!("deny.toml: {error}"))?;
@@ -90,8 +90,8 @@ fn fault(package: &Package, rules: &Rules) -> Option<String> {
     (!permits(licence, &allowed)).then(|| format!("{name} {version} has the licence {licence}"))
 }
 
-/// Whether an SPDX expression (version 2.3, annex D) permits the use with licences that are
-/// allowed. Before SPDX, Cargo wrote a slash for `OR`.
+/// True if an SPDX expression (version 2.3, annex D) permits use under allowed licences. Old Cargo
+/// manifests have a slash for `OR`.
 fn permits(expression: &str, allowed: &dyn Fn(&str) -> bool) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();

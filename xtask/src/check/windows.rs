@@ -1,4 +1,4 @@
-//! Whether the workspace compiles for Windows, without a Windows machine.
+//! Checks that the workspace compiles for Windows, without a Windows machine.
 
 use crate::command::run;
 use crate::windows::cargo_for_windows;

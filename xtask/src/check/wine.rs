@@ -1,17 +1,15 @@
-//! Whether the program for Windows does what its tests say, without a Windows machine.
+//! Runs tests of the Windows program under Wine.
 
 use super::wine_view;
 use crate::command::run;
 use crate::wine::Wine;
 
-/// Packages that ask something of the system, or say how. What the others compute is the same on
-/// every system.
+/// Packages that depend on the operating system. The others behave the same everywhere.
 const PACKAGES: [&str; 5] = [
     "fathom", "fathom-archive", "fathom-dialects", "fathom-engine", "fathom-run",
 ];
 
-/// Tests that ask something of the system, or of what differs on Windows: package, test program,
-/// and which of its tests.
+/// Tests that depend on the operating system: package, test program, and names of tests.
 const TESTS: [(&str, &str, &[&str]); 3] = [
     ("fathom", "windows", &[]),
     ("fathom-engine", "suite", &[]),
@@ -25,10 +23,10 @@ const TESTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// Compiles every package for Windows, where a warning is a failure, and runs unit tests of
-/// [`PACKAGES`], [`TESTS`], and the recorded profiles of DiskSpd under Wine. Last, the live view is
-/// looked at on its console.
+/// [`PACKAGES`], [`TESTS`], and the recorded profiles of DiskSpd under Wine. Last, checks the live
+/// view on Wine's console.
 ///
-/// Without Wine nothing is run, which only on the build server is a failure.
+/// Without Wine nothing is run; only the build server treats this as a failure.
 pub(crate) fn check() -> Result<(), String> {
     let wine = match Wine::find() {
         Ok(wine) => wine,
@@ -38,7 +36,7 @@ pub(crate) fn check() -> Result<(), String> {
             return Ok(());
         }
     };
-    let wine = wine.ready()?;
+    let wine = wine.prepare()?;
     let mut command = wine.cargo(&["test", "--no-fail-fast", "--lib", "--bins"])?;
     for package in PACKAGES {
         command.args(["--package", package]);

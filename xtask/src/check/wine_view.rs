@@ -1,25 +1,25 @@
-//! The live view on a console of Wine, which draws it on a terminal that tmux plays.
+//! Checks the live view on Wine's console, which draws on a terminal of tmux.
 //!
-//! The console of Wine 8 does not follow every escape, so lines are torn, each time at other
-//! places, and only some of what is drawn can be read. What is looked for is that the view comes,
-//! has its figures, hears its key, and that the report stands where it was.
+//! The console of Wine 8 does not support every escape sequence, so lines are torn at random
+//! places. The check is that the view appears with its figures, reacts to its key, and is replaced
+//! by the report.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::command::output;
-use crate::wine::{Ready, program};
+use crate::wine::{PreparedWine, program};
 
-/// Longest that anything may take.
+/// Timeout of each step.
 const TIMEOUT: Duration = Duration::from_secs(90);
-/// The name of the server, so that no other is used.
+/// Name of our own tmux server.
 const SERVER: &str = "fathom-wine-view";
 
-/// Runs the program on such a console.
+/// Runs the program on Wine's console.
 ///
 /// # Errors
-/// Says what did not come, and what was shown instead.
-pub(crate) fn check(wine: &Ready) -> Result<(), String> {
+/// The expected text did not appear; the message has the screen.
+pub(crate) fn check(wine: &PreparedWine) -> Result<(), String> {
     let Err(why) = output(Command::new("tmux").arg("-V")) else {
         let _ = output(&mut tmux(&["kill-server"]));
         let looked = check_view(wine);
@@ -35,10 +35,10 @@ pub(crate) fn check(wine: &Ready) -> Result<(), String> {
     }
 }
 
-fn check_view(wine: &Ready) -> Result<(), String> {
+fn check_view(wine: &PreparedWine) -> Result<(), String> {
     let shell = ["-x", "100", "-y", "40", "-s", "view", "env PS1='$ ' ENV= sh"];
     let mut start = tmux(&[&["new-session", "-d"], &shell[..]].concat());
-    wine.set(&mut start);
+    wine.apply_settings(&mut start);
     output(start.env("LC_ALL", "C.UTF-8").env("FATHOM_HISTORY", "off"))?;
     let line = format!(
         "{} {} run --target null --depth 4 --warm-up 0 --time 10m; echo code=$?",
@@ -69,8 +69,7 @@ fn keys(keys: &[&str]) -> Result<(), String> {
     output(&mut tmux(&[&["send-keys", "-t", "view"], keys].concat())).map(drop)
 }
 
-/// Waits until each of this has been shown, at once or one after the other; what has left the
-/// screen above counts.
+/// Waits until each part has been shown, in any order; text that has scrolled away counts.
 fn wait_for(parts: &[&str]) -> Result<(), String> {
     let began = Instant::now();
     let mut missing = parts.to_vec();
@@ -86,7 +85,7 @@ fn wait_for(parts: &[&str]) -> Result<(), String> {
     }
 }
 
-/// What is shown, without the ends of lines and blanks between which words are torn.
+/// The screen without line ends and blanks, at which words are torn.
 fn joined(shown: &str) -> String {
     shown.split_whitespace().collect()
 }

@@ -1,11 +1,10 @@
-//! Words that a reader has to read twice, names that have a usual form, and lines of prose that are
-//! too wide.
+//! Checks for unclear words, unconventional names, and lines of prose that are too wide.
 
 use std::fs;
 
 use crate::command::{output, root};
 
-/// A word with what to write instead. In prose upper and lower case are the same.
+/// A word, with what to write instead. Case is ignored in prose.
 const WORDS: [(&str, &str); 18] = [
     ("told", "report, print, notify"),
     ("whoever", "the user, the process, the caller"),
@@ -27,16 +26,16 @@ const WORDS: [(&str, &str); 18] = [
     ("(given:", "args, options, or what it is"),
 ];
 
-/// What was recorded from other tools, or has these words as its subject.
+/// Recorded data of other tools, and files about these words.
 const EXEMPT: [&str; 3] = ["tests/data/", "tests/fuzz/corpus/", "xtask/src/check/words.rs"];
 
 /// Columns of a line of prose, in comments and documents.
 const PROSE_WIDTH: usize = 100;
 
-/// Looks for the words, and for wide lines of prose, in every file of ours that has names or prose.
+/// Checks every file with names or prose.
 ///
 /// # Errors
-/// Names each place and what to write there.
+/// Lists each place, with what to write there.
 pub(super) fn check() -> Result<(), String> {
     let listed = output(
         std::process::Command::new("git")
@@ -66,7 +65,8 @@ pub(super) fn check() -> Result<(), String> {
     }
 }
 
-/// The word is not part of a longer one; one that ends with `_` begins a name.
+/// True if a line has the word, not as part of a longer one. A word that ends with `_` is a prefix
+/// of a name.
 fn has_word(line: &str, word: &str) -> bool {
     let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
     let lower = line.to_lowercase();
@@ -86,8 +86,7 @@ fn has_word(line: &str, word: &str) -> bool {
 /// and headings.
 fn wide_lines(file: &str, text: &str) -> Vec<usize> {
     let is_rust = file.ends_with(".rs");
-    // Pages that are made from tables have the lines of those; what was measured has its command
-    // lines.
+    // Generated pages have lines of tables, and records of measurements have command lines.
     let is_generated = text.lines().take(12).any(|line| line.starts_with("<!--"));
     if !is_rust && (!file.ends_with(".md") || is_generated || file.starts_with("bench/runs/")) {
         return Vec::new();
@@ -107,7 +106,7 @@ fn wide_lines(file: &str, text: &str) -> Vec<usize> {
     text.lines().enumerate().filter_map(is_wide).collect()
 }
 
-/// Whether the line has a space between two words within the width; names of code and links are one
+/// True if the line has a space between two words within the width. Code and links count as one
 /// word.
 fn can_be_broken(line: &str) -> bool {
     let is_first_of_word = |letter: char| letter.is_alphanumeric() || "`[(“\"".contains(letter);

@@ -1,4 +1,4 @@
-//! The licences of everything that is in the program.
+//! The licences of everything in the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::command::metadata;
 
-/// What no manifest tells: libraries that the compiler or a crate brings along.
+/// Libraries that no manifest lists: those of the compiler or inside crates.
 const BESIDE: &str = "\
 Beside the crates below, the program holds:
 
@@ -19,11 +19,10 @@ Beside the crates below, the program holds:
 * In the program for Windows: parts of mingw-w64, public domain and ZPL-2.1, and GCC's unwinder, as above.
 ";
 
-/// Names of files that hold a licence or belong to one.
+/// Prefixes of names of licence files.
 const BEGINNINGS: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
-/// One text with the licences of all crates that the program for a target is made of, and of those
-/// that are used to build it.
+/// A text with the licences of all crates in the program for a target, and of build dependencies.
 pub(super) fn text_for(target: &str) -> Result<String, String> {
     let metadata: Value = metadata(target)?;
     let packages: BTreeMap<&str, &Value> = list(&metadata["packages"])
@@ -33,7 +32,7 @@ pub(super) fn text_for(target: &str) -> Result<String, String> {
         "Licences of what fathom {} for {target} is made of\n\n{BESIDE}\n",
         super::version()
     );
-    // A text that many share is there once, with their names.
+    // A text that several crates share is listed once, with their names.
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for id in used(&metadata, &packages)? {
         let package = packages[id];
@@ -62,7 +61,7 @@ pub(super) fn text_for(target: &str) -> Result<String, String> {
     Ok(document)
 }
 
-/// The packages of others that ours depend on, tests left aside, by name.
+/// External packages that ours depend on, except in tests, by name.
 fn used<'a>(metadata: &'a Value, packages: &BTreeMap<&str, &'a Value>) -> Result<Vec<&'a str>, String> {
     let nodes: BTreeMap<&str, &Value> = list(&metadata["resolve"]["nodes"])
         .map(|node| (text(&node["id"]), node))
@@ -93,7 +92,7 @@ fn used<'a>(metadata: &'a Value, packages: &BTreeMap<&str, &'a Value>) -> Result
     Ok(others)
 }
 
-/// What files say that hold licences.
+/// The texts of licence files.
 fn texts_in(folder: &Path) -> Result<Vec<String>, String> {
     let entries = fs::read_dir(folder).map_err(super::cannot("read", folder))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,7 +1,7 @@
-//! `cargo xtask dist`: the program as its users get it, in `target/dist`.
+//! `cargo xtask dist`: builds the release archives in `target/dist`.
 //!
-//! Each archive holds the program, what to read, the licences of all that is in it, manual pages
-//! and completions. Nothing is uploaded anywhere.
+//! Each archive has the program, documents, licences, manual pages and completions. Nothing is
+//! uploaded.
 
 mod licences;
 mod package;
@@ -16,7 +16,7 @@ use crate::command::{cargo, output, root, run};
 const USAGE: &str =
     "usage: cargo xtask dist [linux-gnu|linux-musl|linux-arm64|windows|deb]…, all of them if none is named";
 
-/// What is made.
+/// An artefact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Artefact {
     /// For every Linux with a C library of 2014 or later.
@@ -27,7 +27,7 @@ enum Artefact {
     LinuxArm64,
     /// For Windows 10 and Windows Server 2016, or later.
     Windows,
-    /// The first as a package of Debian and its relatives.
+    /// `LinuxGnu` as a package for Debian and its derivatives.
     Deb,
 }
 
@@ -40,7 +40,7 @@ const ARTEFACTS: [(&str, Artefact); 5] = [
 ];
 
 impl Artefact {
-    /// What the program is compiled for.
+    /// The target triple.
     fn target(self) -> &'static str {
         match self {
             Artefact::LinuxGnu | Artefact::Deb => "x86_64-unknown-linux-gnu",
@@ -61,7 +61,7 @@ impl Artefact {
     }
 }
 
-/// Makes what is named.
+/// Builds the named artefacts, or all.
 pub(crate) fn dist(names: &[String]) -> Result<(), String> {
     let known = |name: &String| ARTEFACTS.iter().find(|(known, _)| known == name).map(|(_, one)| *one);
     let mut wanted = Vec::new();

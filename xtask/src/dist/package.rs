@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{cannot, version};
 use crate::command::{output, root, run};
 
-/// What lies beside the program, from the root of the workspace.
+/// Documents from the root of the workspace.
 const TO_READ: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 /// The file with the licences of others.
 const LICENCES: &str = "THIRD-PARTY-LICENCES.txt";
@@ -37,7 +37,7 @@ pub(super) fn archive(
         true => {
             let made = folder.join(format!("{name}.zip"));
             let _ = fs::remove_file(&made);
-            // Python has it on every machine that builds; `zip` is a package of its own.
+            // Uses Python, which every build machine has; `zip` may be missing.
             run(Command::new("python3")
                 .current_dir(folder)
                 .args(["-m", "zipfile", "-c"])
@@ -118,7 +118,7 @@ pub(super) fn deb(folder: &Path, program: &Path, licences: &str, pages: &Path) -
     Ok(made)
 }
 
-/// `SHA256SUMS` of all that was made, now or earlier.
+/// Writes `SHA256SUMS` of all files in the folder.
 pub(super) fn checksums(folder: &Path) -> Result<(), String> {
     let entries = fs::read_dir(folder).map_err(cannot("read", folder))?;
     let mut names: Vec<String> = entries
@@ -132,7 +132,7 @@ pub(super) fn checksums(folder: &Path) -> Result<(), String> {
     write(&folder.join("SHA256SUMS"), &(sums + "\n"))
 }
 
-/// When the commit was made, so that the same source gives the same archive.
+/// The time of the commit, for reproducible archives.
 fn time() -> Result<String, String> {
     output(
         Command::new("git")

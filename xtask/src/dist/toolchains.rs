@@ -1,4 +1,4 @@
-//! Compilers for other systems than this one, and what the program they make may need there.
+//! Compilers for other systems, and checks of the libraries that their programs need.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const GNU: &str = "x86_64-unknown-linux-gnu";
 const MUSL: &str = "x86_64-unknown-linux-musl";
 /// The C library of CentOS 7, and older than that of every system that is still looked after.
 const OLDEST_GLIBC: [u32; 2] = [2, 17];
-/// What every Windows has.
+/// DLLs of every Windows.
 const DLLS: &[&str] = &[
     "advapi32.dll", "bcrypt.dll", "bcryptprimitives.dll", "kernel32.dll", "msvcrt.dll", "ntdll.dll", "ole32.dll",
     "powrprof.dll", "shell32.dll", "user32.dll", "userenv.dll", "ws2_32.dll",
@@ -23,10 +23,10 @@ const DLLS: &[&str] = &[
 /// For a C library of 2.17 or later: with zig as linker, which has the symbols of each version.
 pub(super) fn glibc() -> Result<PathBuf, String> {
     let [major, minor] = OLDEST_GLIBC;
-    let zig = Zig::ready()?;
+    let zig = Zig::install()?;
     let mut command = zig.command();
     let path = std::env::var_os("PATH").unwrap_or_default();
-    zig.add_to(&mut command, &std::env::split_paths(&path).collect::<Vec<_>>())?;
+    zig.add_to_path(&mut command, &std::env::split_paths(&path).collect::<Vec<_>>())?;
     let folder = root().join("target/release-gnu");
     run(command
         .current_dir(root())
@@ -72,7 +72,7 @@ pub(super) fn musl() -> Result<PathBuf, String> {
         .arg(&source))?;
     run(Command::new("ar").arg("r").arg(&library).arg(&object))?;
     let mut command = DebianCargo::for_target(MUSL)
-        .ok_or("nothing here compiles for musl\nhelp: on Debian `apt-get install rustc-web cargo-web rust-web-src musl-tools`")?
+        .ok_or("cannot compile for musl: no compiler is installed\nhelp: on Debian `apt-get install rustc-web cargo-web rust-web-src musl-tools`")?
         .command(&["build", "--profile", "dist", "--package", "fathom", "--bin", "fathom"]);
     let flags = format!(
         "-C link-self-contained=no -C target-feature=+crt-static -C relocation-model=static -L native={}",
@@ -102,7 +102,7 @@ pub(super) fn arm64() -> Result<PathBuf, String> {
     }
 }
 
-/// The program, if nothing is looked for when it starts.
+/// Returns the program if it is static.
 fn static_alone(program: PathBuf, objdump: &str) -> Result<PathBuf, String> {
     let needs = output(Command::new(objdump).arg("-p").arg(&program))?;
     match needs.contains("NEEDED") || needs.contains("INTERP") {
@@ -111,7 +111,7 @@ fn static_alone(program: PathBuf, objdump: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// With nothing but what Windows has.
+/// Builds for Windows, and checks that only DLLs of Windows are needed.
 pub(super) fn windows() -> Result<PathBuf, String> {
     let folder = root().join("target/release-windows");
     let mut command = cargo_for_windows(&["build", "--profile", "dist", "--package", "fathom", "--bin", "fathom"])?;
@@ -139,7 +139,7 @@ fn dlls(headers: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| line.trim().strip_prefix("DLL Name: ").map(str::trim))
 }
 
-/// A copy without the names of functions, beside the program.
+/// Creates a stripped copy beside the program.
 fn stripped(program: &Path, strip: &str) -> Result<PathBuf, String> {
     let copy = program
         .with_file_name("stripped")

@@ -100,7 +100,7 @@ fn live(program: &Path) -> Result<Vec<u8>, String> {
     Ok(picture.into_bytes())
 }
 
-/// How a page is looked at.
+/// How to take a picture of a page.
 struct Shot {
     width: u32,
     height: u32,
@@ -304,7 +304,7 @@ fn photograph(place: &Path, shot: &Shot) -> Result<Vec<u8>, String> {
     std::fs::read(&picture).map_err(|error| format!("{}: {error}", picture.display()))
 }
 
-/// Lets the security policy of a page run no script.
+/// Forbids scripts in the security policy of a page.
 fn forbid_scripts(page: &Path) -> std::io::Result<()> {
     const SCRIPTS: &str = "script-src ";
     let mut text = std::fs::read_to_string(page)?;

@@ -1,5 +1,5 @@
-//! A terminal that tmux plays, and its screen as SVG: text as text, so that it can be searched and
-//! read aloud, and blocks of bars as rectangles, which no font can tear apart.
+//! A terminal of tmux, and its screen as SVG. Text stays text, so that it can be searched and read
+//! aloud; blocks of bars become rectangles, independent of fonts.
 
 use std::path::Path;
 use std::process::Command;
@@ -41,7 +41,7 @@ impl Terminal {
         self.tmux(&["send-keys", "-t", "picture", text, "Enter"]).map(drop)
     }
 
-    /// What it shows.
+    /// Its screen as SVG.
     pub(super) fn picture(&self) -> Result<String, String> {
         let screen = self.tmux(&["capture-pane", "-e", "-p", "-t", "picture"])?;
         Ok(svg(&screen, self.columns, self.lines))
@@ -57,7 +57,7 @@ impl Drop for Terminal {
 const CELL: (f64, f64) = (8.4, 18.0);
 const MARGIN: f64 = 14.0;
 
-/// How characters look from here on.
+/// The style of the following characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Style {
     bold: bool,
@@ -66,7 +66,7 @@ struct Style {
 }
 
 impl Style {
-    /// Takes in the numbers of an escape sequence that ends with `m`.
+    /// Applies the numbers of an escape sequence that ends with `m`.
     fn change(&mut self, numbers: &str) {
         for number in numbers.split(';').map(|number| number.parse().unwrap_or(0)) {
             match number {
@@ -91,7 +91,7 @@ impl Style {
     }
 }
 
-/// The characters of a screen with their looks, line by line.
+/// The characters of a screen with their styles, line by line.
 fn cells(screen: &str) -> Vec<Vec<(char, Style)>> {
     let mut style = Style::default();
     let mut lines = Vec::new();
@@ -142,11 +142,11 @@ fn svg(screen: &str, columns: u32, lines: u32) -> String {
     svg + "</g>\n</svg>\n"
 }
 
-/// Words, each at its place: fonts differ in how wide they are.
+/// Words at fixed positions: fonts differ in width.
 fn text(part: &[(char, Style)], left: f64, top: f64) -> String {
     let (mut svg, style) = (String::new(), part[0].1);
     let mut column = 0;
-    // Two blanks or more separate what stands at places of its own.
+    // Two or more blanks separate texts with their own positions.
     let line: String = part.iter().map(|(one, _)| *one).collect();
     for piece in line.split_inclusive("  ") {
         let begin = column + piece.chars().take_while(|one| *one == ' ').count();

@@ -6,7 +6,7 @@ use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::environment::{
-    Allocation, Before, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Health, Host, IdleState,
+    Allocation, BackgroundIo, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem, Health, Host, IdleState,
     LogicalCpu, TargetFacts,
 };
 use model::finding::{Finding, Severity};
@@ -371,7 +371,7 @@ const SPOILT: &[(&str, Spoil)] = &[
             operations: [300, 120, 0],
             ..DeviceUse::default()
         };
-        case.environment.before = Some(Before {
+        case.environment.before = Some(BackgroundIo {
             watched_ns: Nanos::secs(10),
             devices: vec![device],
             programs: Vec::new(),
@@ -490,7 +490,7 @@ fn thresholds_hold_on_the_other_side() {
                 operations: [60, 40, 0],
                 ..DeviceUse::default()
             };
-            case.environment.before = Some(Before {
+            case.environment.before = Some(BackgroundIo {
                 watched_ns: Nanos::secs(10),
                 devices: vec![device],
                 programs: Vec::new(),
@@ -532,7 +532,7 @@ fn thresholds_hold_on_the_other_side() {
                 operations: [300, 120, 0],
                 ..DeviceUse::default()
             };
-            case.environment.before = Some(Before {
+            case.environment.before = Some(BackgroundIo {
                 watched_ns: Nanos::secs(10),
                 devices: vec![device],
                 programs: Vec::new(),

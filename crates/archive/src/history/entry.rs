@@ -78,7 +78,7 @@ impl EntryKind {
     }
 
     /// Finds a kind by name.
-    pub fn named(name: &str) -> Option<EntryKind> {
+    pub fn from_name(name: &str) -> Option<EntryKind> {
         EntryKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
@@ -232,12 +232,12 @@ impl Entry {
             plan: plan.map(plan_digest),
             test: plan.map(test_digest),
             file: recording.file.map(Path::to_owned),
-            targets: deduplicated(
+            targets: without_duplicates(
                 runs.iter()
                     .flat_map(|run| &run.plan.targets)
                     .map(|target| target.path.clone()),
             ),
-            devices: deduplicated(
+            devices: without_duplicates(
                 hosts()
                     .flat_map(|host| &host.environment.targets)
                     .flat_map(|target| &target.devices)
@@ -312,7 +312,7 @@ impl Entry {
 }
 
 /// Removes duplicates and preserves the order.
-fn deduplicated<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
+fn without_duplicates<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut unique: Vec<T> = Vec::new();
     for item in items {
         if !unique.contains(&item) {
@@ -429,7 +429,7 @@ fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
         || rusqlite::Error::FromSqlConversionFailure(1, Type::Text, format!("no kind is called {kind}").into());
     Ok(Entry {
         id: number(0)?,
-        kind: EntryKind::named(&kind).ok_or_else(unknown)?,
+        kind: EntryKind::from_name(&kind).ok_or_else(unknown)?,
         name: row.get(2)?,
         label: row.get(3)?,
         host: row.get(4)?,

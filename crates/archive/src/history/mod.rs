@@ -57,7 +57,7 @@ impl History {
     /// Opens an existing history file.
     ///
     /// # Errors
-    /// [`HistoryError::Missing`] if it does not; otherwise as [`History::open`].
+    /// [`HistoryError::Missing`] if it does not exist; otherwise as [`History::open`].
     pub fn open_existing(path: &Path) -> Result<History, HistoryError> {
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -96,7 +96,7 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble
         value(name).map(moment).transpose()
     };
     let kind = |name: String| {
-        EntryKind::named(&name)
+        EntryKind::from_name(&name)
             .ok_or_else(|| wrong(format!("no command is called `{name}`"), "choose one from the list"))
     };
     let before = |id: String| id.parse().map_err(|_| wrong("entries have numbers".into(), ""));

@@ -1,4 +1,4 @@
-//! A plan as a DiskSpd command line, or as a profile in XML where one line cannot say it.
+//! Converts a plan to a DiskSpd command line, or to an XML profile if a line cannot express it.
 
 use model::access::{Access, Advance, Between, Placement, RangeBasis, WritePointers, Zones};
 use model::block_size::BlockSizes;
@@ -11,7 +11,7 @@ use model::plan::{
 };
 use model::{Direction, Nanos};
 
-use super::worker_groups::{Apart, WorkerGroup, worker_groups};
+use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, words};
 use crate::diskspd::newer::{Newer, Ring, Separation};
 use crate::diskspd::profile::{
@@ -21,19 +21,19 @@ use crate::diskspd::profile::{
 use crate::diskspd::text::TextForm;
 use crate::diskspd::{LowerEnv, lower, validate, xml};
 
-/// DiskSpd ends by time only; this stands for a job that ends otherwise.
-const STANDS_IN: u32 = 30;
+/// Duration in seconds for a job without a time limit: DiskSpd needs one.
+const DEFAULT_DURATION: u32 = 30;
 
-/// The plan as a DiskSpd command line.
+/// Converts a plan to DiskSpd.
 pub fn to_diskspd(plan: &Plan) -> Conversion {
     let profile = profile(plan);
-    let profile = made_once(plan, profile);
+    let profile = with_precreation(plan, profile);
     let line = diskspd_line::line(&profile);
     let (form, text) = match line {
         Some(line) => (Form::CommandLine, format!("{line}\n")),
         None => (Form::Xml, xml::lines(&profile).join("\n") + "\n"),
     };
-    let mut found = match lower(&profile, NOWHERE) {
+    let mut found = match lower(&profile, NO_MACHINE) {
         Ok(lowered) => compare::compare(plan, &lowered.plan, Dialect::Diskspd),
         Err(complaints) => compare::Differences {
             lost: complaints
@@ -49,7 +49,7 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     }
     found
         .differs
-        .extend(super::fio::directories(plan, "a file has to be named"));
+        .extend(super::fio::possible_directories(plan, "a file has to be named"));
     Conversion {
         dialect: Dialect::Diskspd,
         text,
@@ -68,13 +68,13 @@ fn refused(plan: &Plan, why: &str) -> Lost {
     }
 }
 
-/// What only a line for DiskSpd 2.3 says. Such a line also says where buffers lie, since that
-/// version has a default of its own.
-fn newer(workers: &[&Worker]) -> Newer {
+/// Options that only DiskSpd 2.3 has. They include the buffer alignment, because its default
+/// differs in that version.
+fn newer_options(workers: &[&Worker]) -> Newer {
     let ring = workers
         .iter()
         .any(|worker| matches!(worker.engine.kind, EngineKind::IoUring | EngineKind::IoRing));
-    let apart = workers.iter().map(|worker| u64::from(worker.memory.alignment)).max();
+    let alignment = workers.iter().map(|worker| u64::from(worker.memory.alignment)).max();
     let bypass = workers
         .iter()
         .flat_map(|worker| &worker.streams)
@@ -82,15 +82,15 @@ fn newer(workers: &[&Worker]) -> Newer {
     Newer {
         bypass,
         ring: ring.then(Ring::default),
-        separation: apart
+        separation: alignment
             .filter(|bytes| ring || bypass.is_some() || *bytes > 0)
             .map(Separation::from_bytes),
         ..Newer::default()
     }
 }
 
-/// Where nothing depends on the machine: threads that are bound have a list.
-const NOWHERE: LowerEnv<'_> = LowerEnv {
+/// An environment without a machine: bound threads have an explicit list of CPUs.
+const NO_MACHINE: LowerEnv<'_> = LowerEnv {
     cpus: &[],
     arguments: &[],
     form: TextForm::V2_2,
@@ -99,8 +99,8 @@ const NOWHERE: LowerEnv<'_> = LowerEnv {
     topology: &[],
 };
 
-/// The profile with the rule that makes the same files before the first time span.
-fn made_once(plan: &Plan, profile: Profile) -> Profile {
+/// Adds the precreation rule that creates the same files as the plan.
+fn with_precreation(plan: &Plan, profile: Profile) -> Profile {
     if plan.prepare_once.is_empty() {
         return profile;
     }
@@ -114,7 +114,7 @@ fn made_once(plan: &Plan, profile: Profile) -> Profile {
         ..profile.clone()
     };
     let same = |profile: &Profile| {
-        let lowered = lower(profile, NOWHERE);
+        let lowered = lower(profile, NO_MACHINE);
         lowered
             .is_ok_and(|lowered| lowered.plan.prepare_once == plan.prepare_once && lowered.plan.targets == plan.targets)
     };
@@ -122,7 +122,7 @@ fn made_once(plan: &Plan, profile: Profile) -> Profile {
     found.unwrap_or_else(|| with(Precreate::UseMaxSize))
 }
 
-/// The profile that comes nearest.
+/// The profile that is closest to the plan.
 fn profile(plan: &Plan) -> Profile {
     let presentation = &plan.origin.presentation;
     let native = plan.origin.dialect == Dialect::Diskspd;
@@ -139,7 +139,7 @@ fn profile(plan: &Plan) -> Profile {
     }
 }
 
-/// A setting of the report that a DiskSpd plan carries for a time span.
+/// A report setting that a DiskSpd plan has for a time span.
 fn setting<'a>(plan: &'a Plan, name: &str, number: usize) -> Option<&'a str> {
     let wanted = format!("{name}.{}", number + 1);
     let found = plan.origin.presentation.other.iter().find(|(name, _)| *name == wanted);
@@ -150,7 +150,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
     let seconds = |time: Nanos| u32::try_from(time.0.div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
     let longest = |of: &dyn Fn(&Job) -> u32| step.jobs.iter().map(of).max().unwrap_or(0);
     let workers: Vec<&Worker> = step.jobs.iter().flat_map(|job| &job.workers).collect();
-    // A random seed becomes the one that stands for random.
+    // A random seed becomes DiskSpd's seed for `random`.
     let chosen = match (plan.origin.dialect, plan.seed) {
         (Dialect::Native, 1) | (Dialect::Fio, crate::fio::print::DEFAULT_SEED) => 0,
         (_, seed) => seed as u32,
@@ -172,7 +172,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
     let ours = plan.origin.dialect != Dialect::Diskspd;
     let yes = |name: &str| setting(plan, name, number) == Some("true");
     let mut span = TimeSpan {
-        duration: longest(&|job| job.stop.after_ns.map_or(STANDS_IN, seconds).max(1)),
+        duration: longest(&|job| job.stop.after_ns.map_or(DEFAULT_DURATION, seconds).max(1)),
         warm_up: longest(&|job| seconds(job.phases.warm_up_ns)),
         cool_down: longest(&|job| seconds(job.phases.cool_down_ns)),
         seed,
@@ -187,7 +187,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
             false => Vec::new(),
         },
         completion_routines: workers.iter().any(|worker| worker.batching.completion_routines),
-        newer: newer(&workers),
+        newer: newer_options(&workers),
         latency: ours || yes("latency"),
         iops_deviation: yes("deviation"),
         bucket_ms: setting(plan, "bucket_ms", number)
@@ -195,16 +195,16 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
             .unwrap_or(1000),
         targets: Vec::new(),
     };
-    match pool(plan, &workers) {
+    match pool_targets(plan, &workers) {
         Some(targets) => {
             span.threads = workers.len() as u32;
             span.requests = match workers[0].depth {
-                Depth::Shared { operations } if !limited(&workers) => operations,
+                Depth::Shared { operations } if !has_limits(&workers) => operations,
                 Depth::Shared { .. } | Depth::PerStream | Depth::PerTarget { .. } => 0,
             };
             span.targets = targets;
         }
-        None => span.targets = own_threads(plan, step),
+        None => span.targets = targets_with_threads(plan, step),
     }
     span
 }
@@ -216,17 +216,17 @@ fn processor(cpu: u32) -> Processor {
     }
 }
 
-/// Limits and pauses, which DiskSpd refuses beside a common depth.
-fn limited(workers: &[&Worker]) -> bool {
+/// True if a stream has limits or pauses, which DiskSpd does not allow with a shared depth.
+fn has_limits(workers: &[&Worker]) -> bool {
     let mut streams = workers.iter().flat_map(|worker| &worker.streams);
     streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some())
 }
 
-/// The targets of a pool, whose threads work on several of them. Nothing if threads with targets of
-/// their own do.
-fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
+/// The targets of a thread pool, if threads use several of them; `None` if each thread has its own
+/// target.
+fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     let first = workers.first()?;
-    let several = workers.iter().any(|worker| uses(worker).len() > 1);
+    let several = workers.iter().any(|worker| targets_of(worker).len() > 1);
     let shared = matches!(first.depth, Depth::Shared { .. });
     if !several && !shared {
         return None;
@@ -234,15 +234,16 @@ fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     if workers.iter().any(|worker| worker.depth != first.depth) {
         return None;
     }
-    // Each stream that some thread has, once, with the threads that have it.
+    // Every distinct stream, with the threads that have it.
     let mut all: Vec<(TargetId, Stream, Vec<ThreadTarget>)> = Vec::new();
     for (number, worker) in workers.iter().enumerate() {
         let mut mine: Vec<usize> = Vec::new();
-        for (id, stream) in uses(worker) {
-            let same =
-                |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| *other == id && alike(known, &stream);
-            // The dearer question comes second: with many files each stream is looked for among all
-            // of them.
+        for (id, stream) in targets_of(worker) {
+            let same = |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| {
+                *other == id && is_same_but_start(known, &stream)
+            };
+            // The expensive comparison comes last: with many files each stream is compared with all
+            // others.
             let free = (0..all.len()).find(|at| same(&all[*at]) && !mine.contains(at));
             let at = free.unwrap_or_else(|| {
                 all.push((id, stream.clone(), Vec::new()));
@@ -257,8 +258,8 @@ fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     }
     let everywhere = |threads: &[ThreadTarget]| threads.len() == workers.len();
     let equal = |threads: &[ThreadTarget]| threads.iter().all(|thread| thread.weight == threads[0].weight);
-    // Only pools with a common depth may give threads some of the targets.
-    let free = shared && !limited(workers);
+    // Only pools with a shared depth may assign targets to threads.
+    let free = shared && !has_limits(workers);
     if !free && !all.iter().all(|(_, _, threads)| everywhere(threads)) {
         return None;
     }
@@ -266,13 +267,13 @@ fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     let targets = all.into_iter().map(|(id, stream, threads)| {
         let starts: Vec<&Stream> = workers
             .iter()
-            .filter_map(|worker| worker.streams.iter().find(|other| alike(other, &stream)))
+            .filter_map(|worker| worker.streams.iter().find(|other| is_same_but_start(other, &stream)))
             .collect();
         let mut target = target(plan, id, &stream, &starts, count);
         target.weight = threads[0].weight;
         target.requests = match first.depth {
-            Depth::Shared { operations } if !free => (operations / uses(first).len() as u32).max(1),
-            // What is written there has no meaning beside a common depth.
+            Depth::Shared { operations } if !free => (operations / targets_of(first).len() as u32).max(1),
+            // This value has no effect with a shared depth.
             Depth::Shared { .. } | Depth::PerStream | Depth::PerTarget { .. } => stream.depth.max(1),
         };
         if !(everywhere(&threads) && equal(&threads)) {
@@ -290,8 +291,8 @@ fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     Some(targets.collect())
 }
 
-/// The targets of a worker with the stream for each: a set of files is as many targets.
-fn uses(worker: &Worker) -> Vec<(TargetId, Stream)> {
+/// The targets of a worker, each with its stream; a file set becomes one target per file.
+fn targets_of(worker: &Worker) -> Vec<(TargetId, Stream)> {
     let streams = worker.streams.iter();
     let each = streams.flat_map(|stream| stream.target.ids().iter().map(move |id| (*id, stream.clone())));
     let mut uses: Vec<(TargetId, Stream)> = each.collect();
@@ -304,8 +305,8 @@ fn uses(worker: &Worker) -> Vec<(TargetId, Stream)> {
     uses
 }
 
-/// The same for two threads, but for where each begins and how much of its work goes there.
-fn alike(one: &Stream, other: &Stream) -> bool {
+/// True if two streams are the same except for start position and weight.
+fn is_same_but_start(one: &Stream, other: &Stream) -> bool {
     let neutral = |stream: &Stream| {
         let mut neutral = stream.clone();
         neutral.weight = 1;
@@ -320,18 +321,18 @@ fn alike(one: &Stream, other: &Stream) -> bool {
     neutral(one) == neutral(other)
 }
 
-/// A target for each stream of each group, with threads of its own.
-fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
-    let apart = Apart {
+/// Targets with their own threads, one for each stream of each worker group.
+fn targets_with_threads(plan: &Plan, step: &Step) -> Vec<Target> {
+    let allowed = AllowedDifferences {
         regions: false,
         depths: false,
         starts: true,
     };
     let mut targets = Vec::new();
-    for group in step.jobs.iter().flat_map(|job| worker_groups(job, apart)) {
+    for group in step.jobs.iter().flat_map(|job| worker_groups(job, allowed)) {
         let WorkerGroup { job: _, workers } = &group;
         let count = workers.len() as u32;
-        let of_first = uses(workers[0]);
+        let of_first = targets_of(workers[0]);
         for (number, (id, stream)) in of_first.iter().enumerate() {
             let starts: Vec<&Stream> = workers
                 .iter()
@@ -350,8 +351,8 @@ fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
     targets
 }
 
-/// A stream on a target. `starts` are the streams of the threads that have it, for where each
-/// begins.
+/// Converts a stream to a target. `starts` holds the stream of each of its threads, for the start
+/// positions.
 fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], threads: u32) -> Target {
     let mix = words::resulting_mix(stream);
     let direction = mix.directions().next().unwrap_or(Direction::Read);
@@ -364,7 +365,7 @@ fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], thread
         (_, Some(size)) => Some(length.resolve(size)),
         (_, None) => None,
     });
-    // Where the end of the file is the end of the region, nothing needs to be said.
+    // If the region ends at the end of the file, no option is needed.
     let device = compare::is_device(&entry.path);
     let end = length
         .map(|length| base + length)
@@ -375,15 +376,15 @@ fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], thread
         base,
         end: end.unwrap_or(0),
         file_size: match entry.prepare {
-            Prepare::Existing => once_elsewhere(plan, &entry.path),
-            // A device is there, and has its size.
+            Prepare::Existing => size_from_other_entry(plan, &entry.path),
+            // A device exists and has a fixed size.
             Prepare::Filled { .. } | Prepare::LayOut { .. } if device => None,
             Prepare::Filled { .. } | Prepare::Recreate { .. } | Prepare::LayOut { .. } => made,
         },
         alignment: stream.alignment(direction),
         write_percent: write_percent(&mix),
         cache: match (stream.cache.direct, stream.cache.local_only) {
-            // A map goes through the cache.
+            // Memory maps use the page cache.
             _ if stream.cache.mapping.is_some() && !stream.cache.local_only => Cache::Cached,
             (_, true) => Cache::NoLocal,
             (true, false) => Cache::Unbuffered,
@@ -424,8 +425,8 @@ fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], thread
     target
 }
 
-/// The size of a path that another entry makes, once.
-fn once_elsewhere(plan: &Plan, path: &str) -> Option<u64> {
+/// The size of a path that only one other entry creates.
+fn size_from_other_entry(plan: &Plan, path: &str) -> Option<u64> {
     let made = plan
         .prepare_once
         .iter()
@@ -434,7 +435,7 @@ fn once_elsewhere(plan: &Plan, path: &str) -> Option<u64> {
     made.and_then(|target| target.prepare.size().map(|size| size.0))
 }
 
-/// The length, or the one that comes up most.
+/// The block size, or the most frequent one.
 fn block(sizes: &BlockSizes) -> u64 {
     match sizes {
         BlockSizes::Fixed { size } => size.0,
@@ -450,7 +451,7 @@ fn block(sizes: &BlockSizes) -> u64 {
 
 fn write_percent(mix: &Mix) -> u8 {
     match mix {
-        // What discards blocks comes out as what replaces them.
+        // Trims become writes.
         Mix::Only {
             direction: Direction::Trim,
         } => 100,
@@ -525,7 +526,7 @@ fn places(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u3
     }
 }
 
-/// The distance between the beginnings of threads, if each begins that much behind the one before.
+/// The distance between the start positions of threads, if it is always the same.
 fn stride(starts: &[&Stream], threads: u32) -> u64 {
     let start = |stream: &&Stream| match &stream.pattern.access[0] {
         Access::Sequential(walk) => walk.start.0,
@@ -543,7 +544,7 @@ fn stride(starts: &[&Stream], threads: u32) -> u64 {
     }
 }
 
-/// Shares of the target in whole percent or in bytes.
+/// A distribution in whole percent or in bytes.
 fn distribution(placement: &Placement, direction: Direction) -> Option<Distribution> {
     let Placement::Ranges(ranges) = placement else {
         return None;
@@ -562,7 +563,7 @@ fn distribution(placement: &Placement, direction: Direction) -> Option<Distribut
     })
 }
 
-/// Limits and pauses of each thread on the target. A burst is still that of one thread.
+/// Sets limits and pauses of each thread on the target. Limits are per thread here too.
 fn limits(stream: &Stream, target: &mut Target) {
     let rates = match stream.pacing {
         Pacing::Unpaced => Vec::new(),

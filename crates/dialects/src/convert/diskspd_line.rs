@@ -1,4 +1,4 @@
-//! A profile as a command line, where one line says all of it.
+//! Converts a profile to a command line, if a line can express it.
 
 use super::words::size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
@@ -6,7 +6,7 @@ use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
 use model::plan::BypassIo;
 use model::shell_word;
 
-/// The line. Nothing if reading it would not give the profile again, whatever the reason.
+/// The command line; `None` if parsing it does not give the same profile.
 pub(super) fn line(profile: &Profile) -> Option<String> {
     let [span] = &profile.time_spans[..] else {
         return None;
@@ -32,12 +32,12 @@ pub(super) fn line(profile: &Profile) -> Option<String> {
         Reading::Run(request) | Reading::Print(request) => request.profile,
         Reading::End(_) => return None,
     };
-    let same = explicit(&again) == explicit(profile);
+    let same = normalize(&again) == normalize(profile);
     same.then(|| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
 }
 
-/// The profile with alignments as they are in effect, and without what is only said.
-fn explicit(profile: &Profile) -> Profile {
+/// The profile with effective alignments and without redundant settings, for comparison.
+fn normalize(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     profile.verbose = false;
     for span in &mut profile.time_spans {
@@ -51,84 +51,84 @@ fn explicit(profile: &Profile) -> Profile {
 }
 
 fn switches(span: &TimeSpan, target: &Target) -> Vec<String> {
-    let usual = (TimeSpan::default(), Target::default());
+    let defaults = (TimeSpan::default(), Target::default());
     let mut words = Vec::new();
-    let mut say = |word: String| words.push(word);
-    if target.block != usual.1.block {
-        say(format!("-b{}", upper(u64::from(target.block))));
+    let mut push_switch = |word: String| words.push(word);
+    if target.block != defaults.1.block {
+        push_switch(format!("-b{}", uppercase_size(u64::from(target.block))));
     }
     if let Some(bytes) = target.file_size.filter(|bytes| *bytes > 0) {
-        say(format!("-c{}", upper(bytes)));
+        push_switch(format!("-c{}", uppercase_size(bytes)));
     }
-    say(format!("-d{}", span.duration));
-    say(format!("-W{}", span.warm_up));
+    push_switch(format!("-d{}", span.duration));
+    push_switch(format!("-W{}", span.warm_up));
     if span.cool_down > 0 {
-        say(format!("-C{}", span.cool_down));
+        push_switch(format!("-C{}", span.cool_down));
     }
     if target.base > 0 {
-        say(format!("-B{}", upper(target.base)));
+        push_switch(format!("-B{}", uppercase_size(target.base)));
     }
     if target.end > 0 {
-        say(format!("-f{}", upper(target.end)));
+        push_switch(format!("-f{}", uppercase_size(target.end)));
     }
-    pattern(target, &mut say);
+    pattern(target, &mut push_switch);
     if span.threads > 0 {
-        say(format!("-F{}", span.threads));
+        push_switch(format!("-F{}", span.threads));
     } else if target.threads > 1 {
-        say(format!("-t{}", target.threads));
+        push_switch(format!("-t{}", target.threads));
     }
     if span.requests > 0 {
-        say(format!("-O{}", span.requests));
+        push_switch(format!("-O{}", span.requests));
     }
-    if target.requests != usual.1.requests {
-        say(format!("-o{}", target.requests));
+    if target.requests != defaults.1.requests {
+        push_switch(format!("-o{}", target.requests));
     }
     if target.write_percent > 0 {
-        say(format!("-w{}", target.write_percent));
+        push_switch(format!("-w{}", target.write_percent));
     }
     match (target.throughput, target.throughput_unit) {
         (0, _) => {}
-        (limit, ThroughputUnit::BytesPerMs) => say(format!("-g{limit}")),
-        (limit, ThroughputUnit::Iops) => say(format!("-g{limit}i")),
+        (limit, ThroughputUnit::BytesPerMs) => push_switch(format!("-g{limit}")),
+        (limit, ThroughputUnit::Iops) => push_switch(format!("-g{limit}i")),
     }
     if let Some(burst) = target.burst {
-        say(format!("-i{burst}"));
+        push_switch(format!("-i{burst}"));
     }
     if let Some(pause) = target.think_ms {
-        say(format!("-j{pause}"));
+        push_switch(format!("-j{pause}"));
     }
-    caches(target, &mut say);
-    data(span, target, &mut say);
-    threads(span, &mut say);
+    caches(target, &mut push_switch);
+    data(span, target, &mut push_switch);
+    threads(span, &mut push_switch);
     if span.seed > 0 {
-        say(format!("-z{}", span.seed));
+        push_switch(format!("-z{}", span.seed));
     }
     if span.latency {
-        say("-L".into());
+        push_switch("-L".into());
     }
     if span.iops_deviation {
         match span.bucket_ms {
-            1000 => say("-D".into()),
-            length => say(format!("-D{length}")),
+            1000 => push_switch("-D".into()),
+            length => push_switch(format!("-D{length}")),
         }
     }
     words
 }
 
-fn pattern(target: &Target, say: &mut dyn FnMut(String)) {
+fn pattern(target: &Target, push_switch: &mut dyn FnMut(String)) {
     let step = match target.step() {
         step if step == u64::from(target.block) => String::new(),
-        step => upper(step),
+        step => uppercase_size(step),
     };
     match (target.random_percent, target.interlocked) {
-        (0, true) => say(format!("-si{step}")),
+        (0, true) => push_switch(format!("-si{step}")),
         (0, false) if step.is_empty() => {}
-        (0, false) => say(format!("-s{step}")),
-        (100, _) => say(format!("-r{step}")),
+        (0, false) => push_switch(format!("-s{step}")),
+        (100, _) => push_switch(format!("-r{step}")),
         (share, _) => {
-            say(format!("-rs{share}"));
+            push_switch(format!("-rs{share}"));
             if !step.is_empty() {
-                say(format!("-r{step}"));
+                push_switch(format!("-r{step}"));
             }
         }
     }
@@ -136,7 +136,7 @@ fn pattern(target: &Target, say: &mut dyn FnMut(String)) {
         let kind = if distribution.absolute { "abs" } else { "pct" };
         let length = |length: u64| {
             if distribution.absolute {
-                upper(length)
+                uppercase_size(length)
             } else {
                 length.to_string()
             }
@@ -145,13 +145,13 @@ fn pattern(target: &Target, say: &mut dyn FnMut(String)) {
             .ranges
             .iter()
             .map(|range| format!("{}/{}", range.io_percent, length(range.length)));
-        say(format!("-rd{kind}{}", ranges.collect::<Vec<_>>().join(":")));
+        push_switch(format!("-rd{kind}{}", ranges.collect::<Vec<_>>().join(":")));
     }
     if target.thread_stride > 0 {
-        say(format!("-T{}", upper(target.thread_stride)));
+        push_switch(format!("-T{}", uppercase_size(target.thread_stride)));
     }
     if target.parallel {
-        say("-p".into());
+        push_switch("-p".into());
     }
     let hints: String = [
         (target.random_access, 'r'),
@@ -163,11 +163,11 @@ fn pattern(target: &Target, say: &mut dyn FnMut(String)) {
     .map(|(_, letter)| letter)
     .collect();
     if !hints.is_empty() {
-        say(format!("-f{hints}"));
+        push_switch(format!("-f{hints}"));
     }
 }
 
-fn caches(target: &Target, say: &mut dyn FnMut(String)) {
+fn caches(target: &Target, push_switch: &mut dyn FnMut(String)) {
     let mapped = if target.memory_mapped { "m" } else { "" };
     let cache = match (target.cache, target.write_through, target.memory_mapped) {
         (Cache::Unbuffered, true, false) => "h",
@@ -178,38 +178,38 @@ fn caches(target: &Target, say: &mut dyn FnMut(String)) {
         (_, false, _) => "",
     };
     if !(mapped.is_empty() && cache.is_empty()) {
-        say(format!("-S{mapped}{cache}"));
+        push_switch(format!("-S{mapped}{cache}"));
     }
     match target.flush {
         None => {}
-        Some(FlushType::ViewOfFile) => say("-Nv".into()),
-        Some(FlushType::NonVolatileMemory) => say("-Nn".into()),
-        Some(FlushType::NonVolatileMemoryNoDrain) => say("-Ni".into()),
+        Some(FlushType::ViewOfFile) => push_switch("-Nv".into()),
+        Some(FlushType::NonVolatileMemory) => push_switch("-Nn".into()),
+        Some(FlushType::NonVolatileMemoryNoDrain) => push_switch("-Ni".into()),
     }
     if target.large_pages {
-        say("-l".into());
+        push_switch("-l".into());
     }
     if target.priority != Target::default().priority {
-        say(format!("-I{}", target.priority));
+        push_switch(format!("-I{}", target.priority));
     }
 }
 
-fn data(span: &TimeSpan, target: &Target, say: &mut dyn FnMut(String)) {
+fn data(span: &TimeSpan, target: &Target, push_switch: &mut dyn FnMut(String)) {
     if target.zero_buffers {
-        say("-Z".into());
+        push_switch("-Z".into());
     }
     if span.random_write_data {
-        say("-Zr".into());
+        push_switch("-Zr".into());
     }
     if let Some(source) = &target.source {
         let file = source.file.as_ref().map(|file| format!(",{file}")).unwrap_or_default();
-        say(format!("-Z{}{file}", upper(source.size)));
+        push_switch(format!("-Z{}{file}", uppercase_size(source.size)));
     }
 }
 
-fn threads(span: &TimeSpan, say: &mut dyn FnMut(String)) {
+fn threads(span: &TimeSpan, push_switch: &mut dyn FnMut(String)) {
     if span.no_affinity {
-        say("-n".into());
+        push_switch("-n".into());
     }
     if !span.affinity.is_empty() {
         let mut group = 0;
@@ -224,35 +224,34 @@ fn threads(span: &TimeSpan, say: &mut dyn FnMut(String)) {
             }
             list += &processor.number.to_string();
         }
-        say(list);
+        push_switch(list);
     }
     if span.completion_routines {
-        say("-x".into());
+        push_switch("-x".into());
     }
     if span.newer.ring.is_some() {
-        say("-u".into());
+        push_switch("-u".into());
     }
     match span.newer.bypass {
-        Some(BypassIo::Partial) => say("-Sy".into()),
-        Some(BypassIo::Full) => say("-SY".into()),
+        Some(BypassIo::Partial) => push_switch("-Sy".into()),
+        Some(BypassIo::Full) => push_switch("-SY".into()),
         None => {}
     }
     if let Some(separation) = span.newer.separation {
-        say(format!("-bs{}", separation.to_text()));
+        push_switch(format!("-bs{}", separation.to_text()));
     }
 }
 
-fn upper(bytes: u64) -> String {
+fn uppercase_size(bytes: u64) -> String {
     size(bytes).to_ascii_uppercase()
 }
 
-/// An environment that a line of ours never asks anything of.
+/// An environment that generated lines never use.
 struct NullEnv;
 
 impl ParseEnv for NullEnv {
     fn processors(&self) -> Processors {
-        // Where a line will be run is not known, so every processor that Linux can number may be
-        // there.
+        // The machine that will run the line is unknown, so it may have every CPU number of Linux.
         Processors {
             online: (0..1 << 13).collect(),
             possible: 1 << 13,

@@ -1,8 +1,8 @@
 //! Plan to text: the same test in another dialect.
 //!
-//! A writer says what its dialect can say. The text is read again, and both plans are compared path
-//! by path. So nothing is dropped in silence, whatever a writer forgets. Nothing here opens a file
-//! or looks at one.
+//! A writer produces what its dialect can express. The text is then parsed again, and both plans
+//! are compared path by path, so that nothing is lost silently. Nothing here opens or examines a
+//! file.
 
 mod compare;
 mod diskspd;
@@ -19,36 +19,35 @@ use model::results::Equivalent;
 
 pub use diskspd::to_diskspd;
 pub use fio::to_fio;
-/// What a text is.
+/// The form of a text.
 pub use model::results::EquivalentForm as Form;
 pub use native::to_native;
 
 /// A plan in a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
-    /// Whose words these are.
+    /// The dialect of the text.
     pub dialect: Dialect,
     /// The text, with a line end at its end.
     pub text: String,
     /// What the text is.
     pub form: Form,
-    /// The same in one line, where a job file has only one job.
+    /// The same in one line, if a job file has only one job.
     pub one_line: Option<String>,
-    /// What the dialect cannot say, or says only nearly: the test is another one there.
+    /// Settings that the dialect cannot express, or only approximately: they change the test.
     pub lost: Vec<Lost>,
-    /// What the dialect does in its own way whatever is said: the test is the same, its details are
-    /// not.
+    /// Details that the dialect always handles in its own way: the test is the same.
     pub differs: Vec<Lost>,
 }
 
-/// One thing that did not come across.
+/// One setting that was not converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The job it belongs to; absent if it is the whole test.
     pub job: Option<String>,
-    /// What, in the dialect that it was written in.
+    /// The setting, in the original dialect.
     pub what: String,
-    /// What the other dialect has instead, or that it has nothing.
+    /// What the other dialect does instead.
     pub why: String,
 }
 
@@ -61,7 +60,7 @@ impl fmt::Display for Lost {
     }
 }
 
-/// What a dialect is called in sentences.
+/// Name of a dialect in messages.
 fn dialect_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Native => "native",
@@ -72,19 +71,19 @@ fn dialect_name(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The plan in a dialect.
+/// Converts a plan to a dialect.
 pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
     match dialect {
         // Nothing is written as Vdbench.
         Dialect::Native | Dialect::Vdbench => to_native(plan),
         Dialect::Fio => to_fio(plan),
         Dialect::Diskspd => to_diskspd(plan),
-        Dialect::Iometer => not_written(dialect),
+        Dialect::Iometer => without_writer(dialect),
     }
 }
 
-/// A dialect that is read only.
-fn not_written(dialect: Dialect) -> Conversion {
+/// The result for a dialect that has no writer.
+fn without_writer(dialect: Dialect) -> Conversion {
     Conversion {
         dialect,
         text: String::new(),
@@ -99,7 +98,7 @@ fn not_written(dialect: Dialect) -> Conversion {
     }
 }
 
-/// The plan in the other dialects.
+/// Converts a plan to the other dialects.
 pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
     let all = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
     let others = all.into_iter().filter(|dialect| *dialect != plan.origin.dialect);
@@ -107,7 +106,7 @@ pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
 }
 
 impl From<Conversion> for Equivalent {
-    /// The conversion as results keep it.
+    /// The conversion as stored in results.
     fn from(conversion: Conversion) -> Equivalent {
         let Conversion {
             dialect,

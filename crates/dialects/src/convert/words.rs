@@ -1,5 +1,4 @@
-//! Values in words. Each word is also what two plans are compared by: where the words are the same,
-//! the meaning is.
+//! Describes values in words. Plans are compared by these words, so equal words mean equal values.
 
 use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
@@ -15,19 +14,19 @@ use model::{Direction, PerDirection};
 use crate::native::cap_text;
 pub(super) use crate::notation::{cpus, hexadecimal, memory_nodes, period, size, time};
 
-/// `rate,region`; empty for nothing.
-pub(super) fn divided(what: Divide) -> String {
+/// What hosts divide, such as `rate,region`; empty for nothing.
+pub(super) fn divided_resources(what: Divide) -> String {
     let words = [(what.rate, "rate"), (what.depth, "depth"), (what.region, "region")];
     let words: Vec<&str> = words.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
     words.join(",")
 }
 
-/// Limits as `cap` has them, without where they come from.
+/// Limits in the syntax of `cap`, without their sources.
 pub(super) fn limits(limits: &[Layer]) -> String {
     limits.iter().map(cap_text).collect::<Vec<_>>().join("; ")
 }
 
-/// `path=cached, role=log, replicas=3, hops=2`; empty where nothing is known.
+/// The storage, such as `path=cached, role=log, replicas=3, hops=2`; empty if unknown.
 pub(super) fn storage(storage: &StoragePath) -> String {
     let StoragePath {
         cache,
@@ -44,8 +43,8 @@ pub(super) fn storage(storage: &StoragePath) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The mix that results where reads and writes each keep a rate of their own: that of the rates.
-/// Where only one has a rate, or the lengths or units differ, it is the stream's mix.
+/// The effective mix. If reads and writes have separate rates, the rates determine it. If only one
+/// has a rate, or lengths or units differ, it is the stream's mix.
 pub(super) fn resulting_mix(stream: &Stream) -> Mix {
     let (Pacing::PerDirection { rates }, true) = (&stream.pacing, stream.mix.directions().count() == 2) else {
         return stream.mix;
@@ -109,8 +108,7 @@ pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> Str
     }
 }
 
-/// From the beginning of one operation to that of the next, if it is always the same; else what
-/// lies between them.
+/// The distance between starts of operations if it is constant, else the gap between them.
 fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
     match (advance, stream.fixed_length(direction)) {
         (Advance::Stride, Some(length)) if stream.alignment(direction) == length => String::new(),
@@ -126,7 +124,7 @@ fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
 pub(super) fn access(stream: &Stream, direction: Direction) -> String {
     match stream.access(direction) {
         Access::Sequential(walk) => {
-            // Whether a walk ends at the end is what `passes` is about.
+            // `passes` covers whether a walk stops at the end.
             let start = match walk.start.0 {
                 0 => String::new(),
                 start => format!(", beginning {} into it", size(start)),
@@ -181,7 +179,7 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
     }
 }
 
-/// True if reads and writes of a walk have a position each.
+/// True if reads and writes of a walk have separate positions.
 pub(super) fn separate_positions(access: &Access) -> bool {
     match access {
         Access::Sequential(walk) => walk.positions == Positions::PerDirection,
@@ -221,7 +219,7 @@ pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
     }
 }
 
-/// The ranges of a direction: its own, or the first that there are.
+/// The ranges of a direction, or else the first ranges of any.
 pub(super) fn ranges_of(shares: &PerDirection<Vec<RangeShare>>, direction: Direction) -> &[RangeShare] {
     let own = &shares[direction];
     let mut lists = std::iter::once(own).chain(shares.iter().map(|(_, list)| list));
@@ -282,7 +280,7 @@ pub(super) fn content(content: &Content) -> String {
     }
 }
 
-/// What DiskSpd writes.
+/// The bytes that DiskSpd writes.
 pub(super) fn counting() -> Vec<u8> {
     (0..=255).collect()
 }
@@ -378,7 +376,7 @@ pub(super) fn pauses(think: Option<Think>) -> String {
     word
 }
 
-/// Rules for parts of the operations.
+/// Priority rules for parts of the operations.
 pub(super) fn priority_rules(rules: &[PriorityRule]) -> String {
     let words: Vec<String> = rules.iter().map(priority_rule).collect();
     match words.is_empty() {
@@ -387,7 +385,7 @@ pub(super) fn priority_rules(rules: &[PriorityRule]) -> String {
     }
 }
 
-/// A rule for a part of the operations.
+/// A priority rule for a part of the operations.
 fn priority_rule(rule: &PriorityRule) -> String {
     let PriorityRule {
         direction,
@@ -460,7 +458,7 @@ pub(super) fn file_work(work: &FileWork) -> String {
 pub(super) fn replay(replay: &Replay) -> String {
     let Replay {
         trace,
-        // How the trace is read follows from what it is.
+        // The form of a trace follows from the trace.
         form: _,
         files: _,
         flushes: _,

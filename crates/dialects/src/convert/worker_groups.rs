@@ -1,35 +1,34 @@
-//! Workers that do the same. A plan lists every worker; the dialects write one and say how many of
-//! them there are.
+//! Groups of equal workers. A plan lists every worker; dialects write one, with a count.
 
 use model::Nanos;
 use model::draws::DrawsForm;
 use model::plan::{Depth, Job, Pacing, Region, StreamTarget, TargetId, Worker};
 
-/// Workers of a job that are alike, one after the other.
+/// Consecutive workers of a job that do the same.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerGroup<'a> {
     pub(super) job: &'a Job,
     pub(super) workers: Vec<&'a Worker>,
 }
 
-/// In what workers that are alike may differ, beside seed, processor and the place in a common
+/// Differences that workers of a group may have, besides seed, CPU and position in a shared
 /// schedule.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Apart {
-    /// Each has a region of its own.
+pub(super) struct AllowedDifferences {
+    /// Each worker has its own region.
     pub(super) regions: bool,
-    /// What does not divide evenly of a common depth makes a difference of one.
+    /// Depths may differ by one, if a shared depth does not divide evenly.
     pub(super) depths: bool,
-    /// Each begins somewhere else in a common region.
+    /// Each worker starts at another position of a shared region.
     pub(super) starts: bool,
 }
 
-/// The groups of a job.
-pub(super) fn worker_groups(job: &Job, apart: Apart) -> Vec<WorkerGroup<'_>> {
+/// Groups the workers of a job.
+pub(super) fn worker_groups(job: &Job, allowed: AllowedDifferences) -> Vec<WorkerGroup<'_>> {
     let mut worker_groups: Vec<WorkerGroup<'_>> = Vec::new();
     let mut last: Option<Worker> = None;
     for worker in &job.workers {
-        let like = likeness(worker, apart);
+        let like = likeness(worker, allowed);
         match (&last, worker_groups.last_mut()) {
             (Some(before), Some(group)) if *before == like => group.workers.push(worker),
             _ => worker_groups.push(WorkerGroup {
@@ -42,12 +41,12 @@ pub(super) fn worker_groups(job: &Job, apart: Apart) -> Vec<WorkerGroup<'_>> {
     worker_groups
 }
 
-/// The worker without what may differ.
-pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
+/// A copy of the worker without the allowed differences.
+pub(super) fn likeness(worker: &Worker, allowed: AllowedDifferences) -> Worker {
     let mut like = worker.clone();
     like.draws = DrawsForm::Native { seed: 0 };
     like.placement.cpus = Vec::new();
-    if apart.depths {
+    if allowed.depths {
         like.depth = match like.depth {
             Depth::PerStream => Depth::PerStream,
             Depth::Shared { operations: _ } => Depth::Shared { operations: 0 },
@@ -58,13 +57,13 @@ pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
         if let Pacing::Together { rate } = &mut stream.pacing {
             rate.phase_ns = Nanos(0);
         }
-        if apart.regions {
+        if allowed.regions {
             stream.region = Region::default();
         }
-        if apart.depths {
+        if allowed.depths {
             stream.depth = 0;
         }
-        for access in stream.pattern.access.iter_mut().filter(|_| apart.starts) {
+        for access in stream.pattern.access.iter_mut().filter(|_| allowed.starts) {
             access.clear_start();
         }
     }
@@ -72,13 +71,13 @@ pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
 }
 
 impl<'a> WorkerGroup<'a> {
-    /// The first worker, which stands for the others.
+    /// The first worker, as the example of all.
     pub(super) fn worker(&self) -> &'a Worker {
         self.workers[0]
     }
 
-    /// The same workers, each for itself.
-    pub(super) fn apart(&self) -> Vec<WorkerGroup<'a>> {
+    /// A group for each single worker.
+    pub(super) fn allowed(&self) -> Vec<WorkerGroup<'a>> {
         let one = |worker: &&'a Worker| WorkerGroup {
             job: self.job,
             workers: vec![*worker],
@@ -86,7 +85,7 @@ impl<'a> WorkerGroup<'a> {
         self.workers.iter().map(one).collect()
     }
 
-    /// Every target of the worker's streams, each once, in order.
+    /// The distinct targets of the worker's streams, in order.
     pub(super) fn targets(&self) -> Vec<TargetId> {
         let mut ids: Vec<TargetId> = Vec::new();
         for id in self.worker().streams.iter().flat_map(|stream| stream.target.ids()) {
@@ -97,7 +96,7 @@ impl<'a> WorkerGroup<'a> {
         ids
     }
 
-    /// The processors of its workers if each has one; those of the first otherwise.
+    /// The CPUs of all workers if each has one CPU, else those of the first worker.
     pub(super) fn cpus(&self) -> Vec<u32> {
         let lists = || self.workers.iter().map(|worker| &worker.placement.cpus);
         match lists().all(|list| list.len() == 1) {
@@ -106,9 +105,8 @@ impl<'a> WorkerGroup<'a> {
         }
     }
 
-    /// Streams by target, where every target has the same ones: those of the first target stand for
-    /// all.
-    pub(super) fn is_a_product(&self) -> bool {
+    /// True if every target has the same streams, grouped by target.
+    pub(super) fn has_same_streams_per_target(&self) -> bool {
         let streams = &self.worker().streams;
         if streams.len() > 1
             && streams
@@ -126,7 +124,7 @@ impl<'a> WorkerGroup<'a> {
         }
         let like = likeness(
             self.worker(),
-            Apart {
+            AllowedDifferences {
                 regions: false,
                 depths: false,
                 starts: false,
@@ -146,12 +144,12 @@ impl<'a> WorkerGroup<'a> {
     }
 }
 
-/// Names that are not there yet.
+/// Unique names.
 #[derive(Debug, Default)]
 pub(super) struct Names(Vec<String>);
 
 impl Names {
-    /// The name, with a number behind it where it is taken.
+    /// Returns the name, with a number if it is taken.
     pub(super) fn take(&mut self, name: &str) -> String {
         let numbered = (2..).map(|number| format!("{name} {number}"));
         let free = std::iter::once(name.to_owned())

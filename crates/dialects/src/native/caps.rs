@@ -1,5 +1,5 @@
-//! Limits as users write them (`--cap`, and `cap` in job files), and what they say about the
-//! storage below a job.
+//! The syntax of limits (`--cap`, and `cap` in job files), and values about the storage below a
+//! job.
 
 use model::Bytes;
 use model::caps::{Applies, Layer, LayerKind, Limit};
@@ -25,13 +25,13 @@ const DIRECTIONS: [(&str, Applies); 3] = [
     ("writes", Applies::Writes),
 ];
 
-/// Words for the way through a virtual machine's host.
+/// Words for the path through a virtual machine's host.
 const PATHS: [(&str, CachePath); 2] = [("cached", CachePath::Cached), ("uncached", CachePath::Uncached)];
 
 /// Reads a limit, such as `VM:iops=1920,mbps=22.5,kind=vm`. The name may be left out.
 ///
 /// # Errors
-/// What cannot be understood.
+/// A message about the first mistake.
 pub fn parse_cap(text: &str) -> Result<Layer, String> {
     let (name, figures) = match text.split_once(':') {
         Some((name, figures)) if !name.contains('=') => (name.trim(), figures),
@@ -100,7 +100,7 @@ pub fn parse_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// A limit as [`parse_cap`] reads it.
+/// Formats a limit in the syntax of [`parse_cap`].
 pub(crate) fn cap_text(layer: &Layer) -> String {
     let word_of = |words: &[(&str, LayerKind)]| {
         let found = words.iter().find(|(_, kind)| *kind == layer.kind);

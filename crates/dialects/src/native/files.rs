@@ -1,4 +1,4 @@
-//! Jobs on trees of files: how a tree and its operations are written, and what they mean.
+//! Jobs on trees of files: their options, and the plan that these give.
 
 use model::block_size::BlockSizes;
 use model::plan::{
@@ -10,7 +10,7 @@ use model::{Bytes, access::Access};
 use super::spec::JobSpec;
 use super::values::{self, unknown};
 
-/// A tree and the operations on it, as they were written.
+/// A tree and the operations on it, as written in a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileSpec {
     /// Levels of directories.
@@ -21,11 +21,11 @@ pub struct FileSpec {
     pub files: u32,
     /// Their sizes.
     pub sizes: BlockSizes,
-    /// Share of them that exists at first.
+    /// Percent of the files that exist at first.
     pub prefill: Option<u8>,
     /// Groups of operations.
     pub groups: Vec<FileGroup>,
-    /// They follow one another.
+    /// Groups run in sequence.
     pub in_sequence: bool,
     /// Files are taken in order.
     pub in_order: bool,
@@ -46,19 +46,19 @@ impl Default for FileSpec {
     }
 }
 
-/// Options that mean nothing where operations are on files.
-const WITHOUT_MEANING: [&str; 24] = [
+/// Options that have no effect in jobs on files.
+const BLOCK_OPTIONS: [&str; 24] = [
     "size", "offset", "keep", "access", "read", "write", "trim", "exact-mix", "align", "flush-every", "flush",
     "flush-at-end", "depth", "depth-per", "bytes", "passes", "latency-target", "cache", "engine", "batch", "log",
     "poll", "submission-thread", "divide",
 ];
-/// Options of jobs on files alone.
-const OF_FILES: [&str; 4] = ["tree", "mix", "sequence", "order"];
-/// Bytes of the buffer that larger files are written and read with.
+/// Options that only jobs on files have.
+const FILE_OPTIONS: [&str; 4] = ["tree", "mix", "sequence", "order"];
+/// Largest buffer for reading and writing files.
 const BUFFER: Bytes = Bytes::mib(1);
 
 /// Keys of a tree.
-const KEYS: [&str; 5] = ["depth", "width", "files", "sizes", "prefill"];
+const TREE_KEYS: [&str; 5] = ["depth", "width", "files", "sizes", "prefill"];
 
 /// Reads `depth=2,width=10,files=100,sizes=16KiB,prefill=80`, in any order.
 pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
@@ -66,7 +66,7 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         match (part.split_once('='), entries.last_mut()) {
             (Some((key, value)), _) => entries.push((key.trim().to_owned(), value.trim().to_owned())),
-            // Sizes with a share each have commas of their own.
+            // A list of sizes with shares has commas too.
             (None, Some((key, value))) if key == "sizes" => *value += &format!(",{part}"),
             (None, _) => return Err(format!("`{part}` is not written as KEY=VALUE")),
         }
@@ -83,7 +83,7 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
                 Ok(())
             }
             "sizes" => values::block_sizes(&value).map(|sizes| files.sizes = sizes),
-            other => return Err(unknown(other, &KEYS)),
+            other => return Err(unknown(other, &TREE_KEYS)),
         };
         set.map_err(|why| format!("`{key}`: {why}"))?;
     }
@@ -115,7 +115,8 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
     }
 }
 
-/// Operations on the same file must find it as the ones before have left it.
+/// Refuses groups in which an operation needs a file that an earlier one has deleted, or creates
+/// one that exists.
 fn check_group(group: &FileGroup) -> Result<(), String> {
     let mut exists: Option<bool> = None;
     let on_directory = group.operations[0].is_on_directory();
@@ -133,22 +134,30 @@ fn check_group(group: &FileGroup) -> Result<(), String> {
             ));
         }
         match exists {
-            Some(true) if !needs => return Err(format!("{name} needs that there is none, and there is one by then")),
-            Some(false) if needs => return Err(format!("{name} needs one, and there is none by then")),
+            Some(true) if !needs => {
+                return Err(format!(
+                    "{name} needs a name that does not exist, but the operation before leaves one"
+                ));
+            }
+            Some(false) if needs => {
+                return Err(format!(
+                    "{name} needs an existing name, but the operation before leaves none"
+                ));
+            }
             _ => exists = Some(leaves),
         }
     }
     Ok(())
 }
 
-/// What is wrong with a job as far as it is on files or not.
+/// A contradiction between the kind of a job and its options.
 pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
     let written = |names: &[&'static str]| names.iter().find(|name| spec.written.contains(*name)).copied();
     if !spec.on_files {
-        let name = written(&OF_FILES)?;
+        let name = written(&FILE_OPTIONS)?;
         return Some(format!("`{name}` is for jobs on files; add `kind = \"files\"`"));
     }
-    if let Some(name) = written(&WITHOUT_MEANING) {
+    if let Some(name) = written(&BLOCK_OPTIONS) {
         return Some(format!(
             "`{name}` has no meaning in a job of kind `files`; leave it out"
         ));
@@ -167,8 +176,8 @@ pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
     }
 }
 
-/// The tree of a job, and its place in the plan. Jobs on the same directory use the same tree.
-pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, String> {
+/// Adds the tree of a job to the plan. Jobs on the same directory share a tree.
+pub(super) fn add_tree(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, String> {
     let files = &spec.files;
     let path = spec.targets[0].clone();
     let tree = FileTree {
@@ -183,7 +192,7 @@ pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, 
     if let Some(position) = plan.targets.iter().position(|known| known.path == path) {
         let TargetKind::Tree { tree: known } = &plan.targets[position].kind else {
             return Err(format!(
-                "another job uses {path} otherwise; give one of them another directory"
+                "another job uses {path} as another kind of target; give one of them another directory"
             ));
         };
         let prefill = files.prefill.unwrap_or(known.prefill);
@@ -203,8 +212,8 @@ pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, 
     Ok(vec![TargetId(plan.targets.len() as u32 - 1)])
 }
 
-/// All files exist where none is created, and none where each group begins with that. Otherwise
-/// some are missing, so that there is something to create.
+/// Default percent of files that exist at first: all if no group creates files, none if each group
+/// begins with that, else a part.
 fn default_prefill(groups: &[FileGroup]) -> u8 {
     let creates = |group: &&FileGroup| group.operations[0] == FileOperationKind::Create;
     match groups.iter().filter(creates).count() {
@@ -214,7 +223,7 @@ fn default_prefill(groups: &[FileGroup]) -> u8 {
     }
 }
 
-/// The part that a workload has, as far as it is asked for.
+/// The part of the workload that a job on files needs.
 pub(super) fn part_of(spec: &JobSpec, tree: &FileTree) -> Part {
     let size = tree.sizes.max().min(BUFFER).max(spec.part.sizes.max());
     Part {
@@ -240,7 +249,7 @@ fn work_of(spec: &JobSpec) -> FileWork {
     }
 }
 
-/// Gives the workers of a job their operations.
+/// Sets the file operations of the workers.
 pub(super) fn set_work(spec: &JobSpec, job: &mut Job) {
     for worker in &mut job.workers {
         worker.engine.kind = EngineKind::Files;
@@ -332,8 +341,11 @@ mod tests {
             ("kind = \"files\"\nmix = \"stats\"", "did you mean `stat`?"),
             ("kind = \"files\"\nmix = \"stat/0\"", "share above 0"),
             ("kind = \"files\"\nsequence = \"stat/3\"", "no shares"),
-            ("kind = \"files\"\nmix = \"delete+read\"", "read needs one"),
-            ("kind = \"files\"\nmix = \"read+create\"", "there is one by then"),
+            ("kind = \"files\"\nmix = \"delete+read\"", "read needs an existing name"),
+            (
+                "kind = \"files\"\nmix = \"read+create\"",
+                "needs a name that does not exist",
+            ),
             ("kind = \"files\"\nmix = \"create+mkdir\"", "cannot be on the same name"),
             (
                 "kind = \"files\"\nmix = \"stat\"\ntree = \"dept=1\"",

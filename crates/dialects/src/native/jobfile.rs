@@ -32,12 +32,12 @@ pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>
     }
 }
 
-/// What stands at the top of a job file.
-const TOP: [&str; 8] = [
+/// Keys at the top of a job file.
+const TOP_KEYS: [&str; 8] = [
     "name", "seed", "objective", "cap", "defaults", "job", "simulated", "preset",
 ];
 const CAP: &str = "for example `cap = [\"VM, cached:iops=77000,mbps=485,kind=vm,path=cached\"]`";
-/// Keys of which a job has one at most, and what to do.
+/// Pairs of keys that exclude each other, with help.
 const EXCLUSIVE_KEYS: [(&str, &str, &str); 2] = [
     ("read", "write", "keep one; the other follows from it"),
     (
@@ -46,16 +46,16 @@ const EXCLUSIVE_KEYS: [(&str, &str, &str); 2] = [
         "keep one, or give each a `[[job]]` of its own on the same target",
     ),
 ];
-const EMPTY_OBJECTIVE: &str = "the objective says nothing";
+const EMPTY_OBJECTIVE: &str = "the objective is empty";
 pub(super) const OBJECTIVE: &str = "for example `objective = \"most IOPS with p99 up to 3 ms\"`";
 
-/// What a test is to show, as reports keep it: in one line. `None` if the words say nothing.
+/// Normalizes an objective to one line; `None` if it is empty.
 pub fn objective(text: &str) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!line.is_empty()).then_some(line)
 }
 
-/// A text of ours, with what is wrong with it.
+/// A text that is being read, with the mistakes found so far.
 pub(super) struct Reader<'a> {
     file: &'a str,
     text: &'a str,
@@ -65,10 +65,10 @@ pub(super) struct Reader<'a> {
 type Entry<'a, 'b> = (&'b Spanned<std::borrow::Cow<'a, str>>, &'b Spanned<DeValue<'a>>);
 
 impl<'a> Reader<'a> {
-    /// The text as TOML.
+    /// Parses the text as TOML.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not valid TOML.
     pub(super) fn new(file: &'a str, text: &'a str) -> Result<(Reader<'a>, Spanned<DeTable<'a>>), Vec<Diagnostic>> {
         let reader = Reader {
             file,
@@ -98,11 +98,11 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn complain(&mut self, at: usize, what: impl Into<String>, help: impl Into<String>) {
-        self.complain_at(self.place(at), what, help);
+    pub(super) fn add_fault(&mut self, at: usize, what: impl Into<String>, help: impl Into<String>) {
+        self.add_fault_at(self.place(at), what, help);
     }
 
-    pub(super) fn complain_at(&mut self, at: Place, what: impl Into<String>, help: impl Into<String>) {
+    pub(super) fn add_fault_at(&mut self, at: Place, what: impl Into<String>, help: impl Into<String>) {
         self.faults.push(Diagnostic::new(what).at(at).help(help));
     }
 
@@ -112,12 +112,12 @@ impl Reader<'_> {
             ..Document::default()
         };
         let mut defaults = JobSpec::default();
-        // Defaults apply to every job, wherever they stand in the file.
+        // Defaults apply to every job, so they are read first.
         for (key, value) in root {
             if key.get_ref() == "defaults" {
                 match value.get_ref() {
                     DeValue::Table(table) => self.fill_job(&mut defaults, table),
-                    _ => self.complain(key.span().start, "`defaults` must be a table", "write `[defaults]`"),
+                    _ => self.add_fault(key.span().start, "`defaults` must be a table", "write `[defaults]`"),
                 }
             }
         }
@@ -127,7 +127,7 @@ impl Reader<'_> {
                 ("name", DeValue::String(name)) => document.name = Some(name.to_string()),
                 ("seed", DeValue::Integer(seed)) => match seed.as_str().parse() {
                     Ok(seed) => document.seed = Some(seed),
-                    Err(_) => self.complain(
+                    Err(_) => self.add_fault(
                         value.span().start,
                         "the seed must be 0 or more",
                         "for example `seed = 42`",
@@ -145,13 +145,13 @@ impl Reader<'_> {
                                 self.fill_job(&mut spec, table);
                                 document.jobs.push(spec);
                             }
-                            _ => self.complain(job.span().start, "a job must be a table", "write `[[job]]`"),
+                            _ => self.add_fault(job.span().start, "a job must be a table", "write `[[job]]`"),
                         }
                     }
                 }
                 ("objective", DeValue::String(text)) => match objective(text) {
                     Some(text) => document.objective = Some(text),
-                    None => self.complain(value.span().start, EMPTY_OBJECTIVE, OBJECTIVE),
+                    None => self.add_fault(value.span().start, EMPTY_OBJECTIVE, OBJECTIVE),
                 },
                 ("cap", value) => {
                     let caps = self.caps(key.span().start, value);
@@ -169,29 +169,29 @@ impl Reader<'_> {
                         "simulated" => ("simulated devices are tables", "write `[simulated.NAME]`"),
                         "name" => ("the name must be a text", "for example `name = \"nightly\"`"),
                         "objective" => ("the objective must be a text", OBJECTIVE),
-                        "preset" => ("what a preset is about is a table", "write `[preset]`"),
+                        "preset" => ("`preset` must be a table", "write `[preset]`"),
                         _ => ("the seed must be a whole number", "for example `seed = 42`"),
                     };
-                    self.complain(value.span().start, what, help);
+                    self.add_fault(value.span().start, what, help);
                 }
                 (other, _) => {
-                    let help = match (find(other), nearest(other, TOP)) {
+                    let help = match (find(other), nearest(other, TOP_KEYS)) {
                         (Some(_), _) => format!("`{other}` belongs under `[[job]]` or `[defaults]`"),
                         (None, Some(near)) => format!("did you mean `{near}`?"),
-                        (None, None) => format!("at the top of a file stand {}", TOP.join(", ")),
+                        (None, None) => format!("the top of a file can have {}", TOP_KEYS.join(", ")),
                     };
-                    self.complain(key.span().start, format!("`{other}` does not belong here"), help);
+                    self.add_fault(key.span().start, format!("`{other}` does not belong here"), help);
                 }
             }
         }
-        // A preset says what it is for; the file itself knows better.
+        // The objective of the file takes precedence over that of its preset.
         if document.objective.is_none() {
             document.objective = document.about.as_ref().and_then(|about| about.objective.clone());
         }
         document
     }
 
-    /// What a preset says about itself.
+    /// Reads the `[preset]` table.
     fn about(&mut self, table: &DeTable<'_>) -> About {
         let mut about = About::default();
         for (key, value) in table {
@@ -207,34 +207,34 @@ impl Reader<'_> {
                 (name @ ("version" | "targets"), DeValue::Integer(text)) => match (name, number(text.as_str())) {
                     ("version", Some(number)) => about.version = number,
                     (_, Some(number)) => about.targets = Some(number),
-                    (_, None) => self.complain(
+                    (_, None) => self.add_fault(
                         at,
                         format!("`{name}` must be a whole number above 0"),
                         format!("for example `{name} = 1`"),
                     ),
                 },
                 (known, _) if About::KEYS.contains(&known) => {
-                    self.complain(at, format!("`{known}` has another kind of value"), About::HELP);
+                    self.add_fault(at, format!("`{known}` has another kind of value"), About::HELP);
                 }
                 (other, _) => {
                     let help = match nearest(other, About::KEYS) {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => About::HELP.to_owned(),
                     };
-                    self.complain(key.span().start, format!("a preset has no `{other}`"), help);
+                    self.add_fault(key.span().start, format!("a preset has no `{other}`"), help);
                 }
             }
         }
         about
     }
 
-    /// Keys that set the same: the later would silently replace the other.
+    /// Refuses keys that set the same property: the later one would silently win.
     fn refuse_exclusive_keys(&mut self, table: &DeTable<'_>) {
         let named = |name: &str| table.keys().find(|key| key.get_ref().as_ref() == name);
         for (first, second, help) in EXCLUSIVE_KEYS {
             if let (Some(one), Some(other)) = (named(first), named(second)) {
                 let later = one.span().start.max(other.span().start);
-                self.complain(later, format!("`{first}` and `{second}` exclude each other"), help);
+                self.add_fault(later, format!("`{first}` and `{second}` exclude each other"), help);
             }
         }
     }
@@ -250,7 +250,7 @@ impl Reader<'_> {
                 }
                 ("tree", DeValue::Table(tree)) => {
                     for (key, value) in tree {
-                        let text = texts_of(value.get_ref()).map(|texts| texts.join(","));
+                        let text = value_texts(value.get_ref()).map(|texts| texts.join(","));
                         let text = format!("{}={}", key.get_ref(), text.unwrap_or_default());
                         let at = self.place(key.span().start);
                         if let Err(complaint) = apply(job, "tree", &text, || at) {
@@ -262,7 +262,7 @@ impl Reader<'_> {
                     for part in parts {
                         match part.get_ref() {
                             DeValue::Table(table) => self.fill_part(job, table),
-                            _ => self.complain(part.span().start, "a part must be a table", "write `[[job.part]]`"),
+                            _ => self.add_fault(part.span().start, "a part must be a table", "write `[[job.part]]`"),
                         }
                     }
                 }
@@ -271,22 +271,22 @@ impl Reader<'_> {
         }
     }
 
-    /// Limits, as `--cap` has them.
+    /// Reads limits in the syntax of `--cap`.
     fn caps(&mut self, at: usize, value: &DeValue<'_>) -> Vec<Layer> {
         let mut caps = Vec::new();
-        for text in texts_of(value).unwrap_or_else(|| vec![String::new()]) {
+        for text in value_texts(value).unwrap_or_else(|| vec![String::new()]) {
             match parse_cap(&text) {
                 Ok(cap) => caps.push(Layer {
                     source: "the job file".into(),
                     ..cap
                 }),
-                Err(why) => self.complain(at, format!("`cap`: {why}"), CAP),
+                Err(why) => self.add_fault(at, format!("`cap`: {why}"), CAP),
             }
         }
         caps
     }
 
-    /// A part begins as the job itself says and changes what it names.
+    /// A part starts as a copy of the job's part and changes the options that it names.
     fn fill_part(&mut self, job: &mut JobSpec, table: &DeTable<'_>) {
         let mut scratch = JobSpec {
             part: job.part.clone(),
@@ -298,7 +298,7 @@ impl Reader<'_> {
             match (name, value.get_ref()) {
                 ("share", DeValue::Integer(share)) => match values::count(share.as_str(), 0, 1_000_000) {
                     Ok(share) => scratch.part.share = share as u32,
-                    Err(why) => self.complain(
+                    Err(why) => self.add_fault(
                         value.span().start,
                         format!("`share`: {why}"),
                         "for example `share = 60`",
@@ -306,7 +306,7 @@ impl Reader<'_> {
                 },
                 _ if find(name).is_some_and(|option| !option.of_part) => {
                     let help = format!("write `{name}` in the job, above its parts");
-                    self.complain(key.span().start, format!("`{name}` cannot differ between parts"), help);
+                    self.add_fault(key.span().start, format!("`{name}` cannot differ between parts"), help);
                 }
                 _ => self.fill_option(&mut scratch, (key, value)),
             }
@@ -316,9 +316,9 @@ impl Reader<'_> {
 
     fn fill_option(&mut self, job: &mut JobSpec, (key, value): Entry<'_, '_>) {
         let name = key.get_ref().as_ref();
-        let Some(texts) = texts_of(value.get_ref()) else {
+        let Some(texts) = value_texts(value.get_ref()) else {
             let help = find(name).map_or("", |option| option.example).to_owned();
-            return self.complain(value.span().start, format!("`{name}` takes a plain value"), help);
+            return self.add_fault(value.span().start, format!("`{name}` takes a plain value"), help);
         };
         if name == "target" {
             job.targets.clear();
@@ -333,7 +333,7 @@ impl Reader<'_> {
 
     pub(super) fn simulated(&mut self, (name, device): Entry<'_, '_>, document: &mut Document) {
         let DeValue::Table(table) = device.get_ref() else {
-            return self.complain(
+            return self.add_fault(
                 name.span().start,
                 "a simulated device is a table",
                 "write `[simulated.NAME]`",
@@ -345,14 +345,14 @@ impl Reader<'_> {
             ..SimulatedDevice::default()
         };
         for (key, value) in table {
-            let Some(texts) = texts_of(value.get_ref()) else {
+            let Some(texts) = value_texts(value.get_ref()) else {
                 let (at, what) = (value.span().start, key.get_ref());
-                self.complain(at, format!("`{what}` takes a plain value"), "such as `\"2s 300ms\"`");
+                self.add_fault(at, format!("`{what}` takes a plain value"), "such as `\"2s 300ms\"`");
                 continue;
             };
             for text in texts {
                 if let Err(why) = set_simulated(&mut simulated, key.get_ref(), &text) {
-                    self.complain(key.span().start, why, format!("a simulated device has {KNOWN}"));
+                    self.add_fault(key.span().start, why, format!("a simulated device has {KNOWN}"));
                 }
             }
         }
@@ -363,15 +363,15 @@ impl Reader<'_> {
     }
 }
 
-/// The texts of a plain value: one, or several for an array.
-pub(super) fn texts_of(value: &DeValue<'_>) -> Option<Vec<String>> {
+/// The texts of a plain value: one, or several of an array; `None` for a table.
+pub(super) fn value_texts(value: &DeValue<'_>) -> Option<Vec<String>> {
     match value {
         DeValue::String(text) => Some(vec![text.to_string()]),
         DeValue::Integer(number) => Some(vec![number.as_str().to_owned()]),
         DeValue::Float(number) => Some(vec![number.as_str().to_owned()]),
         DeValue::Boolean(flag) => Some(vec![flag.to_string()]),
         DeValue::Array(values) => {
-            let texts: Option<Vec<Vec<String>>> = values.iter().map(|value| texts_of(value.get_ref())).collect();
+            let texts: Option<Vec<Vec<String>>> = values.iter().map(|value| value_texts(value.get_ref())).collect();
             texts.map(|texts| texts.concat())
         }
         DeValue::Table(_) | DeValue::Datetime(_) => None,
@@ -493,7 +493,7 @@ mod tests {
         check("", "there is no job");
         check("x = [", "invalid TOML");
         check("objective = 3", "the objective must be a text");
-        check("objective = \" \"", "the objective says nothing");
+        check("objective = \" \"", "the objective is empty");
         check("preset = \"oltp\"", "write `[preset]`");
         check("[preset]\ntitel = \"x\"", "did you mean `title`?");
         check("[preset]\nversion = 0", "whole number above 0");

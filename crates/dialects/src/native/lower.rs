@@ -1,4 +1,4 @@
-//! From what the user wrote to what it means.
+//! Lowers documents to plans.
 
 use model::access::{Access, AtEnd, Placement};
 use model::caps::Layer;
@@ -14,13 +14,13 @@ use super::files;
 use super::spec::{Document, JobSpec, PartSpec};
 use crate::diagnostic::{Diagnostic, Place};
 
-/// Input/output error: the only one that a job may tolerate.
+/// `EIO`, the only error that a job can tolerate.
 pub(crate) const IO_ERROR: i32 = 5;
-/// How long a job runs that nothing else ends, and its warm-up.
+/// Default time and warm-up of a job without another end.
 const DEFAULT_TIME: Nanos = Nanos::secs(30);
 const DEFAULT_WARM_UP: Nanos = Nanos::secs(2);
 
-/// The plan that a document means.
+/// Lowers a document to a plan.
 ///
 /// # Errors
 /// Every [`Diagnostic`] about the document.
@@ -29,7 +29,7 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
     let mut plan = Plan {
         name: document.name.clone().unwrap_or_else(|| default_name(document)),
         seed: document.seed.unwrap_or(1),
-        // Fine enough to see a stall, coarse enough to keep: a tenth of a second, and a second.
+        // 100 ms shows stalls; 1 s is small enough to store for long runs.
         grids: vec![
             Grid {
                 length_ns: Nanos::millis(100),
@@ -73,7 +73,7 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
     if faults.is_empty() { Ok(plan) } else { Err(faults) }
 }
 
-/// The jobs of one step. `first_worker` counts the workers of all jobs so far.
+/// Lowers the jobs of one step. `first_worker` counts the workers of all jobs so far.
 fn lower_step(
     number: u32,
     document: &Document,
@@ -114,7 +114,7 @@ fn lower_step(
             Err(what) => faults.push(in_job(document, spec, &name, what)),
         }
     }
-    // A failed job makes the others of its step, and all later steps, worthless.
+    // A failed job invalidates the other jobs of its step and all later steps.
     let all: Vec<u32> = (0..step.jobs.len() as u32).collect();
     for job in &mut step.jobs {
         job.ends_with = EndsWith {
@@ -126,7 +126,7 @@ fn lower_step(
     step
 }
 
-/// One job; its targets, limits and echo are added to the plan.
+/// Lowers a job; adds its targets, limits and echo to the plan.
 fn lower_job(
     spec: &JobSpec,
     name: &str,
@@ -139,7 +139,7 @@ fn lower_job(
             let targets = targets_of(spec, document, plan)?;
             workload_of(spec, name, targets, plan.seed).job(first_worker)
         }
-        // What contradicts itself is reported already.
+        // Contradictions were reported already.
         true if files::contradiction(spec).is_some() => {
             return Ok(Job {
                 name: name.to_owned(),
@@ -163,9 +163,9 @@ fn lower_job(
     Ok(job)
 }
 
-/// A job on files.
+/// Lowers a job on files.
 fn lower_files(spec: &JobSpec, name: &str, plan: &mut Plan, first_worker: u32) -> Result<Job, String> {
-    let targets = files::tree_of(spec, plan)?;
+    let targets = files::add_tree(spec, plan)?;
     let part = match &plan.target(targets[0]).kind {
         TargetKind::Tree { tree } => files::part_of(spec, tree),
         _ => return Err("it has no tree".into()),
@@ -180,7 +180,7 @@ fn lower_files(spec: &JobSpec, name: &str, plan: &mut Plan, first_worker: u32) -
     Ok(job)
 }
 
-/// How to get a job, for what the document has already.
+/// Help for a document without a job.
 fn job_needed(document: &Document) -> String {
     match document.simulated.first() {
         None => match document.file {
@@ -256,7 +256,7 @@ fn targets_of(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<Ve
                 plan.targets.len() - 1
             }
             Some(position) => {
-                // Two jobs on one target: it is made large enough for both.
+                // For two jobs on one target, the file is large enough for both.
                 if let Prepare::Filled { size: known } = &mut plan.targets[position].prepare {
                     *known = (*known).max(size);
                 }
@@ -374,7 +374,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
     }
 }
 
-/// Counts of operations, bytes or passes bound the job, so that time need not.
+/// True if operations, bytes or passes end the job, so that it needs no time.
 fn is_counted(spec: &JobSpec) -> bool {
     spec.operations.is_some() || spec.bytes.is_some() || spec.passes.is_some()
 }

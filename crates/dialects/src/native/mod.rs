@@ -1,8 +1,7 @@
-//! Our own words for a test: the flags of `fathom run` and the keys of its job files, which are the
-//! same.
+//! The native dialect: flags of `fathom run` and keys of its job files, which are the same.
 //!
-//! One table, [`OPTIONS`], has a row for each; flags, keys, help, man page and completions follow
-//! from it.
+//! The table [`OPTIONS`] has a row for each; flags, keys, help, man page and completions come from
+//! it.
 
 mod caps;
 pub mod files;
@@ -39,8 +38,7 @@ fn to_flag(line: &str) -> String {
     }
 }
 
-/// Applies an option to a job, with a complaint that names the place if its value is wrong or the
-/// option unknown.
+/// Applies an option to a job. The error names the place of an unknown option or a wrong value.
 pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() -> Place) -> Result<(), Diagnostic> {
     let Some(option) = find(name) else {
         let complaint = Diagnostic::new(format!("there is no option `{name}`")).at(place());

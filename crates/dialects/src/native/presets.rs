@@ -1,9 +1,8 @@
-//! Tests that are ready: job files with a name, a version and a reason.
+//! Presets: ready-made job files with a name, a version and a reason.
 //!
-//! Each is a file in `presets/` of this crate that a user can print, keep and change. What is
-//! published under a name and a version stays as it is for ever, so that two results of `oltp@1`
-//! are results of the same test: a change is a new file with the next version. A test holds the
-//! digest of every text.
+//! Each is a file in `presets/` of this crate that a user can print and change. A published version
+//! never changes, so that two results of `oltp@1` are results of the same test: a change is a new
+//! file with the next version. A test has the digest of every text.
 
 use super::jobfile::read_job_file;
 use super::spec::Document;
@@ -17,8 +16,8 @@ macro_rules! file {
     };
 }
 
-/// The texts of all presets in the order in which they are listed. A test sees to it that none in
-/// the folder is missing here.
+/// The texts of all presets, in the order of the list. A test checks that no file of the folder is
+/// missing here.
 const FILES: &[&str] = &[
     file!("general-1"),
     file!("latency-1"),
@@ -44,24 +43,24 @@ const FILES: &[&str] = &[
     file!("home-directory-1"),
 ];
 
-/// What a preset says about itself.
+/// The `[preset]` table of a preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// Its name.
     pub id: String,
     /// Its version, from 1.
     pub version: u32,
-    /// What it is, in a line.
+    /// A description in one line.
     pub title: String,
-    /// What it is for, and why it is as it is.
+    /// Its purpose, and the reasons for its settings.
     pub why: String,
-    /// Where its values come from.
+    /// Source of its values.
     pub from: String,
-    /// What it is to show.
+    /// The question that it answers.
     pub objective: Option<String>,
-    /// What its results are held to, as a requirement.
+    /// The requirement that its results are judged by.
     pub judged_by: Option<String>,
-    /// How many targets it is about; absent: one.
+    /// Number of targets that it needs; absent: one.
     pub targets: Option<u32>,
 }
 
@@ -79,10 +78,10 @@ impl About {
     }
 }
 
-/// A test that is ready.
+/// A preset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// What it says about itself.
+    /// Its `[preset]` table.
     pub about: About,
     /// The job file.
     pub text: &'static str,
@@ -90,7 +89,7 @@ pub struct Preset {
 }
 
 impl Preset {
-    /// The jobs, which lack nothing but their target.
+    /// The jobs; only their target is missing.
     pub fn document(&self) -> Document {
         Document {
             preset: Some(PresetUse {
@@ -113,10 +112,10 @@ pub fn all() -> Vec<Preset> {
     FILES.iter().map(read).collect()
 }
 
-/// The preset of a name: `oltp` is its newest version, `oltp@1` that one.
+/// Finds a preset by name: `oltp` is its newest version, `oltp@1` a fixed one.
 ///
 /// # Errors
-/// What is wrong with the name, and what was perhaps meant.
+/// There is no such preset; the help suggests one.
 pub fn find(name: &str) -> Result<Preset, Diagnostic> {
     let all = all();
     let (id, version) = match name.split_once('@') {

@@ -1,4 +1,4 @@
-//! Simulated devices in job files: their words, read and written.
+//! The syntax of simulated devices in job files: parsing and formatting.
 
 use model::plan::{
     SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
@@ -8,14 +8,14 @@ use model::{Bytes, Direction, Nanos};
 
 use super::values;
 
-/// The properties of a simulated device.
+/// Names of the properties of a simulated device.
 pub(super) const KNOWN: &str = "size, servers, service, iops-cap, bandwidth-cap, stall, submit-cost, inline, layer, cache, \
                                 write-buffer, collection, drift, neighbour, fault, host-pause";
 
 /// Sets one property of a simulated device.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// A message about the mistake.
 pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str) -> Result<(), String> {
     match key {
         "size" => device.size = values::block(text)?,
@@ -191,7 +191,7 @@ fn fault(text: &str) -> Result<SimulatedFault, String> {
     }
 }
 
-/// Exactly that many words.
+/// Splits a text into exactly `N` words.
 fn words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a str; N], String> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     words.try_into().map_err(|_| shape.to_owned())
@@ -204,8 +204,8 @@ fn number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A layer in the words that [`set_simulated`] reads.
-pub(crate) fn layer_words(layer: &SimulatedLayer) -> String {
+/// Formats a layer in the syntax of [`set_simulated`].
+pub(crate) fn format_layer(layer: &SimulatedLayer) -> String {
     let SimulatedLayer {
         counts,
         rate,
@@ -244,8 +244,8 @@ pub(crate) fn layer_words(layer: &SimulatedLayer) -> String {
     text
 }
 
-/// A fault in the words that [`set_simulated`] reads.
-fn fault_words(fault: &SimulatedFault) -> String {
+/// Formats a fault in the syntax of [`set_simulated`].
+fn format_fault(fault: &SimulatedFault) -> String {
     match *fault {
         SimulatedFault::Nth { operation, errno: 0 } => format!("operation {operation} half"),
         SimulatedFault::Nth { operation, errno } => format!("operation {operation} errno {errno}"),
@@ -254,10 +254,10 @@ fn fault_words(fault: &SimulatedFault) -> String {
     }
 }
 
-/// What makes a simulated device slower, faster or faulty at times, as keys and values.
-pub(crate) fn mood_words(device: &SimulatedDevice) -> Vec<(&'static str, String)> {
+/// Properties that change the speed of a simulated device or make it fail, as keys and values.
+pub(crate) fn disturbance_options(device: &SimulatedDevice) -> Vec<(&'static str, String)> {
     let mut options = Vec::new();
-    options.extend(device.layers.iter().map(|layer| ("layer", layer_words(layer))));
+    options.extend(device.layers.iter().map(|layer| ("layer", format_layer(layer))));
     if let Some(SimulatedCache { holds, time_ns }) = device.cache {
         let holds = match holds {
             SimulatedHolding::Share { hits } => format!("share {hits}"),
@@ -279,7 +279,7 @@ pub(crate) fn mood_words(device: &SimulatedDevice) -> Vec<(&'static str, String)
         let (every, length) = (is.every_ns.0, is.for_ns.0);
         options.push(("neighbour", format!("{every}ns {length}ns {}", is.slower)));
     }
-    options.extend(device.faults.iter().map(|fault| ("fault", fault_words(fault))));
+    options.extend(device.faults.iter().map(|fault| ("fault", format_fault(fault))));
     for pause in &device.host_pauses {
         options.push(("host-pause", format!("{}ns {}ns", pause.at_ns.0, pause.for_ns.0)));
     }
@@ -316,7 +316,7 @@ mod tests {
             set_simulated(&mut device, key, text).unwrap();
         }
         let mut again = SimulatedDevice::default();
-        for (key, text) in mood_words(&device) {
+        for (key, text) in disturbance_options(&device) {
             set_simulated(&mut again, key, &text).unwrap();
         }
         assert_eq!(again, device);

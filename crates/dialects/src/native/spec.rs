@@ -1,4 +1,4 @@
-//! What the user wrote, typed and not yet interpreted.
+//! Documents as written by the user, typed but not interpreted.
 
 use std::collections::BTreeSet;
 
@@ -32,12 +32,11 @@ pub struct Document {
     pub arguments: Vec<String>,
     /// Limits that jobs of the file share.
     pub caps: Vec<Layer>,
-    /// What the test is to show.
+    /// The question that the test answers.
     pub objective: Option<String>,
-    /// What its `[preset]` table says, if it has one.
+    /// Its `[preset]` table, if any.
     pub about: Option<About>,
-    /// The preset that it is, with what was changed of it. A copy of a preset in a file of the
-    /// user's is none.
+    /// The preset that was run, with its changed options. A user's copy of a preset does not count.
     pub preset: Option<PresetUse>,
 }
 
@@ -53,19 +52,19 @@ pub struct SimulatedSpec {
 /// One job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
-    /// Where the job begins in its file, counted from 1; 0 on a command line.
+    /// The line in its file, from 1; 0 on a command line.
     pub line: usize,
-    /// Shown in reports.
+    /// The name in reports.
     pub name: Option<String>,
     /// Paths, `null` or `simulated:NAME`.
     pub targets: Vec<String>,
-    /// Use, or make, so much.
+    /// Bytes of each target to use, or to create.
     pub size: Option<Bytes>,
-    /// Leave out so much at the start.
+    /// Bytes to skip at the start.
     pub offset: Bytes,
-    /// Files made in a directory stay.
+    /// Keep files that were created in a directory.
     pub keep: bool,
-    /// What is done, where no parts are named.
+    /// The operations of a job without parts.
     pub part: PartSpec,
     /// Weighted parts.
     pub parts: Vec<PartSpec>,
@@ -73,29 +72,29 @@ pub struct JobSpec {
     pub workers: u32,
     /// Operations in flight; 1 by default.
     pub depth: Option<u32>,
-    /// What has that depth.
+    /// Whether the depth is per worker, target or job.
     pub depth_per: DepthPer,
-    /// Past the page cache.
+    /// Bypass the page cache.
     pub direct: bool,
     /// When a write counts as done.
     pub write_through: WriteThrough,
-    /// Through a memory map.
+    /// Use a memory map.
     pub mapped: bool,
-    /// Flush after that many writes.
+    /// Flush after this many writes; 0: never.
     pub flush_every: u32,
     /// Which flush.
     pub flush_kind: FlushKind,
     /// Flush at the end.
     pub flush_at_end: bool,
-    /// Amount and unit per second, and for whom.
+    /// Amount and unit per second.
     pub rate: Option<(u64, RateUnit)>,
     /// How due times are spaced.
     pub arrivals: Process,
-    /// Longest backlog that is made up for.
+    /// Longest delay that a paced job catches up; absent: any.
     pub catch_up: Option<Nanos>,
-    /// A pause …
+    /// Pause between bursts of operations.
     pub pause: Option<Nanos>,
-    /// … after that many operations.
+    /// Operations of a burst.
     pub pause_after: u32,
     /// Engine.
     pub engine: EngineKind,
@@ -119,19 +118,19 @@ pub struct JobSpec {
     pub operations: Option<u64>,
     /// End after this many bytes of the job.
     pub bytes: Option<Bytes>,
-    /// End after that many passes.
+    /// End after this many passes.
     pub passes: Option<u32>,
-    /// Rules.
+    /// Control rules.
     pub control: Vec<Control>,
     /// Failed operations do not end the job.
     pub tolerate_errors: bool,
-    /// A line for each operation in this file.
+    /// Log file with a line for each operation.
     pub log: Option<String>,
     /// Hosts that the job is for; none: all.
     pub hosts: Vec<String>,
-    /// What hosts divide among them.
+    /// Quantities that hosts divide among them.
     pub divide: Divide,
-    /// What is known of the storage below the job.
+    /// The storage below the job.
     pub storage: StoragePath,
     /// Limits of this job alone.
     pub caps: Vec<Layer>,
@@ -143,7 +142,7 @@ pub struct JobSpec {
     pub on_files: bool,
     /// The tree and the operations on it.
     pub files: FileSpec,
-    /// Options that were written, whatever their values.
+    /// Names of the options that were written.
     pub written: BTreeSet<&'static str>,
 }
 

@@ -1,65 +1,64 @@
-//! Suites: workloads with what is required of each. A workload is a preset, a job file or options
-//! of its own, and options that stand beside a preset or a file change it.
+//! Suites: workloads with a requirement for each. A workload is a preset, a job file or a set of
+//! options; options beside a preset or file change it.
 //!
-//! What a requirement means is not known here, nor are files opened: the caller, who has the job
-//! file of a workload, gives it to [`Workload::document`].
+//! Requirements are not parsed here, and no files are opened: the caller passes the job file of a
+//! workload to [`Workload::document`].
 
 use model::plan::PresetUse;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::jobfile::{OBJECTIVE, Reader, objective, texts_of};
+use super::jobfile::{OBJECTIVE, Reader, objective, value_texts};
 use super::options::{OPTIONS, find};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::{apply, presets};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::nearest::nearest;
 
-/// A suite that shows what one can be.
+/// The example suite.
 pub const EXAMPLE: &str = include_str!("../../suites/acceptance.toml");
 
-/// What stands at the top of a suite.
-const TOP: [&str; 5] = ["name", "objective", "defaults", "workload", "simulated"];
-/// What a workload has beside options.
+/// Keys at the top of a suite.
+const TOP_KEYS: [&str; 5] = ["name", "objective", "defaults", "workload", "simulated"];
+/// Keys of a workload that are not options.
 const KEYS: [&str; 6] = ["name", "preset", "job", "objective", "require", "pace"];
 
-/// Workloads and what is required of them.
+/// Workloads with their requirements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suite {
     /// Its name.
     pub name: Option<String>,
     /// What it is to show.
     pub objective: Option<String>,
-    /// In the order in which they run.
+    /// The workloads in the order of execution.
     pub workloads: Vec<Workload>,
     simulated: Vec<SimulatedSpec>,
 }
 
-/// One of them.
+/// A workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Its name.
     pub name: String,
-    /// What it begins as.
+    /// The base that its options change.
     pub base: Base,
-    /// What it is to show; absent: what its preset or file says.
+    /// The question that it answers; absent: that of its preset or file.
     pub objective: Option<String>,
-    /// What is required of it; absent: what its preset is judged by.
+    /// The requirement; absent: that of its preset.
     pub require: Option<String>,
-    /// Whether it is issued at the rate that is required; absent: where a rate and a latency are
-    /// required together.
+    /// Whether to issue the required rate; absent: if a rate and a latency are required together.
     pub pace: Option<bool>,
-    /// Where it stands.
+    /// Its place in the file.
     pub at: Place,
     /// Options in the order of their effect: those of `[defaults]`, then its own.
     options: Vec<(String, Vec<String>, Place)>,
 }
 
-/// What a workload begins as.
+/// The base of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Base {
-    /// A job with the usual values.
-    Usual,
+    /// A job with the default values.
+    Default,
     /// A preset, by its name.
     Preset(String),
     /// A job file, by its path.
@@ -67,7 +66,7 @@ pub enum Base {
 }
 
 impl Workload {
-    /// Its jobs. `file` has those of its job file, if it begins as one.
+    /// The jobs of the workload. `file` is its job file, if it is based on one.
     ///
     /// # Errors
     /// Every complaint about its options.
@@ -77,7 +76,7 @@ impl Workload {
                 .map_err(|complaint| vec![complaint.at(self.at.clone())])?
                 .document(),
             (_, Some(document)) => document,
-            (Base::Usual | Base::File(_), None) => Document {
+            (Base::Default | Base::File(_), None) => Document {
                 jobs: vec![JobSpec::default()],
                 ..Document::default()
             },
@@ -116,14 +115,17 @@ impl Workload {
         }
     }
 
-    /// Whether an option stands in the workload or in the defaults.
-    pub fn sets(&self, option: &str) -> bool {
-        self.options.iter().any(|(name, ..)| name == option)
+    /// True if the workload or the defaults set an option.
+    pub fn sets(&self, read_option: &str) -> bool {
+        self.options.iter().any(|(name, ..)| name == read_option)
     }
 
     /// Names of its options in the order of the table.
     fn options_set(&self) -> impl Iterator<Item = &'static str> + '_ {
-        OPTIONS.iter().map(|option| option.name).filter(|name| self.sets(name))
+        OPTIONS
+            .iter()
+            .map(|read_option| read_option.name)
+            .filter(|name| self.sets(name))
     }
 }
 
@@ -152,7 +154,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
     for (key, value) in root {
         if let ("defaults", DeValue::Table(table)) = (key.get_ref().as_ref(), value.get_ref()) {
             for entry in table {
-                defaults.extend(option(reader, entry));
+                defaults.extend(read_option(reader, entry));
             }
         }
     }
@@ -163,7 +165,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
             ("name", DeValue::String(name)) => suite.name = Some(name.to_string()),
             ("objective", DeValue::String(text)) => match objective(text) {
                 Some(line) => suite.objective = Some(line),
-                None => reader.complain(at, "the objective says nothing", OBJECTIVE),
+                None => reader.add_fault(at, "the objective is empty", OBJECTIVE),
             },
             ("workload", DeValue::Array(workloads)) => {
                 for one in workloads {
@@ -172,11 +174,11 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                             let one = workload(reader, one.span().start, table, &defaults, suite.workloads.len() + 1);
                             if suite.workloads.iter().any(|other| other.name == one.name) {
                                 let what = format!("two workloads are called `{}`", one.name);
-                                reader.complain_at(one.at.clone(), what, "give each a name of its own");
+                                reader.add_fault_at(one.at.clone(), what, "give each a name of its own");
                             }
                             suite.workloads.push(one);
                         }
-                        _ => reader.complain(one.span().start, "a workload must be a table", "write `[[workload]]`"),
+                        _ => reader.add_fault(one.span().start, "a workload must be a table", "write `[[workload]]`"),
                     }
                 }
             }
@@ -187,26 +189,26 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                 }
                 suite.simulated = document.simulated;
             }
-            (known, _) if TOP.contains(&known) => {
+            (known, _) if TOP_KEYS.contains(&known) => {
                 let help = match known {
                     "workload" => "write `[[workload]]` above each of them",
                     "defaults" => "write `[defaults]`",
                     "simulated" => "write `[simulated.NAME]`",
                     _ => "it is a text",
                 };
-                reader.complain(at, format!("`{known}` has another kind of value"), help);
+                reader.add_fault(at, format!("`{known}` has another kind of value"), help);
             }
             ("job", _) => {
                 let help = "this looks like a job file: run it with `fathom run`, or name it with `job = \"FILE.toml\"` in a workload";
-                reader.complain(key.span().start, "a suite has workloads, and no jobs", help);
+                reader.add_fault(key.span().start, "a suite has workloads, and no jobs", help);
             }
             (other, _) => {
-                let help = match (find(other), nearest(other, TOP)) {
+                let help = match (find(other), nearest(other, TOP_KEYS)) {
                     (Some(_), _) => format!("`{other}` belongs under `[[workload]]` or `[defaults]`"),
                     (None, Some(near)) => format!("did you mean `{near}`?"),
-                    (None, None) => format!("at the top of a suite stand {}", TOP.join(", ")),
+                    (None, None) => format!("the top of a suite can have {}", TOP_KEYS.join(", ")),
                 };
-                reader.complain(key.span().start, format!("`{other}` does not belong here"), help);
+                reader.add_fault(key.span().start, format!("`{other}` does not belong here"), help);
             }
         }
     }
@@ -219,7 +221,7 @@ type Setting = (String, Vec<String>, Place);
 fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &[Setting], number: usize) -> Workload {
     let mut workload = Workload {
         name: format!("workload {number}"),
-        base: Base::Usual,
+        base: Base::Default,
         objective: None,
         require: None,
         pace: None,
@@ -234,9 +236,9 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
                 workload.at = reader.place(key.span().start);
             }
             (name @ ("preset" | "job"), DeValue::String(text)) => {
-                if workload.base != Base::Usual {
+                if workload.base != Base::Default {
                     let help = "leave one of them out, or make two workloads";
-                    reader.complain(
+                    reader.add_fault(
                         key.span().start,
                         "a workload begins as a preset or as a job file, not as both",
                         help,
@@ -255,7 +257,7 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
             }
             ("objective", DeValue::String(text)) => match objective(text) {
                 Some(line) => workload.objective = Some(line),
-                None => reader.complain(at, "the objective says nothing", OBJECTIVE),
+                None => reader.add_fault(at, "the objective is empty", OBJECTIVE),
             },
             ("require", DeValue::String(text)) => workload.require = Some(text.to_string()),
             ("pace", DeValue::Boolean(pace)) => workload.pace = Some(*pace),
@@ -265,32 +267,32 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
                     "require" => "a text: require = \"iops>=4000,p99<=3ms\"",
                     _ => "it is a text",
                 };
-                reader.complain(at, format!("`{known}` has another kind of value"), help);
+                reader.add_fault(at, format!("`{known}` has another kind of value"), help);
             }
-            _ => workload.options.extend(option(reader, (key, value))),
+            _ => workload.options.extend(read_option(reader, (key, value))),
         }
     }
     workload
 }
 
-/// An option with its values, tried on a job that is not run.
-fn option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<Setting> {
+/// Reads an option with its values, and checks it on a scratch job.
+fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<Setting> {
     let name = key.get_ref().as_ref();
     let at = key.span().start;
     if find(name).is_none() {
-        let known = OPTIONS.iter().map(|option| option.name).chain(KEYS);
+        let known = OPTIONS.iter().map(|read_option| read_option.name).chain(KEYS);
         let help = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 "it has name, preset, job, objective, require, pace, and the options of `fathom run --help`".to_owned()
             }
         };
-        reader.complain(at, format!("a workload has no `{name}`"), help);
+        reader.add_fault(at, format!("a workload has no `{name}`"), help);
         return None;
     }
-    let Some(values) = texts_of(value.get_ref()) else {
-        let example = find(name).map_or("", |option| option.example);
-        reader.complain(value.span().start, format!("`{name}` takes a plain value"), example);
+    let Some(values) = value_texts(value.get_ref()) else {
+        let example = find(name).map_or("", |read_option| read_option.example);
+        reader.add_fault(value.span().start, format!("`{name}` takes a plain value"), example);
         return None;
     };
     let place = reader.place(at);

@@ -1,4 +1,4 @@
-//! Reading values. Every complaint says what would have been right.
+//! Parses values of options. Every error says what is valid.
 
 use model::access::{
     Access, Continuation, Mixed, Normal, Once, Pareto, Placement, RangeBasis, RangeShare, Ranges, RangesRule,
@@ -18,7 +18,7 @@ pub(super) fn size(text: &str) -> Result<Bytes, String> {
     Ok(bytes)
 }
 
-/// A block size: like a size, with a hint for those who write `4KB` and mean 4096.
+/// Parses a block size, with a hint for `4KB`, which often means 4096.
 pub(super) fn block(text: &str) -> Result<Bytes, String> {
     let bytes = size(text)?;
     let lower = text.to_ascii_lowercase();
@@ -37,7 +37,7 @@ pub(super) fn time(text: &str) -> Result<Nanos, String> {
     text.parse().map_err(|error: model::units::UnitError| error.to_string())
 }
 
-pub(super) fn count(text: &str, least: u64, most: u64) -> Result<u64, String> {
+pub(super) fn count(text: &str, min: u64, max: u64) -> Result<u64, String> {
     let plain = text.trim().replace('_', "");
     let (digits, factor) = match plain.to_ascii_lowercase().strip_suffix('k') {
         Some(digits) => (digits.to_owned(), 1000),
@@ -47,10 +47,10 @@ pub(super) fn count(text: &str, least: u64, most: u64) -> Result<u64, String> {
     let value = value
         .checked_mul(factor)
         .ok_or_else(|| format!("`{text}` is too large"))?;
-    if (least..=most).contains(&value) {
+    if (min..=max).contains(&value) {
         Ok(value)
     } else {
-        Err(format!("must be {least} to {most}, not {value}"))
+        Err(format!("must be {min} to {max}, not {value}"))
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String
     found.map(|(_, value)| *value).ok_or_else(|| unknown(text, &known))
 }
 
-/// What is wrong with a word that is not one of `known`.
+/// The error for a word that is not one of `known`.
 pub(super) fn unknown(text: &str, known: &[&str]) -> String {
     let list = known.join(", ");
     match nearest(text, known.iter().copied()) {
@@ -99,7 +99,7 @@ pub(super) fn rate(text: &str) -> Result<(u64, RateUnit), String> {
         let number = size_text.trim();
         if !number.is_empty() && number.chars().all(|c| c.is_ascii_digit() || c == '_' || c == '.') {
             return Err(format!(
-                "`{trimmed}` does not say of what: write `{number}` for operations, or `{number}B/s` for bytes, per second"
+                "`{trimmed}` has no unit: write `{number}` for operations, or `{number}B/s` for bytes, per second"
             ));
         }
         let bytes = size(size_text)?;
@@ -231,7 +231,7 @@ pub(super) fn block_sizes(text: &str) -> Result<BlockSizes, String> {
         Some((low, high)) => {
             let (low, high) = (block(low)?, block(high)?);
             if low > high {
-                return Err(format!("{low} to {high} is upside down"));
+                return Err(format!("{low} is larger than {high}: write the smaller one first"));
             }
             Ok(BlockSizes::range(low, high))
         }
@@ -274,7 +274,7 @@ pub(super) fn cpus(text: &str) -> Result<Vec<u32>, String> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (count(first, 0, 4095)?, count(last, 0, 4095)?);
         if first > last {
-            return Err(format!("{first} to {last} is upside down"));
+            return Err(format!("{first} is larger than {last}: write the smaller one first"));
         }
         list.extend(first as u32..=last as u32);
     }
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(rate("4000B/s"), Ok((4000, RateUnit::Bytes)));
         assert_eq!(
             rate("4000/s").unwrap_err(),
-            "`4000/s` does not say of what: write `4000` for operations, or `4000B/s` for bytes, per second"
+            "`4000/s` has no unit: write `4000` for operations, or `4000B/s` for bytes, per second"
         );
         assert_eq!(cpus("0,2-4"), Ok(vec![0, 2, 3, 4]));
         assert_eq!(percent("70 %"), Ok(70.0));
@@ -329,8 +329,8 @@ mod tests {
         check(rate("fast").map(drop), "operations");
         check(percent("120").map(drop), "0 to 100");
         check(block_sizes("4k/60,8k/60").map(drop), "120");
-        check(block_sizes("64k-4k").map(drop), "upside down");
-        check(cpus("3-1").map(drop), "upside down");
+        check(block_sizes("64k-4k").map(drop), "write the smaller one first");
+        check(cpus("3-1").map(drop), "write the smaller one first");
         check(count("x", 0, 9).map(drop), "whole number");
         check(count("10", 0, 9).map(drop), "0 to 9");
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use model::Nanos;
-use model::environment::{Before, IdleState, InterfaceLosses, SystemUse};
+use model::environment::{BackgroundIo, IdleState, InterfaceLosses, SystemUse};
 
 use super::System;
 use super::counters::DeviceTimes;
@@ -151,7 +151,12 @@ pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
 
 /// Measures the I/O of other programs on devices for `time`, before a test starts. `stop` ends it
 /// early.
-pub fn watch_background_io(system: &System, devices: &[String], time: Duration, stop: &dyn Fn() -> bool) -> Before {
+pub fn watch_background_io(
+    system: &System,
+    devices: &[String],
+    time: Duration,
+    stop: &dyn Fn() -> bool,
+) -> BackgroundIo {
     const POLL_INTERVAL: Duration = Duration::from_millis(100);
     let start = std::time::Instant::now();
     let (then, programs_then) = (DeviceTimes::read(), ProgramIo::read(system));
@@ -161,7 +166,7 @@ pub fn watch_background_io(system: &System, devices: &[String], time: Duration, 
     let watched = start.elapsed();
     let now = DeviceTimes::read();
     let busy = devices.iter().filter_map(|name| now.since(&then, name));
-    Before {
+    BackgroundIo {
         watched_ns: Nanos(watched.as_nanos() as u64),
         devices: busy
             .filter(|device| device.operations.iter().any(|count| *count > 0))

@@ -65,7 +65,7 @@ pub struct Args {
             difference is the way between them.",
     )]
     on: Option<String>,
-    /// A owns the volume, a three-way mirror: say whether the difference is as expected
+    /// Judge the difference as that of a three-way mirror
     #[arg(
         long,
         help_heading = HEADING,
@@ -97,22 +97,24 @@ pub struct MarginArgs {
 }
 
 impl MarginArgs {
-    /// A margin is named.
+    /// True if `--margin` is on the command line.
     pub fn is_some(&self) -> bool {
         self.margin.is_some()
     }
 }
 
-/// The share that `--margin` gives.
+/// The margin as a share.
 pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
     let share = args.margin.map_or(MARGIN, |percent| percent / 100.0);
     match (0.0..1.0).contains(&share) {
         true => Ok(share),
-        false => Err(Faults::usage(Fault::new("a margin is 0 to 100 percent").at("--margin"))),
+        false => Err(Faults::usage(
+            Fault::new("a margin must be between 0 and 100 percent").at("--margin"),
+        )),
     }
 }
 
-/// Compares in turns.
+/// Runs A and B in turns and compares them.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let margin = margin(&args.margin)?;
@@ -120,8 +122,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         show(file, &results::study(file)?, margin, args.mirror, &outputs)?;
         return Ok(Exit::Done);
     }
-    let on = args.on.as_deref().map(two_hosts).transpose()?;
-    // On two hosts there is one load, which the flags alone may say.
+    let on = args.on.as_deref().map(parse_two_hosts).transpose()?;
+    // With --on there is one load, and flags alone may describe it.
     let a = args.a.clone().unwrap_or_default();
     let b = match &on {
         Some(_) => a.clone(),
@@ -136,10 +138,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         return dry_run(session.ranks(), &bases, turns.len(), &permissions);
     }
     let targets: Vec<_> = bases.iter().flat_map(|plan| plan.targets.clone()).collect();
-    outputs.prove(&targets)?;
+    outputs.check_files(&targets)?;
     let screen = Screen::from_args(session, &args.study.measure.progress, false)?;
     let mut hosts = match &on {
-        Some(_) if session.leads() => {
+        Some(_) if session.has_fleet() => {
             let fault = Fault::new("--on compares hosts in turns, but this test runs on all of them together");
             return Err(Faults::usage(
                 fault.help("without FATHOM_HOSTS and without a launcher of MPI"),
@@ -151,7 +153,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ],
         None => [None, None],
     };
-    let (runs, left_out) = take_turns(session, &documents, &turns, &permissions, &mut hosts, screen)?;
+    let (runs, left_out) = run_in_turns(session, &documents, &turns, &permissions, &mut hosts, screen)?;
     let failed = !left_out.is_empty();
     let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
@@ -181,7 +183,7 @@ pub(super) fn show(
         ));
         Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
     })?;
-    outputs.prove(&[])?;
+    outputs.check_files(&[])?;
     let report = if mirror {
         report.with_mirror_expectation(study)
     } else {
@@ -190,31 +192,31 @@ pub(super) fn show(
     finish(outputs, &report, study)
 }
 
-type Paired = (Vec<StudyRun>, Vec<LeftOut>);
+type RunsAndLeftOut = (Vec<StudyRun>, Vec<LeftOut>);
 
 /// The names of two hosts.
-fn two_hosts(list: &str) -> Result<(String, String), Faults> {
+fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
     let names = list.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
     let is_one = |name: &str| !name.is_empty() && !name.contains(',');
     match names {
         Some((a, b)) if is_one(a) && is_one(b) => Ok((a.to_owned(), b.to_owned())),
         _ => {
-            let fault = Fault::new("two hosts are compared").at(format!("--on {list}"));
+            let fault = Fault::new("--on needs two hosts").at(format!("--on {list}"));
             Err(Faults::usage(fault.help("for example --on owner,other")))
         }
     }
 }
 
-/// Runs both in turns, on targets that are prepared once, each on its own host if it has one. What
-/// cannot be done at all fails the first run.
-fn take_turns(
+/// Runs both in turns, each on its own host if it has one. Targets are prepared once. If the first
+/// run cannot begin, this fails.
+fn run_in_turns(
     session: &Session,
     documents: &[Document; 2],
     turns: &[Turn],
     permissions: &Permissions,
     hosts: &mut [Option<Fleet>; 2],
     mut screen: Screen,
-) -> Result<Paired, Faults> {
+) -> Result<RunsAndLeftOut, Faults> {
     let (mut shared_files, mut runs, mut left_out): (SharedFiles, Vec<StudyRun>, Vec<LeftOut>) = Default::default();
     let on_hosts = hosts.iter().all(Option::is_some);
     for (number, turn) in turns.iter().enumerate() {
@@ -222,24 +224,23 @@ fn take_turns(
             Side::A => 0,
             Side::B => 1,
         };
-        // Both of a pair have the same seed, so that chance does not choose other positions for one
-        // of them.
+        // Both runs of a pair have the same seed, and so the same random positions.
         let mut document = documents[side].clone();
         document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(turn.pair - 1)));
         let mut plan = native::lower(&document)?;
-        let before = on_hosts.then(|| session.exchange(hosts[side].take()));
+        let before = on_hosts.then(|| session.replace_fleet(hosts[side].take()));
         session.prepare_shared_files(&mut shared_files, &mut plan)?;
         let (letter, of) = (turn.side.letter(), turns.len());
         let what = words::operations(&plan.steps[0].jobs[0]);
-        screen.say(&format!("[{}/{of}] {letter}: {what}", number + 1));
+        screen.print(&format!("[{}/{of}] {letter}: {what}", number + 1));
         screen.begin(&plan, Some(format!("run {} of {of}, {letter}", number + 1)));
         let outcome = session.execution(plan, permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
-            screen.take(&event);
+            screen.handle_event(&event);
         });
         let outcome = outcome.map_err(Faults::from);
         if let Some(before) = before {
-            hosts[side] = session.exchange(before);
+            hosts[side] = session.replace_fleet(before);
         }
         match outcome {
             Ok(results) => runs.push(ab::study_run(*turn, results)),
@@ -267,7 +268,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     })
 }
 
-/// A line for each figure; none where fewer than two pairs are whole.
+/// A line for each figure; none with fewer than two complete pairs.
 fn csv(report: &Report) -> String {
     let rows = report.found.iter().flat_map(|found| {
         found.changes.iter().map(|change| {
@@ -287,23 +288,23 @@ fn csv(report: &Report) -> String {
     csv_table("figure,a,b,ratio,ratio_low,ratio_high,word,pairs", rows)
 }
 
-/// What one of the two words means, with the flags beside them.
+/// The document of A or B, with the flags that apply to both.
 fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faults> {
     let mut document = match side {
-        file if file.ends_with(".toml") => run::document_of(Some(&file.to_owned()))?,
+        file if file.ends_with(".toml") => run::load_document(Some(&file.to_owned()))?,
         flags if flags.starts_with('-') => {
             let fault = |why: &str| Faults::usage(Fault::new(why).at(flags));
-            let words = format_settings(flags).ok_or_else(|| fault("a quote is not closed"))?;
+            let words = split_words(flags).ok_or_else(|| fault("a quote is not closed"))?;
             let own = run::parse(&words).map_err(|error| Faults::usage(command_line::fault_of(&error).at(flags)))?;
-            // What is beside both comes first, so that each of the two can say otherwise.
-            let mut document = run::document_of(own.file.as_ref())?;
+            // The common flags come first, so that the flags of one side override them.
+            let mut document = run::load_document(own.file.as_ref())?;
             args.test.apply(&mut document, args.study.measure.seed)?;
             own.test.apply(&mut document, own.output.measure.seed)?;
-            return finished(session, document);
+            return complete_document(session, document);
         }
-        "" => run::document_of(None)?,
+        "" => run::load_document(None)?,
         target => {
-            let mut document = run::document_of(None)?;
+            let mut document = run::load_document(None)?;
             document.jobs[0].targets = vec![target.to_owned()];
             document
         }
@@ -319,10 +320,10 @@ fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faul
         let fault = Fault::new(format!("`{side}` has a target, and --target gives another to both"));
         return Err(Faults::usage(fault.help("name a target in one of the two ways")));
     }
-    finished(session, document)
+    complete_document(session, document)
 }
 
-fn finished(session: &Session, mut document: Document) -> Result<Document, Faults> {
+fn complete_document(session: &Session, mut document: Document) -> Result<Document, Faults> {
     document.arguments.clone_from(&session.process.arguments);
     sweep::one_job(&document, "a comparison in turns runs")?;
     let job = &mut document.jobs[0];
@@ -333,9 +334,9 @@ fn finished(session: &Session, mut document: Document) -> Result<Document, Fault
     Ok(document)
 }
 
-/// Splits a line as a shell does, without its variables: quotes hold words together, a backslash
-/// takes the next character as it is. `None` where a quote is not closed.
-fn format_settings(line: &str) -> Option<Vec<String>> {
+/// Splits a line into words as a shell does, with quotes and backslashes but without variables.
+/// `None` if a quote is not closed.
+fn split_words(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut begun) = (Vec::new(), String::new(), false);
     let mut quote: Option<char> = None;
     let mut characters = line.chars();
@@ -428,11 +429,11 @@ mod tests {
 
     #[test]
     fn lines_are_split_as_shells_do() {
-        let check = |line: &str, expected: &[&str]| assert_eq!(format_settings(line).unwrap(), expected, "{line}");
+        let check = |line: &str, expected: &[&str]| assert_eq!(split_words(line).unwrap(), expected, "{line}");
         check("--depth 4  --target '/a b'", &["--depth", "4", "--target", "/a b"]);
         check(r#"a\ b "c'd" e"f"g '' "#, &["a b", "c'd", "efg", ""]);
         check(r#""a\"b" 'a\b'"#, &["a\"b", "a\\b"]);
-        assert_eq!(format_settings("'open"), None);
-        assert_eq!(format_settings("end\\"), None);
+        assert_eq!(split_words("'open"), None);
+        assert_eq!(split_words("end\\"), None);
     }
 }

@@ -72,7 +72,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn wish(args: &Args) -> Result<Need, Faults> {
     let mut wish = match &args.from {
-        Some(file) => of_result(file)?,
+        Some(file) => need_from_result(file)?,
         None => Need {
             iops: clause("iops", &args.iops, "iops>=")?,
             bytes_per_sec: clause("mbps", &args.mbps, "mbps>=")?,
@@ -135,7 +135,7 @@ fn percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
 }
 
 /// The load of a saved result: that of its first job.
-fn of_result(file: &Path) -> Result<Need, Faults> {
+fn need_from_result(file: &Path) -> Result<Need, Faults> {
     let results = archive::load(file)?;
     let Some(observation) = Observation::all(&results).into_iter().next() else {
         return Err(Faults::usage(
@@ -179,7 +179,7 @@ fn text(wish: &Need, list: &[Advice]) -> String {
         }
         text += &format!("\n{heading}\n");
         for advice in part {
-            text += &one(advice);
+            text += &format_advice(advice);
         }
     }
     let next = list
@@ -191,7 +191,7 @@ fn text(wish: &Need, list: &[Advice]) -> String {
     text
 }
 
-fn one(advice: &Advice) -> String {
+fn format_advice(advice: &Advice) -> String {
     let tier = advice.tier.as_ref().map(|tier| format!(" {tier}")).unwrap_or_default();
     let name = format!("{}{tier}", advice.policy);
     let mut parts: Vec<String> = Vec::new();

@@ -35,10 +35,10 @@ pub struct Args {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct How {
-    /// Listen on this address for coordinators, one at a time; a port alone is this machine only
+    /// Listen for coordinators; a port alone is this machine only
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Connect to a coordinator that listens (--hosts listen://ADDR*COUNT)
+    /// Connect to a coordinator (--hosts listen://ADDR*COUNT)
     #[arg(long, value_name = "HOST:PORT")]
     connect: Option<String>,
     /// Talk over standard input and output, as ssh connects them
@@ -64,7 +64,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
                 ConnectError::Unreachable(error) => fault(format!("{address} cannot be reached: {error}"))
                     .help("start the coordinator with --hosts listen://ADDR*COUNT, and check its firewall"),
                 ConnectError::Handshake(error) => {
-                    fleet::with_token_help(fault(format!("{address} does not take this worker: {error}")), &error)
+                    fleet::with_token_help(fault(format!("{address} rejects this agent: {error}")), &error)
                 }
             };
             Faults::one(fault, Exit::Refused)

@@ -1,4 +1,4 @@
-//! `fathom baseline`: figures that are kept to compare with.
+//! `fathom baseline`: stores figures to compare with.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -74,7 +74,7 @@ enum Action {
 
 #[derive(clap::Args)]
 struct FileArgs {
-    /// Results of any form that `fathom explain` reads; `-` is standard input
+    /// Result as `fathom explain` reads it; `-` is standard input
     #[arg(value_hint = ValueHint::FilePath)]
     file: String,
 }
@@ -87,14 +87,14 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         Action::List { json } => list(&store, *json),
         Action::Show { name, json } => show(&store, checked(name)?, *json),
         Action::Remove { name } => remove(&store, checked(name)?),
-        Action::Compare { name, file, json } => beside(&store, checked(name)?, &file.file, *json),
+        Action::Compare { name, file, json } => compare_with_baseline(&store, checked(name)?, &file.file, *json),
     }
 }
 
-/// Where this user's baselines lie.
+/// The folder of this user's baselines.
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
-        let fault = Fault::new(format!("there is no place to keep baselines: {}", user_data::NOWHERE));
+        let fault = Fault::new(format!("cannot store baselines: {}", user_data::NOWHERE));
         Faults::usage(fault.help("set FATHOM_DATA to a directory"))
     })
 }
@@ -234,7 +234,7 @@ fn remove(store: &DocumentStore, name: &str) -> Result<Exit, Faults> {
     screen::put(&format!("{name} is removed\n"))
 }
 
-fn beside(store: &DocumentStore, name: &str, file: &str, json: bool) -> Result<Exit, Faults> {
+fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bool) -> Result<Exit, Faults> {
     let baseline = get(store, name)?;
     let found = results::read(file)?;
     let comparison = compare(&baseline, &found.fingerprint, &found.loads);
@@ -281,7 +281,7 @@ fn line(row: &FigureComparison) -> String {
         _ => numbers::time(value),
     };
     let percent = 100.0 * (row.ratio - 1.0);
-    // Less than this no two runs agree to.
+    // Two runs never agree better than this.
     let word = match (percent.abs() < 1.0, (percent > 0.0) == row.more_is_better) {
         (true, _) => "",
         (false, true) => "  better",

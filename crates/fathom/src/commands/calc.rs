@@ -8,7 +8,7 @@ use report::numbers::{self, duration, rate};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::sweep::how;
+use super::sweep::describe_analyses;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen::{self, wrapped};
@@ -35,7 +35,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Calculation {
-    /// Little's law: any two of rate, latency and operations in flight give the third
+    /// Apply Little's law: any two of rate, latency, depth
     Little {
         /// Operations per second
         #[arg(long, value_name = "RATE", value_parser = parse_number)]
@@ -47,7 +47,7 @@ enum Calculation {
         #[arg(long, value_name = "N", value_parser = parse_number)]
         depth: Option<f64>,
     },
-    /// Any two of rate, block size and throughput give the third
+    /// Convert between rate, block size and throughput
     #[command(visible_alias = "bw")]
     Bandwidth {
         /// Operations per second
@@ -60,9 +60,9 @@ enum Calculation {
         #[arg(long, value_name = "SIZE/s", value_parser = parse_size)]
         throughput: Option<f64>,
     },
-    /// How many operations a percentile takes, and how long that is at a rate
+    /// Compute the operations and time that a percentile needs
     Percentile(PercentileArgs),
-    /// How long burst credits last, and how long they take to come back
+    /// Compute how long burst credits last and take to refill
     Burst {
         /// Size of the full bucket: operations (5.4M) or bytes (1TiB)
         #[arg(long, value_name = "CREDITS", value_parser = parse_credits)]
@@ -74,7 +74,7 @@ enum Calculation {
         #[arg(long, value_name = "RATE", value_parser = parse_credits)]
         ceiling: Credits,
     },
-    /// The block size up to which a limit of IOPS binds, and beyond which one of throughput does
+    /// Find the block size at which IOPS and throughput limits meet
     Crossover {
         /// Operations per second
         #[arg(long, value_name = "RATE", value_parser = parse_number)]
@@ -83,7 +83,7 @@ enum Calculation {
         #[arg(long, value_name = "SIZE/s", value_parser = parse_size)]
         throughput: f64,
     },
-    /// Reads a curve of queue depth and IOPS: bounds, knee, scalability
+    /// Analyse a curve of depth and IOPS: bounds, knee, scalability
     Knee {
         /// Points, such as 1=30000 64=107000 512=146000
         #[arg(value_name = "DEPTH=IOPS", required = true, num_args = 2.., value_parser = parse_point)]
@@ -126,8 +126,7 @@ struct PercentileArgs {
 #[derive(Clone, Copy)]
 struct Block {
     bytes: f64,
-    /// What the same letters would mean as a binary unit, where they are a decimal one: 8KB often
-    /// means 8192.
+    /// The size with a binary unit, if the unit is decimal: 8KB often means 8192.
     binary: Option<f64>,
 }
 
@@ -191,7 +190,7 @@ fn parse_number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Seconds, from a time with its unit.
+/// Parses a time with its unit, in seconds.
 fn parse_seconds(text: &str) -> Result<f64, String> {
     let read = requirement::parse_time(text).map(|ns| ns / 1e9);
     read.map_err(|(why, _)| format!("{why}: write 3ms or 500us"))
@@ -216,7 +215,7 @@ fn parse_block(text: &str) -> Result<Block, String> {
     })
 }
 
-/// Bytes where the unit ends in B, operations otherwise.
+/// Parses credits: bytes if the unit ends in B, else operations.
 fn parse_credits(text: &str) -> Result<Credits, String> {
     let is_bytes = text.trim().trim_end_matches("/s").to_ascii_lowercase().ends_with('b');
     let parse = if is_bytes { parse_size } else { parse_number };
@@ -232,13 +231,13 @@ fn parse_point(text: &str) -> Result<Point, String> {
     Ok(Point::from_closed_loop(depth, iops))
 }
 
-fn two_of(names: &str) -> Faults {
+fn two_values_needed(names: &str) -> Faults {
     Faults::usage(Fault::new(format!("exactly two of {names} are needed, each above 0")))
 }
 
 fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {
     let found = calc::little(iops, latency, depth);
-    let found = found.ok_or_else(|| two_of("--iops, --latency and --depth"))?;
+    let found = found.ok_or_else(|| two_values_needed("--iops, --latency and --depth"))?;
     let latency = Nanos((found.latency_sec * 1e9).round() as u64);
     let text = format!(
         "{} operations per second x {latency} = {:.2} in flight on average\n{}",
@@ -252,7 +251,7 @@ fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result
     Ok(answer(text, &found))
 }
 
-/// Bytes in both families of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
+/// Formats bytes in both kinds of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
 fn both(bytes: f64, per: &str) -> String {
     format!(
         "{} MB{per} (10^6) = {} MiB{per} (2^20)",
@@ -263,7 +262,7 @@ fn both(bytes: f64, per: &str) -> String {
 
 fn bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Option<f64>) -> Result<Answer, Faults> {
     let found = calc::bandwidth(iops, block.map(|block| block.bytes), throughput);
-    let found = found.ok_or_else(|| two_of("--iops, --block and --throughput"))?;
+    let found = found.ok_or_else(|| two_values_needed("--iops, --block and --throughput"))?;
     let mut text = format!(
         "{} operations per second x {} bytes ({}) = {}\n",
         rate(found.iops),
@@ -330,7 +329,7 @@ fn percentile(args: &PercentileArgs) -> Result<Answer, Faults> {
     Ok(answer(text, &rows))
 }
 
-/// Seconds as a clock would show them.
+/// Formats seconds like a clock.
 fn in_time(seconds: f64) -> String {
     duration(Nanos((seconds * 1e9).min(9e18).round() as u64))
 }
@@ -369,7 +368,7 @@ fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer,
 
 fn crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
     let found = calc::crossover(throughput, iops);
-    let found = found.ok_or_else(|| two_of("--iops and --throughput"))?;
+    let found = found.ok_or_else(|| two_values_needed("--iops and --throughput"))?;
     let text = format!(
         "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations meet the limit of IOPS, larger ones that of throughput.\n",
         found / 1024.0,
@@ -401,6 +400,6 @@ fn knee_of_curve(points: &[Point]) -> Answer {
     }
     text += "\n";
     text += &wrapped(&found.advice.sentence);
-    text += &how(&found, Axis::InFlight, false);
+    text += &describe_analyses(&found, Axis::InFlight, false);
     answer(text, &found)
 }

@@ -20,18 +20,19 @@ use crate::outputs;
 use crate::screen;
 use crate::session::Session;
 
-/// Length of the capture, unless it is given.
-const TIME: Nanos = Nanos::secs(30);
-/// Length of the runs of the job that is written.
-const RUN: Nanos = Nanos::secs(60);
-/// How often the ring of the kernel is emptied.
+/// Default length of the capture.
+const DEFAULT_TIME: Nanos = Nanos::secs(30);
+/// Run time in the job file that is written.
+const JOB_TIME: Nanos = Nanos::secs(60);
+/// How often the kernel's ring buffer is drained.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-/// Below this share, and above one minus it, a load is random or sequential and not mixed.
-const PURE: f64 = 0.05;
-/// Flushes that come less often than once in that many writes are left out.
-const RARE_FLUSH: u64 = 10_000;
+/// A load with less than this share of sequential operations is random; with less than this share
+/// of random ones it is sequential.
+const MAX_STRAY_SHARE: f64 = 0.05;
+/// Flushes rarer than one in this many writes are left out.
+const MAX_WRITES_PER_FLUSH: u64 = 10_000;
 
 /// Record a device's I/O and write an equivalent job file
 #[derive(clap::Args)]
@@ -65,21 +66,21 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Where what is known comes from.
+/// Source of the captured figures.
 enum Source {
-    /// Trace events, of requests that were merged already or of what comes in.
+    /// Trace events: of merged requests, or of I/O as it enters the device.
     Events { merged: bool },
-    /// Counters, and why nothing better was to be had.
+    /// Counters, and why there were no trace events.
     Counters(String),
 }
 
-/// Watches and writes.
+/// Captures the load and writes the job file.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let Args { what, out, quiet, .. } = args;
     let time = time(args.time.as_deref())?;
     if let Some(path) = out {
-        outputs::spare_targets([path.as_path()].into_iter(), &[])?;
-        outputs::prove_writable([path.as_path()].into_iter())?;
+        outputs::check_not_target([path.as_path()].into_iter(), &[])?;
+        outputs::check_writable([path.as_path()].into_iter())?;
     }
     let device = device(what)?;
     let started = Zoned::now();
@@ -102,7 +103,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     match out {
         None => screen::put(&text).map(drop)?,
         Some(path) => {
-            let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
+            let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
             outputs::write_file(path, text.as_bytes()).map_err(failed)?;
             if !quiet {
                 screen::note(&format!(
@@ -125,7 +126,7 @@ fn interrupted() -> Exit {
 }
 
 fn time(text: Option<&str>) -> Result<Nanos, Faults> {
-    let Some(text) = text else { return Ok(TIME) };
+    let Some(text) = text else { return Ok(DEFAULT_TIME) };
     let wrong = |why: String| {
         Faults::usage(
             Fault::new(why)
@@ -143,7 +144,7 @@ fn time(text: Option<&str>) -> Result<Nanos, Faults> {
 /// The kernel's name of the device under a path.
 fn device(what: &str) -> Result<String, Faults> {
     let refuse = |why: String, help: &str| Err(Faults::one(Fault::new(why).help(help), Exit::Refused));
-    // `vda` is as good as `/dev/vda`.
+    // Accepts `vda` for `/dev/vda`.
     let by_name = Path::new("/dev").join(what);
     let path = if !Path::new(what).exists() && by_name.exists() {
         by_name
@@ -155,7 +156,7 @@ fn device(what: &str) -> Result<String, Faults> {
         None => {
             let error = std::fs::metadata(path).err();
             let error = error.unwrap_or_else(|| std::io::Error::from(std::io::ErrorKind::Unsupported));
-            Err(Faults::one(Fault::of_file("look at", path, &error), Exit::Refused))
+            Err(Faults::one(Fault::for_file("look at", path, &error), Exit::Refused))
         }
         Some(devices) => match devices.first() {
             Some(device) => Ok(device.name.clone()),
@@ -189,7 +190,7 @@ fn watch(
     let (start, then) = (Instant::now(), DeviceTimes::read());
     let length = Duration::from_nanos(time.0);
     let mut shown = start;
-    let mut tell = |operations: u64| {
+    let mut print_progress = |operations: u64| {
         if !quiet && shown.elapsed() >= PROGRESS_INTERVAL {
             shown = Instant::now();
             screen::note(&format!(
@@ -206,7 +207,7 @@ fn watch(
         Err(why) => {
             while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(POLL_INTERVAL.min(left()));
-                tell(used().map_or(0, |used| used.operations[0] + used.operations[1]));
+                print_progress(used().map_or(0, |used| used.operations[0] + used.operations[1]));
             }
             return Ok((
                 used()
@@ -224,7 +225,7 @@ fn watch(
             while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(POLL_INTERVAL.min(left()));
                 trace.read(&mut |event| recorder.record(event)).map_err(failed)?;
-                tell(recorder.operations());
+                print_progress(recorder.operations());
             }
             let watched = passed();
             trace.stop().map_err(failed)?;
@@ -345,14 +346,14 @@ fn job(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
         targets: vec![".".into()],
         depth: Some(load.depth()),
         rate: Some(((load.iops().round() as u64).max(1), RateUnit::Operations)),
-        time: Some(RUN),
+        time: Some(JOB_TIME),
         ..JobSpec::default()
     };
     if let Some(each) = load
         .writes
         .operations
         .checked_div(load.flushes)
-        .filter(|each| *each < RARE_FLUSH)
+        .filter(|each| *each < MAX_WRITES_PER_FLUSH)
     {
         job.flush_every = each.max(1) as u32;
     }
@@ -402,8 +403,8 @@ fn job(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
 fn part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
     let access = match direction.sequential_share() {
         None => "random".to_owned(),
-        Some(share) if share < PURE => "random".into(),
-        Some(share) if share > 1.0 - PURE => "sequential".into(),
+        Some(share) if share < MAX_STRAY_SHARE => "random".into(),
+        Some(share) if share > 1.0 - MAX_STRAY_SHARE => "sequential".into(),
         Some(share) => format!("mixed:{:.0}", 100.0 * (1.0 - share)),
     };
     let sizes = direction.common_sizes();

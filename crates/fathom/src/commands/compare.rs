@@ -35,10 +35,10 @@ use crate::session::Session;
     mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]"))
 )]
 pub struct Args {
-    /// Results, at least two: saved ones (`fathom run --save FILE`), reports of fio or DiskSpd
+    /// Two or more saved results, or reports of fio or DiskSpd
     #[arg(value_name = "RESULT", required = true, num_args = 2.., value_hint = ValueHint::FilePath)]
     results: Vec<String>,
-    /// Compare although the loads, or the ways of measuring, differ
+    /// Compare although loads or methods of measuring differ
     #[arg(long, help_heading = ab::HEADING)]
     force: bool,
     #[command(flatten)]
@@ -47,36 +47,36 @@ pub struct Args {
     output: OutputSpec,
 }
 
-/// What the intervals of a comparison leave out.
-const WITHIN_RUNS: &str = "The intervals hold what varied within each run; what varies from run to run is not in them. `fathom ab` \
+/// A caveat about the intervals of a comparison.
+const INTERVALS_CAVEAT: &str = "The intervals hold what varied within each run; what varies from run to run is not in them. `fathom ab` \
                            measures that.";
 
 /// The forms of its report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
 
-/// A measured load with what is known around it.
-struct Measured {
+/// A measured load with facts about its machine, device and settings.
+struct MeasuredLoad {
     observation: Observation,
     facts: Vec<Fact>,
 }
 
-/// Everything that one file holds.
+/// The contents of one file.
 struct Side {
     name: String,
     head: Head,
-    jobs: Vec<Measured>,
+    jobs: Vec<MeasuredLoad>,
 }
 
-/// One job of all files.
+/// One job, compared across all files.
 #[derive(Debug, Serialize)]
-struct Compared {
+struct ComparedJob {
     /// Its name in the first file.
     job: String,
-    /// What is known around each result.
+    /// Facts about the machine, device and settings of each result.
     #[serde(skip)]
     facts: Vec<Vec<Fact>>,
     differences: Vec<Difference>,
-    /// From the first result to each of the others.
+    /// Changes from the first result to each other one.
     changes: Vec<ComparedFile>,
     /// From the best to the worst; the indexes are those of the files.
     ranking: Vec<Ranked>,
@@ -97,13 +97,13 @@ struct Comparison {
     #[serde(skip)]
     heads: Vec<Head>,
     margin: f64,
-    jobs: Vec<Compared>,
+    jobs: Vec<ComparedJob>,
 }
 
 /// Compares saved results.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, FORMS)?;
-    outputs.prove(&[])?;
+    outputs.check_files(&[])?;
     let comparison = comparison(&args.results, ab::margin(&args.margin)?, args.force)?;
     outputs.finish(&Contents {
         text: text(&comparison),
@@ -118,13 +118,13 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(Exit::Done)
 }
 
-/// Holds the results of files against each other.
+/// Compares the results in files.
 fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, Faults> {
     let sides: Vec<Side> = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
-    let matched = matched(&sides)?;
-    let jobs: Vec<Compared> = matched.iter().map(|job| compared(files, job, margin)).collect();
+    let match_jobs = match_jobs(&sides)?;
+    let jobs: Vec<ComparedJob> = match_jobs.iter().map(|job| compare_job(files, job, margin)).collect();
     if !force {
-        refuse(files, &jobs)?;
+        refuse_different_loads(files, &jobs)?;
     }
     Ok(Comparison {
         files: files.to_vec(),
@@ -159,10 +159,10 @@ fn page(comparison: &Comparison) -> Page {
     )
 }
 
-/// Where measured loads come in, whichever tool measured them.
+/// Reads the measured loads of a file of any tool.
 fn read(file: &str) -> Result<Side, Faults> {
-    if let Some(found) = results::of_another_tool(file)? {
-        let measured = |observation: Observation| Measured {
+    if let Some(found) = results::read_foreign(file)? {
+        let measured = |observation: Observation| MeasuredLoad {
             facts: compare::facts_of_observation(&observation),
             observation,
         };
@@ -183,7 +183,7 @@ fn read(file: &str) -> Result<Side, Faults> {
             let help = match study.question {
                 Question::Sweep { .. } => "show it again with `fathom sweep --from`",
                 Question::Ab { .. } => "show it again with `fathom ab --from`",
-                Question::Suite { .. } => "keep the runs that you compare one by one: `fathom run --save`",
+                Question::Suite { .. } => "save each run that you want to compare: `fathom run --save`",
             };
             return Err(Faults::usage(Fault::new(what).help(help)));
         }
@@ -193,13 +193,13 @@ fn read(file: &str) -> Result<Side, Faults> {
         .iter()
         .enumerate()
         .flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
-    let jobs: Vec<Measured> = places.filter_map(|(step, job)| measured(&results, step, job)).collect();
+    let jobs: Vec<MeasuredLoad> = places.filter_map(|(step, job)| measured(&results, step, job)).collect();
     side(file, Head::from_results(&results), jobs)
 }
 
-fn side(file: &str, head: Head, jobs: Vec<Measured>) -> Result<Side, Faults> {
+fn side(file: &str, head: Head, jobs: Vec<MeasuredLoad>) -> Result<Side, Faults> {
     if jobs.is_empty() {
-        return Err(Faults::usage(Fault::new(format!("nothing was measured in {file}"))));
+        return Err(Faults::usage(Fault::new(format!("{file} has no measured job"))));
     }
     Ok(Side {
         name: file.into(),
@@ -208,23 +208,23 @@ fn side(file: &str, head: Head, jobs: Vec<Measured>) -> Result<Side, Faults> {
     })
 }
 
-fn measured(results: &Results, step: usize, job: usize) -> Option<Measured> {
+fn measured(results: &Results, step: usize, job: usize) -> Option<MeasuredLoad> {
     let observation = Observation::from_results(results, step, job)?;
     let facts = compare::facts_of_results(results, step, job)?;
-    Some(Measured { observation, facts })
+    Some(MeasuredLoad { observation, facts })
 }
 
-/// The jobs that belong together: by name where all have the same names, else the only one of each.
-fn matched(sides: &[Side]) -> Result<Vec<Vec<&Measured>>, Faults> {
+/// Matches jobs by name if all files have the same names; else each file must have only one.
+fn match_jobs(sides: &[Side]) -> Result<Vec<Vec<&MeasuredLoad>>, Faults> {
     if sides.iter().all(|side| side.jobs.len() == 1) {
         return Ok(vec![sides.iter().map(|side| &side.jobs[0]).collect()]);
     }
     let named = |side: &Side, name: &str| side.jobs.iter().position(|job| job.observation.name == name);
-    let mut matched = Vec::new();
+    let mut match_jobs = Vec::new();
     for job in &sides[0].jobs {
         let places: Option<Vec<usize>> = sides.iter().map(|side| named(side, &job.observation.name)).collect();
         if let Some(places) = places {
-            matched.push(
+            match_jobs.push(
                 sides
                     .iter()
                     .zip(places)
@@ -233,20 +233,20 @@ fn matched(sides: &[Side]) -> Result<Vec<Vec<&Measured>>, Faults> {
             );
         }
     }
-    if matched.is_empty() {
+    if match_jobs.is_empty() {
         let names = |side: &Side| {
             let names: Vec<&str> = side.jobs.iter().map(|job| &*job.observation.name).collect();
             format!("{}: {}", side.name, names.join(", "))
         };
         return Err(Faults::usage(Fault {
             why: sides.iter().map(names).collect(),
-            ..Fault::new("no job of the first result has a namesake in all others")
+            ..Fault::new("no job of the first result has the same name in all others")
         }));
     }
-    Ok(matched)
+    Ok(match_jobs)
 }
 
-fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
+fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> ComparedJob {
     let facts: Vec<Vec<Fact>> = job.iter().map(|one| one.facts.clone()).collect();
     let observations: Vec<&Observation> = job.iter().map(|one| &one.observation).collect();
     let (first, others) = (observations[0], &observations[1..]);
@@ -285,7 +285,7 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
         }
         _ => ranked_sentences(files, &observations, &ranking, margin),
     };
-    Compared {
+    ComparedJob {
         job: first.name.clone(),
         differences: compare::differences(&facts),
         facts,
@@ -308,7 +308,7 @@ fn ranked_sentences(files: &[String], observations: &[&Observation], ranking: &[
     others.iter().filter_map(of_one).collect()
 }
 
-/// The figure that decides in a sentence, and what the other figures hold against it.
+/// A sentence about the deciding figure, and about figures that disagree with it.
 fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], margin: f64) -> String {
     let sentence = compare::sentence(decisive, name, base, margin);
     match compare::contrary(decisive.word, changes) {
@@ -317,9 +317,9 @@ fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], marg
     }
 }
 
-/// Results of different loads look alike and are not.
-fn refuse(files: &[String], jobs: &[Compared]) -> Result<(), Faults> {
-    let grave = |job: &&Compared| {
+/// Refuses to compare results of different loads.
+fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), Faults> {
+    let grave = |job: &&ComparedJob| {
         job.differences
             .iter()
             .any(|difference| difference.kind.prevents_comparison())
@@ -336,7 +336,7 @@ fn refuse(files: &[String], jobs: &[Compared]) -> Result<(), Faults> {
                 .filter(|difference| difference.kind.prevents_comparison())
                 .map(|difference| format!("{}: {}", difference.name, values(difference)))
                 .collect(),
-            help: Some("if that is what you want to compare: --force".into()),
+            help: Some("to compare them all the same, add --force".into()),
         })
         .collect();
     match faults.is_empty() {
@@ -374,11 +374,11 @@ fn text(comparison: &Comparison) -> String {
         }
         text += &match &job.changes[..] {
             [to] => ab::changes(&to.changes),
-            _ => aligned(&table(comparison, job)),
+            _ => format_columns(&table(comparison, job)),
         };
         text += "\nWhat this means\n";
         job.sentences.iter().for_each(|sentence| text += &wrapped(sentence));
-        text += &wrapped(WITHIN_RUNS);
+        text += &wrapped(INTERVALS_CAVEAT);
     }
     let next = pages::next(&comparison.heads, &sides(comparison));
     text += "\nWhat next\n";
@@ -390,16 +390,16 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
-/// Two results are compared figure by figure, more are ranked.
-fn table(comparison: &Comparison, job: &Compared) -> Table {
+/// Two results are compared figure by figure; three or more are ranked.
+fn table(comparison: &Comparison, job: &ComparedJob) -> Table {
     match &job.changes[..] {
         [to] => pages::changes_table(&comparison.files[0], &to.file, &to.changes),
         _ => pages::ranking_table(&comparison.files, &job.ranking),
     }
 }
 
-/// A table in columns, numbers at the right.
-fn aligned(table: &Table) -> String {
+/// Formats a table in columns, with numbers aligned right.
+fn format_columns(table: &Table) -> String {
     let lines: Vec<&Vec<String>> = std::iter::once(&table.head).chain(&table.rows).collect();
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..table.head.len()).map(width).collect();
@@ -440,7 +440,7 @@ fn markdown(comparison: &Comparison) -> String {
         for sentence in &job.sentences {
             text += &format!("\n{}\n", formats::markdown_text(sentence));
         }
-        text += &format!("\n{WITHIN_RUNS}\n\n");
+        text += &format!("\n{INTERVALS_CAVEAT}\n\n");
     }
     text
 }

@@ -51,23 +51,26 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let headed = conversions.len() > 1;
     let texts: Vec<String> = conversions.iter().map(|conversion| text(conversion, headed)).collect();
     print(&texts.join("\n"))?;
-    let tell = |kind: &str, what: &str| screen::note(&format!("{kind}: {what}"));
-    source.lost.iter().for_each(|of| tell("lost", of));
+    let print_difference = |kind: &str, what: &str| screen::note(&format!("{kind}: {what}"));
+    source.lost.iter().for_each(|of| print_difference("lost", of));
     for conversion in &conversions {
-        conversion.lost.iter().for_each(|of| tell("lost", &of.to_string()));
+        conversion
+            .lost
+            .iter()
+            .for_each(|of| print_difference("lost", &of.to_string()));
     }
-    source.differs.iter().for_each(|of| tell("differs", of));
+    source.differs.iter().for_each(|of| print_difference("differs", of));
     for conversion in &conversions {
         conversion
             .differs
             .iter()
-            .for_each(|of| tell("differs", &of.to_string()));
+            .for_each(|of| print_difference("differs", &of.to_string()));
     }
     let complete = source.lost.is_empty() && conversions.iter().all(|conversion| conversion.lost.is_empty());
     Ok(if complete { Exit::Done } else { Exit::Partial })
 }
 
-/// Prints a job: byte for byte into a file or a pipe, for people on a terminal.
+/// Prints a job: unchanged to a file or pipe, with escapes on a terminal.
 fn print(text: &str) -> Result<(), Faults> {
     match std::io::stdout().is_terminal() {
         true => screen::put(text).map(drop),
@@ -75,14 +78,14 @@ fn print(text: &str) -> Result<(), Faults> {
     }
 }
 
-/// Takes `--to DIALECT` out of the words of the source, behind which it may stand: no dialect has
+/// Removes `--to DIALECT` from the arguments of the source, which it may follow: no dialect has
 /// such an option.
 fn take_dialect(words: &mut Vec<String>) -> Option<String> {
     if let Some(index) = words.iter().position(|word| word.starts_with("--to=")) {
         return words.remove(index).strip_prefix("--to=").map(str::to_owned);
     }
     let index = words.iter().position(|word| word == "--to")?;
-    // The source itself comes first, so something is left.
+    // Keeps the first argument, which is the source.
     let is_whole = index > 0 && index + 1 < words.len();
     is_whole.then(|| words.drain(index..=index + 1).next_back()).flatten()
 }
@@ -94,13 +97,13 @@ fn dialect(name: &str) -> Result<Dialect, Faults> {
         "native" | "fathom" => Ok(Dialect::Native),
         _ => {
             let fault = Fault::new(format!("there is no dialect `{name}`")).at(format!("--to {name}"));
-            Err(Faults::usage(fault.help("there are fio, diskspd and native")))
+            Err(Faults::usage(fault.help("use fio, diskspd or native")))
         }
     }
 }
 
-/// The text, with the line that says the same as a job file, and whose words they are where there
-/// are several.
+/// The text of a conversion, with its one-line form, and a heading if there are several
+/// conversions.
 fn text(conversion: &Conversion, headed: bool) -> String {
     let mut text = String::new();
     if headed {

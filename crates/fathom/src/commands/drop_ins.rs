@@ -1,5 +1,4 @@
-//! The help of the commands that stand in for other tools. Their arguments are parsed by the
-//! dialect, not by clap.
+//! The help of the drop-in modes. The dialect parses their arguments, not clap.
 
 use clap::{Arg, Command};
 

@@ -5,10 +5,10 @@ use crate::drop_in::fio;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
-/// The plan that fio's words come to.
+/// The plan of fio arguments.
 ///
 /// # Errors
-/// What fio would say of them.
+/// fio's messages about them.
 pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
     fio::plan_of(arguments)
         .map_err(|printed| faults(&printed.join("\n")))
@@ -18,8 +18,8 @@ pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
         })
 }
 
-/// What fio prints comes in blocks of lines, such as a table of the valid values; its own
-/// complaints begin with `fio: `.
+/// Extracts errors, which begin with `fio: `, from fio's output: it also has blocks such as tables
+/// of valid values.
 fn faults(printed: &str) -> Faults {
     let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
     let (complaints, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("fio: "));

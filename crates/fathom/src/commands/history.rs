@@ -1,4 +1,4 @@
-//! `fathom history`: what was measured before.
+//! `fathom history`: lists past results, and manages them.
 
 use std::path::{Path, PathBuf};
 
@@ -56,11 +56,11 @@ enum Action {
     Label {
         #[command(flatten)]
         entry: EntryArgs,
-        /// The label; an empty one takes it away
+        /// The label; an empty one removes it
         #[arg(value_name = "TEXT")]
         label: String,
     },
-    /// Write the complete result of an entry to a file, as --save does
+    /// Write the complete result of an entry to a file
     Export {
         #[command(flatten)]
         entry: EntryArgs,
@@ -101,52 +101,52 @@ struct ListArgs {
 #[derive(clap::Args)]
 struct PruneArgs {
     #[command(flatten)]
-    which: Which,
-    /// Only say which
+    limit: PruneLimit,
+    /// List the entries without removing them
     #[arg(long)]
     dry_run: bool,
 }
 
-/// One of them is required.
+/// The entries to remove; one of the options is required.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
-struct Which {
-    /// All but this many of the latest
+struct PruneLimit {
+    /// Keep only this many of the latest
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
-    /// Those that began longer ago than this: 90d, 12w, 36h
+    /// Remove entries that are older: 90d, 12w, 36h
     #[arg(long, value_name = "AGE")]
     older_than: Option<String>,
 }
 
-/// The heading of what narrows a list.
+/// The heading of the filter options.
 const ENTRIES: &str = "Entries";
 
-/// What narrows a list.
+/// Options that filter a list.
 #[derive(clap::Args)]
 pub(super) struct FilterArgs {
-    /// The path of a target holds this
+    /// Target whose path contains this
     #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
     target: Option<String>,
-    /// The name or model of a device below a target holds this
+    /// Device below a target whose name or model contains this
     #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
     device: Option<String>,
     /// Measured on this host
     #[arg(long, value_name = "NAME", help_heading = ENTRIES)]
     host: Option<String>,
-    /// The label, or the name of the test, holds this
+    /// Label or test name that contains this
     #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
     label: Option<String>,
-    /// Made by this command
+    /// Command that made the entry
     #[arg(long, value_name = "KIND", help_heading = ENTRIES, value_parser = EntryKind::ALL.map(EntryKind::name))]
     kind: Option<String>,
-    /// Came to this verdict
+    /// Verdict of the entry
     #[arg(long, value_name = "VERDICT", help_heading = ENTRIES, ignore_case = true, value_parser = Outcome::ALL.map(Outcome::word))]
     verdict: Option<String>,
-    /// Begun then or later: 2026-11-22, 2026-11-22T18:00, 7d, 36h
+    /// Started at this time or later: 2026-11-22T18:00, 7d, 36h
     #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
     since: Option<String>,
-    /// Begun before; a day counts as a whole
+    /// Started before this time; a day counts as a whole
     #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
     until: Option<String>,
 }
@@ -176,7 +176,7 @@ impl FilterArgs {
             device: self.device.clone(),
             host: self.host.clone(),
             label: self.label.clone(),
-            kind: self.kind.as_deref().and_then(EntryKind::named),
+            kind: self.kind.as_deref().and_then(EntryKind::from_name),
             verdict: self.verdict.clone(),
             since_unix_ns: moment("since", &self.since)?,
             until_unix_ns: moment("until", &self.until)?,
@@ -185,16 +185,16 @@ impl FilterArgs {
     }
 }
 
-/// A date of the local calendar, or an age.
+/// Parses a date of the local calendar, or an age.
 fn moment(option: &str, text: &str) -> Result<u64, Faults> {
-    moment_of(text, option == "until", Timestamp::now(), &TimeZone::system()).ok_or_else(|| {
+    parse_moment(text, option == "until", Timestamp::now(), &TimeZone::system()).ok_or_else(|| {
         let fault = Fault::new(format!("`{text}` is not a date or an age")).at(format!("--{option} {text}"));
         Faults::usage(fault.help("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h"))
     })
 }
 
 /// Nanoseconds of Unix time; `after` takes the end of a day that is named without a time.
-pub(super) fn moment_of(text: &str, after: bool, now: Timestamp, zone: &TimeZone) -> Option<u64> {
+pub(super) fn parse_moment(text: &str, after: bool, now: Timestamp, zone: &TimeZone) -> Option<u64> {
     let moment = match age(text) {
         Some(age) => now.checked_sub(age).ok()?,
         None => {
@@ -211,7 +211,7 @@ pub(super) fn moment_of(text: &str, after: bool, now: Timestamp, zone: &TimeZone
     Some(u64::try_from(moment.as_nanosecond()).unwrap_or(0))
 }
 
-/// `90d`, `12w`, `36h`, `30m`.
+/// Parses an age such as `90d`, `12w`, `36h`, `30m`.
 fn age(text: &str) -> Option<SignedDuration> {
     let unit = text.chars().last()?;
     let number: i64 = text.strip_suffix(unit)?.parse().ok().filter(|number| *number >= 0)?;
@@ -225,8 +225,8 @@ fn age(text: &str) -> Option<SignedDuration> {
     number.checked_mul(hours * 3600).map(SignedDuration::from_secs)
 }
 
-/// The history, unless there is none yet.
-pub(super) fn opened() -> Result<Option<History>, Faults> {
+/// Opens the history; `None` if there is none yet.
+pub(super) fn open_existing() -> Result<Option<History>, Faults> {
     match History::open_existing(&history::path()?) {
         Ok(history) => Ok(Some(history)),
         Err(HistoryError::Missing { .. }) => Ok(None),
@@ -245,7 +245,7 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
         limit,
         ..args.filter.filter()?
     };
-    let history = opened()?;
+    let history = open_existing()?;
     let entries = history
         .as_ref()
         .map_or(Ok(Vec::new()), |history| history.list(&wanted))?;
@@ -254,8 +254,8 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
         ..Filter::default()
     };
     let none = match wanted == everything {
-        true => "nothing is kept yet: every command that measures adds to it, for example `fathom quick`\n",
-        false => "no entry is like that\n",
+        true => "the history is empty; every command that measures adds to it, for example `fathom quick`\n",
+        false => "no entry matches\n",
     };
     let text = match entries.is_empty() {
         true => none.to_owned(),
@@ -285,14 +285,14 @@ fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
 fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
     let bytes = history.document(entry.number(&history)?)?;
-    outputs::spare_targets([path].into_iter(), &[])?;
+    outputs::check_not_target([path].into_iter(), &[])?;
     outputs::write_file(path, &bytes)
-        .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
+        .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }
 
 fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
-    let keep = match (args.which.keep, &args.which.older_than) {
+    let keep = match (args.limit.keep, &args.limit.older_than) {
         (Some(number), _) => Retention::Latest(number),
         (None, Some(text)) => {
             let age = age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
@@ -304,12 +304,12 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
         }
         (None, None) => unreachable!("clap asks for one of them"),
     };
-    let Some(mut history) = opened()? else {
-        return screen::put("nothing is kept yet, so there is nothing to remove\n");
+    let Some(mut history) = open_existing()? else {
+        return screen::put("the history is empty; nothing to remove\n");
     };
     let out = history.entries_to_prune(keep)?;
     if out.is_empty() {
-        return screen::put("there is nothing to remove\n");
+        return screen::put("nothing to remove\n");
     }
     let number = match out.len() {
         1 => "1 entry".to_owned(),
@@ -323,7 +323,7 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
     screen::put(&format!("{text}{number} removed\n"))
 }
 
-/// Columns of the terminal; where there is none nothing is cut.
+/// Width of the terminal; without a terminal nothing is cut.
 fn width() -> usize {
     terminal_size::terminal_size_of(std::io::stdout()).map_or(usize::MAX, |(width, _)| usize::from(width.0))
 }
@@ -332,17 +332,17 @@ fn width() -> usize {
 struct Column {
     title: &'static str,
     right: bool,
-    /// It may be cut to this many characters where the terminal is narrow.
-    least: Option<usize>,
+    /// On a narrow terminal it may be cut to this many characters.
+    min_width: Option<usize>,
     cells: Vec<String>,
 }
 
 /// A line for each entry, no longer than `width`.
 fn table(entries: &[Entry], width: usize) -> String {
-    let column = |title: &'static str, right: bool, least: Option<usize>, cell: &dyn Fn(&Entry) -> String| Column {
+    let column = |title: &'static str, right: bool, min_width: Option<usize>, cell: &dyn Fn(&Entry) -> String| Column {
         title,
         right,
-        least,
+        min_width,
         cells: entries.iter().map(cell).collect(),
     };
     let figure = |of: fn(&archive::history::EntryJob) -> Option<f64>, words: fn(f64) -> String| {
@@ -360,9 +360,11 @@ fn table(entries: &[Entry], width: usize) -> String {
     let several_hosts = entries.iter().any(|entry| entry.host != entries[0].host);
     let mut columns = vec![
         column("entry", true, None, &|entry| entry.id.to_string()),
-        column("started", false, None, &|entry| local(entry.started_unix_ns)),
+        column("started", false, None, &|entry| {
+            format_local_time(entry.started_unix_ns)
+        }),
         column("kind", false, None, &|entry| entry.kind.name().into()),
-        column("name", false, Some(8), &|entry| named(entry)),
+        column("name", false, Some(8), &|entry| format_name(entry)),
     ];
     if several_hosts {
         columns.push(column("host", false, Some(6), &|entry| {
@@ -385,22 +387,22 @@ fn table(entries: &[Entry], width: usize) -> String {
         ),
         column("p50", true, None, &figure(|job| job.p50_ns, numbers::time)),
         column("p99", true, None, &figure(|job| job.p99_ns, numbers::time)),
-        column("result", false, None, &|entry| came_to(entry)),
+        column("result", false, None, &|entry| format_verdict(entry)),
     ]);
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
-    fit(&mut columns, width);
+    fit_columns(&mut columns, width);
     lines(&columns)
 }
 
-/// The label is more specific than the name of the test, and both together more than either.
-fn named(entry: &Entry) -> String {
+/// Shows the label with the name of the test: the label is more specific.
+fn format_name(entry: &Entry) -> String {
     match &entry.label {
         Some(label) => visible(&format!("{label} ({})", entry.name)).into_owned(),
         None => visible(&entry.name).into_owned(),
     }
 }
 
-fn came_to(entry: &Entry) -> String {
+fn format_verdict(entry: &Entry) -> String {
     let interrupted = if entry.interrupted { "interrupted" } else { "" };
     let words = [entry.verdict.as_deref().unwrap_or_default(), interrupted];
     words
@@ -411,7 +413,7 @@ fn came_to(entry: &Entry) -> String {
 }
 
 /// A moment in the local zone, to the minute.
-pub(super) fn local(unix_ns: u64) -> String {
+pub(super) fn format_local_time(unix_ns: u64) -> String {
     let moment = Timestamp::from_nanosecond(i128::from(unix_ns));
     moment.map_or_else(
         |_| String::new(),
@@ -429,10 +431,10 @@ fn widest(column: &Column) -> usize {
     cells.chain([column.title.len()]).max().unwrap_or(0)
 }
 
-/// Cuts the columns that may be cut, the widest first, until the lines fit; where that is not
-/// enough, columns that a narrow table can do without go.
-fn fit(columns: &mut Vec<Column>, width: usize) {
-    const SPARED: [&str; 3] = ["MiB/s", "p50", "kind"];
+/// Fits the lines into the terminal: cuts the widest columns first, then drops the columns of least
+/// use.
+fn fit_columns(columns: &mut Vec<Column>, width: usize) {
+    const DROPPED_FIRST: [&str; 3] = ["MiB/s", "p50", "kind"];
     loop {
         let needed = columns.iter().map(|column| widest(column) + 2).sum::<usize>() - 2;
         if needed <= width {
@@ -440,18 +442,18 @@ fn fit(columns: &mut Vec<Column>, width: usize) {
         }
         let can_give = columns
             .iter_mut()
-            .filter(|column| column.least.is_some_and(|least| widest(column) > least));
+            .filter(|column| column.min_width.is_some_and(|min_width| widest(column) > min_width));
         let Some(column) = can_give.max_by_key(|column| widest(column)) else {
-            let spared = SPARED
+            let dropped = DROPPED_FIRST
                 .iter()
                 .find_map(|title| columns.iter().position(|column| column.title == *title));
-            match spared {
+            match dropped {
                 Some(place) => drop(columns.remove(place)),
                 None => return,
             }
             continue;
         };
-        let to = (widest(column) - 1).max(column.least.unwrap_or(0));
+        let to = (widest(column) - 1).max(column.min_width.unwrap_or(0));
         for cell in &mut column.cells {
             if cell.chars().count() > to {
                 *cell = cell.chars().take(to - 1).chain(['…']).collect();
@@ -505,7 +507,7 @@ fn csv(entries: &[Entry]) -> String {
                 models.collect::<Vec<_>>().join(", "),
                 entry.version.clone(),
                 entry.runs.to_string(),
-                came_to(entry),
+                format_verdict(entry),
                 job.name.clone(),
                 fixed(job.iops, 1.0),
                 fixed(job.bytes_per_sec, f64::from(1 << 20)),
@@ -531,7 +533,7 @@ mod tests {
         let zone = TimeZone::fixed(jiff::tz::offset(1));
         let check = |text: &str, after: bool, expected: Option<&str>| {
             let wanted = expected.map(|text| text.parse::<Timestamp>().unwrap().as_nanosecond() as u64);
-            assert_eq!(moment_of(text, after, now, &zone), wanted, "{text}");
+            assert_eq!(parse_moment(text, after, now, &zone), wanted, "{text}");
         };
         check("2026-11-20", false, Some("2026-11-19T23:00:00Z"));
         check("2026-11-20", true, Some("2026-11-20T23:00:00Z"));

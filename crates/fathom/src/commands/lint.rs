@@ -34,7 +34,7 @@ use crate::silenced::{self, SilenceArgs};
         fathom lint --watch 10s --strict fio job.fio\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml"
 )]
 pub struct Args {
-    /// What the test is meant to show; some rules speak, and some are silent, only then
+    /// Purpose of the test, which some rules depend on
     #[arg(long, value_name = "PURPOSE", value_parser = Intent::NAMED.map(|(name, _)| name))]
     intent: Option<String>,
     /// Operations per second that the storage was promised to do
@@ -43,13 +43,13 @@ pub struct Args {
     /// Latency that it was promised to keep, such as 3ms
     #[arg(long, value_name = "TIME")]
     promised_latency: Option<String>,
-    /// Size of the cache in front of the disks, for --intent cached-reads
+    /// Cache size in front of the disks, for --intent cached-reads
     #[arg(long, value_name = "SIZE")]
     host_cache: Option<String>,
-    /// A file system that gets more than 80 % full is what you test
+    /// Accept a file system that gets more than 80 % full
     #[arg(long)]
     allow_full: bool,
-    /// Watch for so long what others do to the devices, such as 10s
+    /// Watch the devices for other I/O first, such as 10s
     #[arg(long, value_name = "TIME")]
     watch: Option<String>,
     /// One JSON document for programs
@@ -70,7 +70,7 @@ pub struct Args {
 /// The forms of its report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Sarif, Form::Junit];
 
-/// Inspects and reports; the exit code gives the severity.
+/// Checks the test and prints findings; the exit code is the severity.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let spec = OutputSpec {
         out: args.out.clone(),
@@ -82,7 +82,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let watch = value::<Nanos>("watch", &args.watch)?;
     let source = source::read(session, &args.source.source)?;
     let plan = source.plan;
-    outputs.prove(&plan.targets)?;
+    outputs.check_files(&plan.targets)?;
     let purpose = Purpose {
         warmed: warm_up::remembered(&plan),
         capped_depths: source.capped_depths,
@@ -122,13 +122,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     })
 }
 
-/// The file that was checked, in whichever dialect; `None` where the test is flags.
+/// The file that was checked; `None` if the test is flags.
 fn checked_file(words: &[String]) -> Option<&str> {
     let is_file = |word: &&String| std::path::Path::new(word).is_file();
     words.iter().rev().find(is_file).map(String::as_str)
 }
 
-/// A case for each finding. What does not fail the command is skipped, and fails no build.
+/// A case for each finding. Findings that do not fail the command are skipped cases.
 fn suite(found: &[Finding], is_strict: bool) -> Suite {
     let case = |finding: &Finding| Case {
         name: std::iter::once(&*finding.rule)
@@ -214,7 +214,7 @@ fn value<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &Option
     read.map(Some).map_err(fault)
 }
 
-/// The machine and the targets as they are now.
+/// The current facts about machine and targets.
 fn environment_of(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Environment {
     Environment {
         targets: ::run::targets::survey(plan),
@@ -229,7 +229,7 @@ fn guarded(plan: &Plan) -> Vec<Finding> {
     let judged = match ::run::targets::judge(plan, &permissions) {
         Ok(judged) => judged,
         Err(errors) => {
-            // A separate rule covers directories.
+            // Another rule covers directories.
             let others = errors.iter().filter(|error| !error.to_string().contains("a directory"));
             let finding = |error: &::run::targets::TargetError| {
                 let finding = Finding::new("TARGET", Severity::Error, error.to_string());

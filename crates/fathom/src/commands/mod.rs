@@ -54,7 +54,7 @@ pub enum Group {
     Understand,
     OtherTools,
     Housekeeping,
-    /// Seldom typed: named in one line.
+    /// Rarely used commands, which the help lists in one line.
     Also,
 }
 
@@ -64,7 +64,7 @@ impl Group {
         !matches!(self, Group::Housekeeping | Group::Also)
     }
 
-    /// Its heading in the help.
+    /// The heading in the help.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Measure => "Measure",
@@ -88,7 +88,7 @@ pub struct CommandRow {
     pub group: Group,
     /// Its options and help.
     pub command: fn() -> Command,
-    /// Executes it.
+    /// Executes the command.
     pub execute: fn(&Session, &ArgMatches) -> Result<Exit, Faults>,
 }
 
@@ -175,7 +175,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Also, "completions", completions),
 ];
 
-/// The row of a command, by its name or its former one.
+/// Finds the row of a command by its name or its former name.
 pub fn find(name: &str) -> Option<&'static CommandRow> {
     COMMANDS
         .iter()

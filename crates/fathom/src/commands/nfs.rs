@@ -39,7 +39,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Shows it.
+/// Prints the counters of NFS mounts.
 ///
 /// # Errors
 /// There is no such mount, or a file cannot be read.
@@ -78,7 +78,7 @@ fn interval(text: &str) -> Result<Duration, Faults> {
     }
 }
 
-/// The NFS mounts of this machine, or the one that a path lies on.
+/// The NFS mounts of this machine, or the one of a path.
 fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     let mut mounts = network_mounts(&System::live());
     if let Some(place) = place {
@@ -102,7 +102,7 @@ fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     Ok(mounts)
 }
 
-/// What each mount counted in between. One that was mounted anew has counted only since then.
+/// The counts of each mount between two readings; since the mount for one that was remounted.
 fn differences(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
     let since = |mount: &NetworkMount| {
         let mut found = before.iter().find_map(|before| mount.since(before))?;
@@ -119,7 +119,7 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
     let read = |path: &str| {
         let mounts = {
             let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
-            parse_mountstats(&text.map_err(|error| Faults::usage(Fault::of_file("read", Path::new(path), &error)))?)
+            parse_mountstats(&text.map_err(|error| Faults::usage(Fault::for_file("read", Path::new(path), &error)))?)
         };
         match mounts.is_empty() {
             true => Err(Faults::usage(

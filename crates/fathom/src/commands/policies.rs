@@ -38,13 +38,13 @@ pub struct Args {
     toml: bool,
 }
 
-/// Lists or explains.
+/// Lists the policies, or explains one.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let catalogue = catalogue(&args.catalogue, None)?;
     let inputs = inputs(&args.inputs)?;
     let Some(name) = &args.name else {
         if !inputs.is_empty() {
-            let fault = Fault::new("what is known of a disk belongs to one entry");
+            let fault = Fault::new("options that describe a disk need the name of a policy");
             return Err(Faults::usage(
                 fault.help("name it: fathom policies aws/gp3 --size 500GiB"),
             ));
@@ -72,8 +72,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
 }
 
-/// The entry for the disk that was described; `None` if it needs a description and there was none
-/// at all.
+/// The policy resolved for the described disk; `None` if it needs a description and none is given.
 fn resolved(policy: &Policy, inputs: &Inputs) -> Result<Option<Resolved>, Faults> {
     match policy.resolve(inputs) {
         Ok(resolved) => Ok(Some(resolved)),
@@ -191,7 +190,7 @@ fn asks_for(policy: &Policy) -> String {
     }
 }
 
-/// Limits, what is tested, what is promised and what follows.
+/// Formats limits, test load, promises and consequences.
 fn figures(resolved: &Resolved) -> String {
     let mut text = String::from("\nLimits");
     let described = resolved.inputs.iter().map(|input| match input.kind {

@@ -31,13 +31,13 @@ use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen, wrapped};
 use crate::session::Session;
 
-/// Options of a load that say when it ends: the procedure decides that.
+/// Options that decide when a load ends; here the procedure decides.
 const EXCLUDED_OPTIONS: [&str; 12] = [
     "target", "time", "warm-up", "cool-down", "operations", "bytes", "passes", "until-precision", "until-steady",
     "latency-target", "step", "after",
 ];
-/// Options that the cells of the matrix set themselves.
-const OF_CELLS: [&str; 7] = ["access", "read", "write", "trim", "exact-mix", "block", "align"];
+/// Options that the cells of the matrix set.
+const CELL_OPTIONS: [&str; 7] = ["access", "read", "write", "trim", "exact-mix", "block", "align"];
 
 /// The options that describe the load of a round.
 pub struct RoundOptions;
@@ -48,7 +48,7 @@ impl Subset for RoundOptions {
     }
 }
 
-/// The heading of the procedure.
+/// The heading of options of the procedure.
 const HEADING: &str = "Procedure";
 
 /// Bring an SSD to steady state before a test (SNIA)
@@ -77,7 +77,7 @@ pub struct Args {
     #[arg(value_name = "TARGET|FILE.toml", value_hint = ValueHint::AnyPath)]
     what: String,
     /// Times that the range is written first; 0 begins with the rounds [default: 2]
-    // Its name is not that of the native option, which ends a job.
+    // The native option `passes` ends a job, so the id differs.
     #[arg(long = "passes", value_name = "N", help_heading = HEADING, value_parser = value_parser!(u32).range(0..=100))]
     fill_passes: Option<u32>,
     /// Length of a round, with --matrix of each of its cells [default: 60s]
@@ -87,8 +87,8 @@ pub struct Args {
     #[arg(long, value_name = "N", help_heading = HEADING)]
     #[arg(value_parser = value_parser!(u32).range(i64::from(WINDOW_ROUNDS)..=10_000))]
     rounds: Option<u32>,
-    /// Each round is 7 mixes of reads and writes in 8 sizes; 4 KiB random writes decide
-    #[arg(long, conflicts_with_all = OF_CELLS, help_heading = HEADING)]
+    /// Run 7 mixes in 8 sizes per round; 4 KiB random writes decide
+    #[arg(long, conflicts_with_all = CELL_OPTIONS, help_heading = HEADING)]
     matrix: bool,
     #[command(flatten)]
     test: TestArgs<RoundOptions>,
@@ -100,16 +100,16 @@ pub struct Args {
     safety: SafetyArgs,
 }
 
-/// Fills, loads, judges.
+/// Fills the device, runs the rounds and reports whether it is steady.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, study_outputs::STUDY_FORMS)?;
     let mut document = document(session, args)?;
-    if !session.leads() {
+    if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
     let permissions = permissions::from_args(&args.safety);
     let base = native::lower(&document)?;
-    if session.leads() && args.matrix {
+    if session.has_fleet() && args.matrix {
         let fault = Fault::new(
             "the cells of a matrix are those that the target's sector allows, and its sector is known on its host only",
         );
@@ -118,26 +118,26 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         )));
     }
     let (cells, left_out) = cells(args, &base);
-    let asked = asked(args, &base, cells)?;
+    let settings = settings(args, &base, cells)?;
     let plans = Plans {
         document,
-        asked: asked.clone(),
+        settings: settings.clone(),
     };
     if args.test.dry.dry_run {
         return dry_run(session, &plans, &permissions);
     }
-    outputs.prove(&base.targets)?;
+    outputs.check_files(&base.targets)?;
     let target = base.targets.first().map_or(String::new(), |target| target.path.clone());
-    let mut errand = PreconditionRunner {
+    let mut runner = PreconditionRunner {
         session,
         plans,
         permissions,
         shared_files: SharedFiles::default(),
         screen: Screen::from_args(session, &args.measure.progress, false)?,
     };
-    let mut procedure = Procedure::new(asked);
-    let (bad, judged) = run_rounds(session, &mut errand, &mut procedure)?;
-    drop(errand);
+    let mut procedure = Procedure::new(settings);
+    let (bad, judged) = run_rounds(session, &mut runner, &mut procedure)?;
+    drop(runner);
     let unfinished = session.process.is_interrupted() || bad != Exit::Done;
     let report = procedure.report(&target, left_out, unfinished);
     let description = outputs.finish(&Contents {
@@ -166,23 +166,23 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     })
 }
 
-/// Fills the device and runs the rounds, until the procedure has enough or one of them fails.
-/// Returns how the runs ended, and the results of the deciding one.
+/// Fills the device and runs rounds until the procedure is finished or a run fails. Returns the
+/// exit code of the runs, and the results of the deciding one.
 fn run_rounds(
     session: &Session,
-    errand: &mut PreconditionRunner,
+    runner: &mut PreconditionRunner,
     procedure: &mut Procedure,
 ) -> Result<(Exit, Option<Results>), Faults> {
     let mut bad = Exit::Done;
     let mut judged = None;
     while let Some(next) = procedure.next_run() {
-        let results = match errand.execute(next) {
+        let results = match runner.execute(next) {
             Ok(results) => results,
             Err(faults) if procedure.fill().is_none() && procedure.rounds().is_empty() => return Err(faults),
             Err(_) if session.process.is_interrupted() => break,
             Err(faults) => {
                 // The rounds so far are still reported.
-                errand.screen.close();
+                runner.screen.close();
                 faults.print(screen::colour_on_stderr());
                 bad = faults.exit();
                 break;
@@ -195,7 +195,7 @@ fn run_rounds(
         if bad != Exit::Done {
             let why = results.findings.iter().max_by_key(|finding| finding.severity);
             let why = why.map_or("operations failed".into(), |finding| finding.what.clone());
-            errand.screen.close();
+            runner.screen.close();
             Faults::one(Fault::new(format!("{}: {why}", description(next))), bad).print(screen::colour_on_stderr());
             break;
         }
@@ -206,16 +206,16 @@ fn run_rounds(
                 Exit::Failed,
             ));
         }
-        errand.tell(next, procedure);
-        if decides(next) {
+        runner.print_run(next, procedure);
+        if is_deciding(next) {
             judged = Some(results);
         }
     }
     Ok((bad, judged))
 }
 
-/// Its rate is the one that the rounds are judged by.
-fn decides(next: NextRun) -> bool {
+/// Whether the procedure judges steadiness by this run.
+fn is_deciding(next: NextRun) -> bool {
     match next {
         NextRun::Fill => false,
         NextRun::Round { cell, .. } => cell.is_none_or(|(_, cell)| cell == Cell::TRACKED),
@@ -237,7 +237,7 @@ fn description(next: NextRun) -> String {
 fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = &args.what;
     let is_file = what.ends_with(".toml");
-    let mut document = run::document_of(is_file.then_some(what))?;
+    let mut document = run::load_document(is_file.then_some(what))?;
     document.arguments.clone_from(&session.process.arguments);
     if !is_file {
         let job = &mut document.jobs[0];
@@ -296,7 +296,7 @@ fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     (kept, notices)
 }
 
-fn asked(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
+fn settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
     let round = match &args.round {
         None => ROUND_TIME,
         Some(text) => match text.parse::<Nanos>() {
@@ -330,10 +330,10 @@ fn wrong_round(text: &str, why: &str) -> Faults {
     )
 }
 
-/// Makes the plans.
+/// Builds the plan of each run.
 struct Plans {
     document: Document,
-    asked: ProcedureSettings,
+    settings: ProcedureSettings,
 }
 
 impl Plans {
@@ -342,10 +342,9 @@ impl Plans {
         let job = &mut document.jobs[0];
         let name = description(next);
         match next {
-            NextRun::Fill => *job = self.fill(job),
+            NextRun::Fill => *job = self.fill_job(job),
             NextRun::Round { number, cell } => {
-                // Each round goes to positions of its own, or the same ones would be written again
-                // and again.
+                // Each round needs other random positions, or only a few would be overwritten.
                 document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(number)));
                 if let Some((_, cell)) = cell {
                     job.parts.clear();
@@ -354,7 +353,7 @@ impl Plans {
                     (job.part.trim, job.part.exact_mix, job.part.alignment) = (false, false, None);
                     job.part.access = JobSpec::default().part.access;
                 }
-                job.time = Some(self.asked.round);
+                job.time = Some(self.settings.round);
                 (job.warm_up, job.cool_down) = (Some(Nanos(0)), Nanos(0));
             }
         }
@@ -364,7 +363,7 @@ impl Plans {
     }
 
     /// Writes the whole range, from start to end, `passes` times.
-    fn fill(&self, of: &JobSpec) -> JobSpec {
+    fn fill_job(&self, of: &JobSpec) -> JobSpec {
         let mut job = JobSpec {
             targets: of.targets.clone(),
             size: of.size,
@@ -374,7 +373,7 @@ impl Plans {
             engine: of.engine,
             cpus: of.cpus.clone(),
             depth: Some(FILL_DEPTH),
-            passes: Some(self.asked.passes),
+            passes: Some(self.settings.passes),
             hosts: of.hosts.clone(),
             divide: Divide {
                 region: of.divide.region,
@@ -390,7 +389,7 @@ impl Plans {
     }
 
     fn first(&self) -> NextRun {
-        Procedure::new(self.asked.clone())
+        Procedure::new(self.settings.clone())
             .next_run()
             .expect("a procedure has a round")
     }
@@ -398,13 +397,13 @@ impl Plans {
     fn first_round(&self) -> NextRun {
         let rounds = ProcedureSettings {
             passes: 0,
-            ..self.asked.clone()
+            ..self.settings.clone()
         };
         Procedure::new(rounds).next_run().expect("a procedure has a round")
     }
 }
 
-/// What the executor of a procedure needs.
+/// Executes the runs of the procedure.
 struct PreconditionRunner<'a> {
     session: &'a Session,
     plans: Plans,
@@ -417,37 +416,42 @@ impl PreconditionRunner<'_> {
     fn execute(&mut self, next: NextRun) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
-        self.screen.say(&self.introduction(next, &plan));
+        self.screen.print(&self.introduction(next, &plan));
         self.screen.begin(&plan, Some(description(next)));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
-            screen.take(&event);
+            screen.handle_event(&event);
         });
         Ok(results?)
     }
 
     fn introduction(&self, next: NextRun, plan: &Plan) -> String {
-        let asked = &self.plans.asked;
+        let settings = &self.plans.settings;
         let what = words::operations(&plan.steps[0].jobs[0]);
         match next {
-            NextRun::Fill => format!("filling, {} times: {what}", asked.passes),
+            NextRun::Fill => format!("filling, {} times: {what}", settings.passes),
             NextRun::Round { number, cell: None } => {
-                format!("[{number}/{}] {} of {what}", asked.rounds, duration(asked.round))
+                format!("[{number}/{}] {} of {what}", settings.rounds, duration(settings.round))
             }
             NextRun::Round {
                 number,
                 cell: Some((position, cell)),
             } => {
-                let cells = asked.cells.len();
-                format!("[{number}/{}, {}/{cells}] {}", asked.rounds, position + 1, cell.name())
+                let cells = settings.cells.len();
+                format!(
+                    "[{number}/{}, {}/{cells}] {}",
+                    settings.rounds,
+                    position + 1,
+                    cell.name()
+                )
             }
         }
     }
 
-    fn tell(&mut self, next: NextRun, procedure: &Procedure) {
+    fn print_run(&mut self, next: NextRun, procedure: &Procedure) {
         match (next, procedure.fill(), procedure.rounds().last()) {
-            (NextRun::Fill, Some(fill), _) => self.screen.say(&format!("  {} in {}", fill.bytes, fill.took_ns)),
+            (NextRun::Fill, Some(fill), _) => self.screen.print(&format!("  {} in {}", fill.bytes, fill.took_ns)),
             (NextRun::Round { number, .. }, _, Some(round)) if round.number == number => {
                 let judged = round.window.map_or(String::new(), |window| {
                     let figures = window.figures;
@@ -460,7 +464,7 @@ impl PreconditionRunner<'_> {
                     )
                 });
                 let line = format!("  round {number}: {} IOPS{judged}", rate(round.tracked));
-                self.screen.say(&line);
+                self.screen.print(&line);
             }
             _ => {}
         }
@@ -468,14 +472,14 @@ impl PreconditionRunner<'_> {
 }
 
 fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Result<Exit, Faults> {
-    let asked = &plans.asked;
-    let most = asked.round.0 * u64::from(asked.rounds) * asked.cells.len().max(1) as u64;
+    let settings = &plans.settings;
+    let most = settings.round.0 * u64::from(settings.rounds) * settings.cells.len().max(1) as u64;
     let mut text = format!(
         "filled {} times, then up to {} rounds, {} in all: {}\n",
-        asked.passes,
-        asked.rounds,
+        settings.passes,
+        settings.rounds,
         duration(Nanos(most)),
-        asked.load
+        settings.load
     );
     let mut refused = false;
     let (first, round) = (plans.first(), plans.first_round());
@@ -528,7 +532,7 @@ fn text(report: &Report) -> String {
             }
         };
     }
-    text += &cells_of(report);
+    text += &format_cells(report);
     text += "\nWhat this means\n";
     for sentence in &report.sentences {
         text += &wrapped(sentence);
@@ -537,7 +541,7 @@ fn text(report: &Report) -> String {
 }
 
 /// The table of the last round's cells: sizes down, mixes across.
-fn cells_of(report: &Report) -> String {
+fn format_cells(report: &Report) -> String {
     let Some(round) = report.rounds.last().filter(|_| !report.settings.cells.is_empty()) else {
         return String::new();
     };

@@ -13,7 +13,7 @@ use crate::fault::Faults;
 use crate::screen;
 use crate::session::Session;
 
-/// Size of the example's target where the preset names none.
+/// Size of the example's target, if the preset has none.
 const EXAMPLE_SIZE: Bytes = Bytes::gib(10);
 
 /// List ready-made tests, or print one in full
@@ -39,7 +39,7 @@ pub struct Args {
     toml: bool,
 }
 
-/// Lists or prints.
+/// Lists the presets, or prints one.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let Some(name) = &args.name else {
         let all = presets::all();
@@ -54,7 +54,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let plan = example(&preset)?;
     match args.json {
-        true => put_json(&whole(&preset, &plan)),
+        true => put_json(&preset_json(&preset, &plan)),
         false => screen::put(&explain(&preset, &plan)),
     }
 }
@@ -78,7 +78,7 @@ fn head(preset: &Preset) -> Value {
     })
 }
 
-fn whole(preset: &Preset, plan: &Plan) -> Value {
+fn preset_json(preset: &Preset, plan: &Plan) -> Value {
     let mut value = head(preset);
     value["toml"] = preset.text.into();
     for (dialect, name) in [(Dialect::Diskspd, "diskspd"), (Dialect::Fio, "fio")] {
@@ -99,7 +99,7 @@ fn list(all: &[Preset]) -> String {
     text + "\n`fathom presets NAME` prints one in full; `fathom run --preset NAME --target PATH` runs it.\n"
 }
 
-/// The preset on a target that could be there.
+/// The plan of the preset on an example target.
 fn example(preset: &Preset) -> Result<Plan, Faults> {
     let mut document = preset.document();
     for job in &mut document.jobs {

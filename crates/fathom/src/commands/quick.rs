@@ -30,7 +30,7 @@ use crate::silenced;
         In a directory it makes a file, fills it with random data and removes it at the end. On a device, or on a \
         file that fathom has not made, it only reads, unless you name it again with --allow-destroy or \
         --allow-overwrite.",
-    // It is refused with what to do instead.
+    // It is refused with a suggestion.
     mut_arg("hosts", |arg| arg.hide(true)),
 )]
 pub struct Args {
@@ -40,7 +40,7 @@ pub struct Args {
     /// Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]
     #[arg(long, value_name = "SIZE")]
     size: Option<String>,
-    /// Measure and print the eight rows of CrystalDiskMark: the best of five rounds, 200 s
+    /// Print CrystalDiskMark's eight rows: best of five, 200 s
     #[arg(long)]
     cdm: bool,
     #[command(flatten)]
@@ -89,14 +89,17 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),
     };
-    let (plan, refusals) = what_may_be_done(whole, &permissions)?;
+    let (plan, refusals) = select_permitted(whole, &permissions)?;
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     introduce(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);
     let results = session.execution(plan, &permissions).run(&mut |event| {
-        screen.take(&event);
-        outputs.take(&event).iter().for_each(|message| screen.say(message));
+        screen.handle_event(&event);
+        outputs
+            .handle_event(&event)
+            .iter()
+            .for_each(|message| screen.print(message));
     });
     drop(screen);
     let mut results = results?;
@@ -112,7 +115,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(Exit::from_results(&results, args.output.strict))
 }
 
-/// Keeps one SHORT-RUN for all rows, which are short on purpose.
+/// Merges SHORT-RUN findings into one: all rows are short on purpose.
 fn merge_short_runs(findings: &mut Vec<Finding>, measured: Nanos) {
     let mut is_first = true;
     findings.retain_mut(|finding| {
@@ -125,8 +128,8 @@ fn merge_short_runs(findings: &mut Vec<Finding>, measured: Nanos) {
     });
 }
 
-/// The whole screening where the target may be written to, otherwise the part of it that reads.
-fn what_may_be_done(whole: Screening, permissions: &Permissions) -> Result<(Plan, Vec<Refusal>), Faults> {
+/// The whole screening if the target may be written to, otherwise only its reads.
+fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan, Vec<Refusal>), Faults> {
     let plan = whole.plan();
     let judged = ::run::targets::judge(&plan, permissions)?;
     let refusals: Vec<Refusal> = judged
@@ -142,16 +145,16 @@ fn what_may_be_done(whole: Screening, permissions: &Permissions) -> Result<(Plan
 
 fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     if !refusals.is_empty() {
-        screen.say("only reading: see the end of the report");
+        screen.print("only reading: see the end of the report");
     }
-    screen.say(&format!(
+    screen.print(&format!(
         "screening {} in {} steps of 5 s",
         plan.targets[0].path,
         plan.steps.len()
     ));
 }
 
-/// CrystalDiskMark's rows, and why some are missing.
+/// CrystalDiskMark's rows, and reasons for missing ones.
 fn crystal_text(results: &Results, refusals: &[Refusal]) -> String {
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
     let size = facts.map_or(crystal::FILE_SIZE, |facts| facts.size.min(crystal::FILE_SIZE));

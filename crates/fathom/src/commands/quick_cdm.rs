@@ -1,14 +1,14 @@
-//! The text that CrystalDiskMark copies, with figures of our own.
+//! Our figures in the text format of CrystalDiskMark.
 
 use model::Direction;
 use model::results::Results;
 use study::crystal::{self, Best};
 
 const LINE: &str = "------------------------------------------------------------------------------";
-/// What the figures do not prove.
+/// A caveat about the figures.
 const CAVEAT: &str = "The best of five short rounds proves no lasting speed, no tail latency and no safe write.";
 
-/// The rows, ready to be pasted, and the sentence behind them.
+/// The rows, followed by the caveat.
 pub fn text(results: &Results, size: &str) -> String {
     let best = crystal::best_rounds(results);
     let mut text = format!(

@@ -1,4 +1,4 @@
-//! `fathom recover`: the results of a run on several hosts whose leader is gone.
+//! `fathom recover`: recovers results of a fleet whose coordinator was lost.
 
 use std::path::PathBuf;
 
@@ -28,11 +28,11 @@ pub struct Args {
     output: ShowArgs,
 }
 
-/// Puts them together and reports.
+/// Merges the parts and reports them.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let fault = |why: String| Faults::one(Fault::new(why).at(args.folder.display().to_string()), Exit::Refused);
     let mut found = read_journal(&args.folder).map_err(fault)?;
-    // Of several runs it is the latest: their names begin with the time.
+    // Of several runs the latest is taken: names begin with the time.
     let latest = found.iter().map(|(_, kept)| kept.run.clone()).max();
     found.retain(|(_, kept)| Some(&kept.run) == latest.as_ref());
     let mut results = recover(found.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;

@@ -1,4 +1,4 @@
-//! `fathom report`: a page for browsers, made from results that are there already.
+//! `fathom report`: writes an HTML page from existing results.
 
 use std::path::{Path, PathBuf};
 
@@ -32,14 +32,13 @@ use crate::{judged, outputs, pages, screen, user_file};
         fathom report logs/ -o logs.html"
 )]
 pub struct Args {
-    /// Results: saved ones (--save), studies, reports of fio or DiskSpd, logs of fio; `-` is
-    /// standard input
+    /// Saved results or studies, reports, fio logs; `-` is stdin
     #[arg(value_name = "RESULT", required = true, num_args = 1.., value_hint = ValueHint::FilePath)]
     file: Vec<String>,
     /// The file to write; `-` is standard output [default: the name of the result with .html]
     #[arg(short, long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
     output: Option<String>,
-    /// Compare results although their loads, or the ways of measuring, differ
+    /// Compare although loads or methods of measuring differ
     #[arg(long, help_heading = "Comparison")]
     force: bool,
     #[command(flatten)]
@@ -57,12 +56,12 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
             let fault = Fault::new(format!("{} is the result itself", path.display()));
             return Err(Faults::usage(fault.help("name another file with -o")));
         }
-        outputs::prove_writable(std::iter::once(path.as_path()))?;
+        outputs::check_writable(std::iter::once(path.as_path()))?;
     }
     let logs = find_logs(files)?;
     let (page, exit) = match files {
-        _ if !logs.files.is_empty() => (of_logs(args, &logs)?, Exit::Done),
-        [one] => of_one(args, one)?,
+        _ if !logs.files.is_empty() => (logs_page(args, &logs)?, Exit::Done),
+        [one] => result_page(args, one)?,
         many => (compare::page_with(many, margin(&args.margin)?, args.force)?, Exit::Done),
     };
     let text = html::file(&page);
@@ -71,7 +70,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
             screen::put(&text)?;
         }
         Some(path) => {
-            let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
+            let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
             outputs::write_file(path, text.as_bytes()).map_err(failed)?;
             screen::note(&format!("{}: {} KiB", path.display(), text.len() / 1024));
         }
@@ -83,11 +82,11 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 #[derive(Default)]
 struct Logs {
     files: Vec<(PathBuf, LogName)>,
-    /// What else lies in a directory of logs.
+    /// Other files in a directory of logs.
     others: Vec<String>,
 }
 
-/// The logs among the arguments; a directory stands for all that are in it.
+/// Finds the logs among the arguments; a directory means all its logs.
 fn find_logs(args: &[String]) -> Result<Logs, Faults> {
     let mut logs = Logs::default();
     let mut others = Vec::new();
@@ -117,21 +116,19 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
     }
     match others.first() {
         Some(other) if !logs.files.is_empty() => {
-            let fault = Fault::new(format!("cannot draw {other} beside logs of fio"));
-            Err(Faults::usage(
-                fault.help("logs make a page of their own: name only logs"),
-            ))
+            let fault = Fault::new(format!("cannot put {other} and logs of fio on one page"));
+            Err(Faults::usage(fault.help("name only logs")))
         }
         _ => Ok(logs),
     }
 }
 
-/// The page of logs. They hold no totals that could be judged or compared.
-fn of_logs(args: &Args, logs: &Logs) -> Result<Page, Faults> {
+/// The page of logs. They have no totals to judge or compare.
+fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     let asked = explain::asked(&args.promise)?;
     let is_judged = !asked.clauses.is_empty() || !asked.layers.is_empty() || !asked.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
-        let fault = Fault::new("logs of fio can neither be judged nor compared: they hold no totals of a run");
+        let fault = Fault::new("cannot judge or compare logs of fio: they have no totals of a run");
         return Err(Faults::usage(
             fault.help("leave the option out, or give fio's JSON report"),
         ));
@@ -146,7 +143,7 @@ fn of_logs(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     };
     let read: Vec<LogFile> = logs.files.iter().map(read).collect::<Result<_, Faults>>()?;
     let title = match &args.file[..] {
-        // `.` says nothing to a reader elsewhere.
+        // A relative path such as `.` means nothing to other readers.
         [one] if Path::new(one).file_name().is_none() => {
             std::path::absolute(one).map_or_else(|_| one.clone(), |path| path.display().to_string())
         }
@@ -156,7 +153,7 @@ fn of_logs(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     Ok(fio_logs::page(&title, &read, &logs.others))
 }
 
-/// Where it goes; `None` is standard output.
+/// Path of the page; `None` is standard output.
 fn target(args: &Args) -> Option<PathBuf> {
     match args.output.as_deref() {
         Some("-") => None,
@@ -174,18 +171,18 @@ fn target(args: &Args) -> Option<PathBuf> {
     }
 }
 
-fn of_one(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
-    if let Some(found) = results::of_another_tool(file)? {
+fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
+    if let Some(found) = results::read_foreign(file)? {
         let asked = explain::asked(&args.promise)?;
         let promised = pages::promised(&asked.clauses);
         let explanation = explain::explain(found, &asked, &args.promise.storage()?)?;
-        let exit = explain::exit_of(&explanation);
+        let exit = explain::exit_code(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
     match results::any(file)? {
-        Saved::Run(results) => of_run(args, *results),
+        Saved::Run(results) => run_page(args, *results),
         Saved::Study(study) => {
-            let page = pages::of_study(&study, margin(&args.margin)?);
+            let page = pages::study(&study, margin(&args.margin)?);
             let page =
                 page.ok_or_else(|| Faults::usage(Fault::new(format!("{file} holds a study that has no page"))))?;
             Ok((page, Exit::Done))
@@ -193,8 +190,8 @@ fn of_one(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     }
 }
 
-/// A run of ours: held to what is promised now, and seen with the limits that are named now.
-fn of_run(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
+/// The page of a saved run, judged by the promises and limits of the command line.
+fn run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
     let asked = explain::asked(&args.promise)?;
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
     limits::refuse_unused(&asked.layers, &limits::jobs_of(&results.plan))?;
@@ -212,7 +209,7 @@ fn of_run(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
         return Ok((pages::run(&results, Verdict::default()), exit));
     }
     let judged = judged::judge(&results, &asked.clauses);
-    let exit = Exit::of_verdict(&results, judged.outcome(), false);
+    let exit = Exit::from_verdict(&results, judged.outcome(), false);
     Ok((
         pages::run(&results, pages::worst_verdict(&judged, &asked.clauses)),
         exit,

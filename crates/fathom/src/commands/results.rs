@@ -1,4 +1,4 @@
-//! The one way in which results that are there already are read: our own, and those of other tools.
+//! Reads existing results: our own, and those of other tools.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::user_file;
 
 /// The name of standard input.
 pub const STDIN: &str = "-";
-/// No report is longer; what is, is something else.
+/// Upper limit of the size of a report.
 pub const MAX_REPORT: u64 = 1 << 30;
 
 /// The content of a file.
@@ -27,30 +27,30 @@ pub const MAX_REPORT: u64 = 1 << 30;
 pub struct Loaded {
     /// Where it comes from.
     pub source: Source,
-    /// What reading it revealed.
+    /// Findings of the reader.
     pub remarks: Vec<Finding>,
     /// Each load.
     pub loads: Vec<Observation>,
-    /// Limits that the test itself names.
+    /// Limits that the test names.
     pub limits: Vec<Layer>,
-    /// What the figures depend on, by name.
+    /// Facts that the figures depend on, by name.
     pub fingerprint: BTreeMap<String, String>,
-    /// Why it is not admissible for a promise, if it is not.
+    /// The reason, if it cannot be judged by a promise.
     pub not_admissible: Option<String>,
 }
 
 /// Reads a file, or standard input for `-`.
 pub fn read(file: &str) -> Result<Loaded, Faults> {
-    let bytes = bytes_of(file)?;
+    let bytes = read_file_bytes(file)?;
     if archive::is_saved(&bytes) {
-        return Ok(ours(file, &archive::load_bytes(&bytes, Path::new(file))?));
+        return Ok(from_results(file, &archive::load_bytes(&bytes, Path::new(file))?));
     }
     foreign(file, &bytes)
 }
 
 /// The report of another tool; `None` for a saved result or study of ours.
-pub fn of_another_tool(file: &str) -> Result<Option<Loaded>, Faults> {
-    let bytes = bytes_of(file)?;
+pub fn read_foreign(file: &str) -> Result<Option<Loaded>, Faults> {
+    let bytes = read_file_bytes(file)?;
     match archive::is_saved(&bytes) {
         true => Ok(None),
         false => foreign(file, &bytes).map(Some),
@@ -65,27 +65,33 @@ fn foreign(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
         let what = format!("the text is in {}", decoded.encoding);
         imported.remarks.push(Finding::new("ENCODING", Severity::Note, what));
     }
-    Ok(theirs(shown, imported))
+    Ok(from_import(shown, imported))
 }
 
 /// A saved result of ours.
 pub fn saved(file: &str) -> Result<Results, Faults> {
-    let bytes = bytes_of(file)?;
+    let bytes = read_file_bytes(file)?;
     Ok(archive::load_bytes(&bytes, Path::new(file))?)
 }
 
 /// A saved study of ours.
 pub fn study(file: &str) -> Result<Study, Faults> {
-    Ok(archive::load_study_bytes(&bytes_of(file)?, Path::new(&shown(file)))?)
+    Ok(archive::load_study_bytes(
+        &read_file_bytes(file)?,
+        Path::new(&shown(file)),
+    )?)
 }
 
-/// Whatever of ours was saved.
+/// A saved result or study of ours.
 pub fn any(file: &str) -> Result<Saved, Faults> {
-    Ok(archive::load_any_bytes(&bytes_of(file)?, Path::new(&shown(file)))?)
+    Ok(archive::load_any_bytes(
+        &read_file_bytes(file)?,
+        Path::new(&shown(file)),
+    )?)
 }
 
 /// The bytes of a file, of standard input for `-`, of an entry of the history for `history:12`.
-fn bytes_of(file: &str) -> Result<Vec<u8>, Faults> {
+fn read_file_bytes(file: &str) -> Result<Vec<u8>, Faults> {
     if history::is_entry(file) {
         return history::document(file);
     }
@@ -109,7 +115,7 @@ fn unreadable(complaints: Vec<dialects::Diagnostic>) -> Faults {
     Faults::from(complaints).with(Exit::Refused)
 }
 
-fn ours(file: &str, results: &Results) -> Loaded {
+fn from_results(file: &str, results: &Results) -> Loaded {
     let host = results.hosts.first().map(|host| &host.environment);
     let mut fingerprint = BTreeMap::new();
     let mut put = |name: &str, value: String| {
@@ -151,7 +157,7 @@ fn started(unix_ns: u64) -> String {
     jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
 }
 
-fn theirs(file: String, imported: Imported) -> Loaded {
+fn from_import(file: String, imported: Imported) -> Loaded {
     let mut fingerprint = BTreeMap::new();
     let mut put = |name: &str, value: Option<String>| {
         if let Some(value) = value {

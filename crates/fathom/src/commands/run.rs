@@ -28,7 +28,7 @@ use crate::session::Session;
 use crate::silenced;
 use crate::user_file;
 
-/// Options that do not turn a preset into another test: they choose the place and what is kept.
+/// Options that leave a preset the same test: they choose its target, its files and its logs.
 const PRESET_NEUTRAL: [&str; 3] = ["target", "keep", "log"];
 
 /// Run a job file, or a test described by flags
@@ -46,7 +46,7 @@ pub struct Args {
     /// Job file
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(super) file: Option<String>,
-    /// Run a preset instead of a job file; `fathom presets` lists them
+    /// Run a preset; `fathom presets` lists them
     #[arg(
         long,
         value_name = "NAME[@VERSION]",
@@ -63,10 +63,10 @@ pub struct Args {
     limits: LimitArgs,
     #[command(flatten)]
     metadata: MetadataArgs,
-    /// Repeat each step for 10 s at twice the depth, to check whether it has reached a limit
+    /// Repeat each step at twice the depth for 10 s, to find limits
     #[arg(long, help_heading = limits::HEADING)]
     confirm: bool,
-    /// Watch the devices for this long before the test, for I/O of other programs [default: 0]
+    /// Watch the devices for other I/O before the test [default: 0]
     #[arg(long, value_name = "TIME", help_heading = "Safety")]
     preflight: Option<String>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub struct Args {
     safety: SafetyArgs,
 }
 
-/// Reads flags that stand in another command line.
+/// Parses flags of `fathom run` that are an argument of another command.
 pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
     let command = Args::augment_args(Command::new("run")).no_binary_name(true);
     Args::from_arg_matches(&command.try_get_matches_from(flags)?)
@@ -84,17 +84,17 @@ pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
 /// Runs a job file or what the flags describe.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut document = document(session, args)?;
-    if !session.leads() {
+    if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
-    let judged_by = judged::clauses(&document)?;
+    let clauses = judged::clauses(&document)?;
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
     let preflight = preflight::time(args.preflight.as_ref(), Nanos(0))?;
     let (metadata, quiet) = (args.metadata.metadata, args.output.measure.progress.quiet);
     let diagnosed = (args.confirm || metadata || args.limits.is_given() || !plan.limits.is_empty())
-        .then(|| limits::known_here(&args.limits, metadata, quiet, &plan))
+        .then(|| limits::from_args_and_machine(&args.limits, metadata, quiet, &plan))
         .transpose()?;
     Storage::from_host_cache(args.limits.host_cache).apply_to_plan(&mut plan);
     let named = diagnosed.iter().flat_map(|known| &known.layers);
@@ -110,7 +110,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Outputs::parse(&args.output)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         ::run::check_engines(&plan).map_err(Faults::from)?;
-        session.whole(&plan)?;
+        session.merge_fleet_plan(&plan)?;
         let (text, exit) = dry_run(session.ranks(), &plan, &plan, &permissions)?;
         screen::put(&text)?;
         return Ok(exit);
@@ -118,14 +118,16 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     // fio's reports show the process number.
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
-    let whole = session.whole(&plan)?;
+    let whole = session.merge_fleet_plan(&plan)?;
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
-    let before = preflight::watch_and_report(session, &plan, preflight, quiet);
+    let background_io = preflight::watch_and_report(session, &plan, preflight, quiet);
     screen.begin(&whole, None);
-    let results = session.execution(plan, &permissions).after(before).run(&mut |event| {
-        screen.take(&event);
-        outputs.take(&event).iter().for_each(|message| screen.say(message));
+    let execution = session.execution(plan, &permissions).with_background_io(background_io);
+    let results = execution.run(&mut |event| {
+        screen.handle_event(&event);
+        let message = outputs.handle_event(&event);
+        message.iter().for_each(|message| screen.print(message));
     });
     drop(screen);
     let mut results = results?;
@@ -141,24 +143,24 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     let strict = args.output.strict;
-    if judged_by.is_empty() {
+    if clauses.is_empty() {
         let written = outputs.finish(&results, None);
         args.output.keep(EntryKind::Run, &results, None);
         written?;
         return Ok(Exit::from_results(&results, strict));
     }
-    let judged = judged::judge(&results, &judged_by);
-    let text = judged::report(&results) + &judged.text(&judged_by);
-    let json = judged.json(&results, &judged_by);
-    let page = match outputs.want_page() {
-        true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &judged_by))),
+    let judged = judged::judge(&results, &clauses);
+    let text = judged::report(&results) + &judged.text(&clauses);
+    let json = judged.json(&results, &clauses);
+    let page = match outputs.has_page() {
+        true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &clauses))),
         false => String::new(),
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
     args.output.keep(EntryKind::Run, &results, verdict);
     written?;
-    Ok(Exit::of_verdict(&results, judged.outcome(), strict))
+    Ok(Exit::from_verdict(&results, judged.outcome(), strict))
 }
 
 /// The jobs of a file or of flags.
@@ -166,7 +168,7 @@ pub(super) fn document(session: &Session, args: &Args) -> Result<Document, Fault
     let file = args.file.as_ref();
     let mut document = match &args.preset {
         Some(name) => preset(name, file)?,
-        None => document_of(file)?,
+        None => load_document(file)?,
     };
     document.arguments.clone_from(&session.process.arguments);
     if let Some(text) = &args.objective {
@@ -177,13 +179,13 @@ pub(super) fn document(session: &Session, args: &Args) -> Result<Document, Fault
         document.objective = Some(line);
     }
     args.test.apply(&mut document, args.output.measure.seed)?;
-    note_changes(&mut document, &args.test.load.given);
+    record_preset_changes(&mut document, &args.test.load.given);
     check_target_count(&document)?;
     Ok(document)
 }
 
 /// Records which flags changed a preset, so that the result lists them.
-pub(super) fn note_changes(document: &mut Document, given: &[OptionWithValues]) {
+pub(super) fn record_preset_changes(document: &mut Document, given: &[OptionWithValues]) {
     let Some(used) = &mut document.preset else { return };
     let (before, set) = (&used.changed, |name: &str| {
         given.iter().any(|(option, _)| option.name == name)
@@ -194,7 +196,7 @@ pub(super) fn note_changes(document: &mut Document, given: &[OptionWithValues]) 
     used.changed = changed.map(str::to_owned).collect();
 }
 
-/// A preset is a whole job file.
+/// Loads a preset. It is a job file itself, so a second one is refused.
 pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
     if let Some(file) = file {
         let fault = Fault::new(format!(
@@ -211,7 +213,7 @@ pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faul
     Ok(preset.document())
 }
 
-/// Refuses a preset for several volumes if the number of targets is another.
+/// Refuses a preset for several volumes if the number of targets differs.
 pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
     let Some((about, wanted)) = document.about.as_ref().and_then(|about| Some((about, about.targets?))) else {
         return Ok(());
@@ -229,22 +231,22 @@ pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
                 about.id
             ));
             Err(Faults::usage(fault.help(format!(
-                "name {wanted} volumes or files: $(printf -- '--target %s ' /dev/mapper/volume{{01..{wanted}}}); files that do not \
-                 exist are made where --size says how large"
+                "name {wanted} volumes or files: $(printf -- '--target %s ' /dev/mapper/volume{{01..{wanted}}}); with --size, files \
+                 that do not exist are made"
             ))))
         }
     }
 }
 
 /// The jobs of a file, or one job without any options.
-pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
+pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
             refuse_other_tool(file)?;
             let path = Path::new(file);
             let text = user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| match error.kind() {
                 std::io::ErrorKind::IsADirectory => {
-                    let fault = Fault::of_file("read", path, &error).help(format!("test it with --target {file}"));
+                    let fault = Fault::for_file("read", path, &error).help(format!("test it with --target {file}"));
                     Faults::one(fault, Exit::Refused)
                 }
                 _ => Faults::unreadable(path, &error),
@@ -258,7 +260,7 @@ pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
     })
 }
 
-/// Job files of other tools, by the end of their name, with the command that runs or reads them.
+/// Job files of other tools, by extension, with the command that runs them.
 const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ("fio", "an fio job file", "run it with `fathom fio FILE`"),
     ("xml", "a DiskSpd profile", "run it with `fathom diskspd -XFILE`"),
@@ -289,7 +291,7 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
 }
 
 impl<S: Subset> TestArgs<S> {
-    /// Changes every job as the flags say.
+    /// Applies the flags to every job.
     pub(super) fn apply(&self, document: &mut Document, seed: Option<u64>) -> Result<(), Faults> {
         if self.name.is_some() {
             document.name.clone_from(&self.name);
@@ -298,7 +300,7 @@ impl<S: Subset> TestArgs<S> {
     }
 }
 
-/// Changes every job as the options say.
+/// Applies options to every job.
 pub(super) fn apply_options(
     document: &mut Document,
     given: &[OptionWithValues],
@@ -334,20 +336,19 @@ pub(super) fn apply_options(
 }
 
 /// Describes what a plan would do, and whether the guard permits its targets. With `hosts` it
-/// leaves the targets out: each host checks its own when the test begins, and the same path here is
-/// another target.
+/// leaves the targets out: the same path on this host is another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
     shown: &Plan,
-    targets_of: &Plan,
+    targets_plan: &Plan,
     permissions: &Permissions,
 ) -> Result<(String, Exit), Faults> {
     if let Some(hosts) = hosts {
         let mut lines = words::plan(shown);
         let hosts = if hosts == 1 {
-            "the host looks at its".into()
+            "the host checks its".into()
         } else {
-            format!("each of {hosts} hosts looks at its")
+            format!("each of {hosts} hosts checks its")
         };
         lines.push(String::new());
         lines.push(format!(
@@ -355,21 +356,21 @@ pub(super) fn dry_run(
         ));
         return Ok((lines.join("\n") + "\n", Exit::Done));
     }
-    let judged = ::run::targets::judge(targets_of, permissions)?;
-    let refused = judged.iter().any(|one| one.decision.refusal().is_some());
+    let decisions = ::run::targets::judge(targets_plan, permissions)?;
+    let refused = decisions.iter().any(|target| target.decision.refusal().is_some());
     let exit = if refused { Exit::Refused } else { Exit::Done };
-    Ok((describe(shown, &judged), exit))
+    Ok((describe(shown, &decisions), exit))
 }
 
-/// Plan and decision, for people.
-fn describe(plan: &Plan, judged: &[TargetDecision]) -> String {
+/// The plan, and for each target what would be done and whether the guard allows it.
+fn describe(plan: &Plan, decisions: &[TargetDecision]) -> String {
     let mut lines = words::plan(plan);
-    for one in judged {
+    for target in decisions {
         lines.push(String::new());
-        let path = one.examined.path.display();
-        lines.push(format!("{path}: {}", prepared(&one.examined.action)));
-        lines.push(format!("  it would be {}", one.intent));
-        match &one.decision {
+        let path = target.examined.path.display();
+        lines.push(format!("{path}: {}", describe_action(&target.examined.action)));
+        lines.push(format!("  it would be {}", target.intent));
+        match &target.decision {
             Decision::Allowed { notes } => {
                 lines.push("  allowed".into());
                 lines.extend(notes.iter().map(|note| format!("  note: {note}")));
@@ -386,7 +387,7 @@ fn describe(plan: &Plan, judged: &[TargetDecision]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn prepared(action: &Action) -> String {
+fn describe_action(action: &Action) -> String {
     match action {
         Action::UseAsItIs => "used as it is".into(),
         Action::Reuse { size } => format!("holds {size} of random data from an earlier run, used again"),

@@ -39,9 +39,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     for (number, plan) in plans.into_iter().enumerate() {
         let mut screen = Screen::line(false);
         let outcome = session.execution(plan, &Permissions::default()).run(&mut |event| {
-            // How the small file was made is of no interest.
+            // Events of creating the small file are not shown.
             if !matches!(event, model::event::Event::Prepared { .. }) {
-                screen.take(&event);
+                screen.handle_event(&event);
             }
         });
         let outcome = outcome.map_err(Faults::from);

@@ -113,7 +113,7 @@ impl Pages for OurPages {
     fn of_entry(&self, entry: &Entry, saved: Saved) -> Option<Page> {
         let mut page = match saved {
             Saved::Run(results) => pages::run(&results, verdict(entry, &results.plan.origin.arguments)),
-            Saved::Study(study) => pages::of_study(&study, MARGIN)?,
+            Saved::Study(study) => pages::study(&study, MARGIN)?,
         };
         page.about
             .extend(entry.label.as_ref().map(|label| format!("Label: {label}")));
@@ -141,7 +141,7 @@ impl Pages for OurPages {
     }
 
     fn moment(&self, text: &str, after: bool) -> Option<u64> {
-        listed::moment_of(text, after, Timestamp::now(), &TimeZone::system())
+        listed::parse_moment(text, after, Timestamp::now(), &TimeZone::system())
     }
 
     fn running(&self) -> Vec<(String, String)> {
@@ -149,14 +149,14 @@ impl Pages for OurPages {
         runs.map(|run| {
             (
                 format!("http://{}/", run.address),
-                format!("{}, since {}", run.name, listed::local(run.started_unix_ns)),
+                format!("{}, since {}", run.name, listed::format_local_time(run.started_unix_ns)),
             )
         })
         .collect()
     }
 
     fn local(&self, unix_ns: u64) -> String {
-        listed::local(unix_ns)
+        listed::format_local_time(unix_ns)
     }
 
     fn trouble(&self, error: &HistoryError) -> Trouble {

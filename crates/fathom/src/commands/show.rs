@@ -1,4 +1,4 @@
-//! `fathom show`: a saved result, once more in any form.
+//! `fathom show`: prints a saved result in any format.
 
 use archive::Saved;
 use std::path::PathBuf;
@@ -21,14 +21,14 @@ use crate::session::Session;
         fathom show result.fathom --out text,csv=intervals.csv\n  fathom show history:last"
 )]
 pub struct Args {
-    /// A saved result (--save); `-` is standard input, `history:12` an entry of the history
+    /// Saved result; `-` is stdin, `history:12` a history entry
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: String,
     #[command(flatten)]
     output: ShowArgs,
 }
 
-/// Where what is shown goes.
+/// Destinations of the output.
 #[derive(clap::Args)]
 #[command(mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file [default: text]").long_help(
     out_help("Sweeps have text, json and csv, comparisons in turns text and json.")
@@ -44,14 +44,14 @@ pub struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// Where reports of a run go.
+    /// The outputs for a run.
     pub fn outputs(&self, plan: &Plan) -> Result<Outputs, Faults> {
         Outputs::new(&self.spec, self.charts, self.save.clone(), None)?.open(plan)
     }
 
     fn study_outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
         if self.charts.charts {
-            let fault = Fault::new("charts in text are those of a run, and this is a study").at("--charts");
+            let fault = Fault::new("cannot draw charts in text: this is a study, not a run").at("--charts");
             return Err(Faults::usage(
                 fault.help("--report FILE.html writes a page with charts"),
             ));
@@ -60,15 +60,15 @@ impl ShowArgs {
     }
 }
 
-/// Shows it.
+/// Prints a saved result.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     show_file(&args.file, &args.output)
 }
 
-/// Shows what a file or an entry of the history holds.
+/// Prints the result in a file or an entry of the history.
 pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
     if args.spec.forms().any(|one| one.split('=').next() == Some("ndjson")) {
-        let fault = Fault::new("ndjson is the stream of a live run, and this run is over").at("--out");
+        let fault = Fault::new("cannot write ndjson: it is the stream of a live run, and this run is over").at("--out");
         return Err(Faults::usage(
             fault.help("--out json has all figures, --out csv every interval"),
         ));

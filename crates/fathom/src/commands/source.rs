@@ -1,5 +1,4 @@
-//! Where a test comes from: a command line of one of the dialects, a job file, a profile, a saved
-//! result.
+//! Reads a test from a command line of a dialect, a job file, a profile or a saved result.
 
 use std::io;
 use std::path::Path;
@@ -19,21 +18,21 @@ use crate::history;
 use crate::session::Session;
 use crate::user_file;
 
-/// The words that [`read`] takes.
+/// The arguments of [`read`].
 #[derive(clap::Args)]
 pub struct SourceArgs {
-    /// `diskspd`, `fio`, `vdbench`, `iometer` or `native` and its arguments; or one file
+    /// A dialect (`fio`, `diskspd`, …) with arguments, or one file
     #[arg(value_name = "SOURCE", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     pub source: Vec<String>,
 }
 
-/// A test that was read, and what its reading has already lost.
+/// A test, with settings that its parser could not keep.
 pub struct Source {
     /// The test.
     pub plan: Plan,
-    /// What its reading could not say.
+    /// Settings that were lost.
     pub lost: Vec<String>,
-    /// What it says in its own way.
+    /// Settings that differ.
     pub differs: Vec<String>,
     /// Jobs whose depth above 1 is capped by their engine, with that depth.
     pub capped_depths: Vec<(String, u32)>,
@@ -50,8 +49,7 @@ impl From<Plan> for Source {
     }
 }
 
-/// Reads words: `diskspd`, `native` or `fio` and what follows them, or one file; flags alone are
-/// those of `fathom run`.
+/// Reads a dialect's name with its arguments, or one file. Flags alone are those of `fathom run`.
 ///
 /// # Errors
 /// Every complaint about them.
@@ -87,7 +85,7 @@ fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
     Ok(native::lower(&run::document(session, &given)?)?)
 }
 
-/// By its name: a profile, a job file, or else a saved result.
+/// Reads a file by its extension: a profile, a job file, or else a saved result.
 fn read_file(file: &str) -> Result<Source, Faults> {
     let path = Path::new(file);
     let extension = path
@@ -133,7 +131,7 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
     })
 }
 
-/// The runs of parameter files, a step each.
+/// Reads parameter files: each run becomes a step.
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
     let (plan, lost) = drop_in::vdbench::plan_of(line).map_err(|error| Faults::from(vec![error]))?;
     let lost = lost.iter().map(|what| format!("Vdbench {what}")).collect();
@@ -200,13 +198,13 @@ fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
     })
 }
 
-/// What DiskSpd says of its own words.
+/// DiskSpd's messages as faults.
 fn refused(lines: &[String]) -> Faults {
     let fault = |line: &String| Fault::new(line.trim_start_matches("ERROR: "));
     Faults::many(lines.iter().map(fault).collect(), Exit::Usage)
 }
 
-/// This machine without its events: reading a line for its meaning must not set one.
+/// This machine without named events: parsing a line must not set one.
 struct ReadOnlyEnv(LocalEnv);
 
 impl ParseEnv for ReadOnlyEnv {

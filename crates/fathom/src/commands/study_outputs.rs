@@ -18,12 +18,12 @@ use crate::options::MeasureArgs;
 use crate::outputs::{self, OutputSpec};
 use crate::screen;
 
-/// What studies have, which report in forms of their own.
+/// Options of studies, which have their own report formats.
 #[derive(clap::Args)]
 pub struct StudyArgs {
     #[command(flatten)]
     pub output: OutputSpec,
-    /// Keep every run whole in this file, so that it can be asked anew
+    /// Save every run in this file, to report the study again
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub save: Option<PathBuf>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ impl StudyArgs {
         StudyOutputs::new(&self.output, self.save.clone(), known)
     }
 
-    /// Keeps the study in the history.
+    /// Records the study in the history.
     pub fn keep(&self, kind: EntryKind, study: &Study) {
         history::keep(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
     }
@@ -84,7 +84,7 @@ pub fn csv_table(columns: &str, rows: impl IntoIterator<Item = Vec<String>>) -> 
     String::from_utf8_lossy(&table.into_inner().expect(in_memory)).into_owned()
 }
 
-/// A number of a table; empty where it is not known.
+/// A number of a table; empty if unknown.
 pub fn csv_number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
@@ -102,7 +102,7 @@ pub struct Contents<'a, T: Serialize> {
     pub text: String,
     /// For programs.
     pub json: &'a T,
-    /// The other forms that the command has, as it named them to [`StudyOutputs::new`].
+    /// The command's other forms, as passed to [`StudyOutputs::new`].
     pub others: &'a [(Form, &'a dyn Fn() -> String)],
     /// The page for browsers, rendered only on request; absent if the study has none.
     pub page: Option<&'a dyn Fn() -> Page>,
@@ -114,7 +114,7 @@ impl StudyOutputs {
     /// Parses the destinations of the reports. The command has the `known` forms.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
+    /// [`Faults`] about each wrong option or unusable file.
     pub fn new(spec: &OutputSpec, save: Option<PathBuf>, known: &[Form]) -> Result<StudyOutputs, Faults> {
         let mut list = Vec::new();
         for one in spec.forms() {
@@ -147,7 +147,7 @@ impl StudyOutputs {
         Ok(StudyOutputs { list, save })
     }
 
-    /// Writes another form to a file, where one is named.
+    /// Adds a form that is written to a file, if one is named.
     pub fn add(&mut self, form: Form, file: Option<PathBuf>) {
         self.list.extend(file.map(|file| (form, Some(file))));
     }
@@ -167,14 +167,13 @@ impl StudyOutputs {
     /// Checks that every file is writable and that none of them is a target of the test.
     ///
     /// # Errors
-    /// [`Faults`] with what is wrong.
-    pub fn prove(&self, targets: &[Target]) -> Result<(), Faults> {
-        outputs::spare_targets(self.files(), targets)?;
-        outputs::prove_writable(self.files())
+    /// [`Faults`] about each wrong option or unusable file.
+    pub fn check_files(&self, targets: &[Target]) -> Result<(), Faults> {
+        outputs::check_not_target(self.files(), targets)?;
+        outputs::check_writable(self.files())
     }
 
-    /// Writes the reports and saves the study. What cannot be written is reported after everything
-    /// else was.
+    /// Writes the reports and saves the study. Continues after a failure.
     ///
     /// # Errors
     /// [`Faults`] with the files that could not be written; the text for people is then written to
@@ -195,17 +194,17 @@ impl StudyOutputs {
                 None => (screen::print(&text), Path::new("standard output")),
                 Some(path) => (outputs::write_file(path, text.as_bytes()), path),
             };
-            faults.extend(outcome.err().map(|error| Fault::of_file("write", path, &error)));
+            faults.extend(outcome.err().map(|error| Fault::for_file("write", path, &error)));
         }
         if let (Some(path), Some(study)) = (&self.save, contents.study)
             && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, path)
         {
-            faults.push(Fault::of_file("write", path, &source));
+            faults.push(Fault::for_file("write", path, &source));
         }
         if faults.is_empty() {
             return Ok(());
         }
-        // Figures that took an hour are not lost because a disk is full.
+        // If the disk is full, the figures must not be lost.
         let _ = io::stderr().write_all(contents.text.as_bytes());
         Err(Faults::many(faults, Exit::Internal))
     }

@@ -74,7 +74,7 @@ fn kind(one: &Listing) -> String {
     }
 }
 
-/// What may be done, and the reasons against the rest.
+/// The permitted tests, and reasons against the others.
 fn may(one: &Listing) -> (String, Vec<String>) {
     let read = match &one.no_reading {
         None => "may be read".to_owned(),

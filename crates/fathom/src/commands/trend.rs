@@ -10,7 +10,7 @@ use report::html::run::with_options;
 use serde::Serialize;
 
 use super::ab::{MarginArgs, margin};
-use super::history::{FilterArgs, local, opened};
+use super::history::{FilterArgs, format_local_time, open_existing};
 use super::study_outputs::{Contents, Form, STUDY_FORMS, StudyOutputs, csv_table};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -19,9 +19,9 @@ use crate::screen::wrapped;
 use crate::session::Session;
 use crate::{history, pages};
 
-/// The figures whose way is reported.
+/// The figures of a trend.
 const FIGURES: [Figure; 3] = [Figure::Iops, Figure::Mean, Figure::Quantile(0.99)];
-/// Version of the form for programs.
+/// Version of the JSON format.
 const FORMAT_VERSION: u32 = 1;
 
 /// Show how a test's results changed over time
@@ -42,7 +42,7 @@ pub struct Args {
     entry: Option<String>,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Take all entries that the options let through for runs of one test
+    /// Treat all selected entries as runs of one test
     #[arg(long, conflicts_with = "entry")]
     force: bool,
     #[command(flatten)]
@@ -71,7 +71,7 @@ struct TestTrend {
     job: String,
     host: String,
     targets: Vec<String>,
-    /// What is known around the latest run.
+    /// Facts about the latest run.
     #[serde(skip)]
     facts: Vec<Fact>,
     runs: Vec<TrendRun>,
@@ -137,24 +137,24 @@ fn page(trends: &Trends) -> Page {
 
 /// The command line of the latest run, as its saved result has it.
 fn latest_command(test: &TestTrend) -> Option<String> {
-    let saved = opened().ok()??.saved(test.runs.last()?.entry).ok()?;
+    let saved = open_existing().ok()??.saved(test.runs.last()?.entry).ok()?;
     let Saved::Run(results) = saved else { return None };
     let arguments = &results.plan.origin.arguments;
     (!arguments.is_empty()).then(|| with_options(arguments, &[]))
 }
 
-/// Facts of a load that say what was tested.
+/// Facts that describe the test.
 const SHOWN_FACTS: [&str; 8] = [
     "block size", "pattern", "reads", "in flight", "rate", "system's cache", "measured", "device",
 ];
 
-/// What was tested, how many runs there are, and from when to when.
+/// Describes the test, the number of runs and their dates.
 fn runs_words(test: &TestTrend) -> Vec<String> {
     let ends = test.runs.first().zip(test.runs.last());
     let facts = test.facts.iter().filter(|fact| SHOWN_FACTS.contains(&&*fact.name));
     let load: Vec<String> = facts.map(|fact| format!("{} {}", fact.name, fact.value)).collect();
     let words = |(first, last): (&TrendRun, &TrendRun)| {
-        let [first, last] = [first, last].map(|run| local(run.started_unix_ns));
+        let [first, last] = [first, last].map(|run| format_local_time(run.started_unix_ns));
         format!(
             "{} runs from {first} to {last}, as the history of this user holds them.",
             test.runs.len()
@@ -164,12 +164,12 @@ fn runs_words(test: &TestTrend) -> Vec<String> {
     load.into_iter().chain(ends.map(words)).collect()
 }
 
-/// Tells it.
+/// Prints the trends.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, STUDY_FORMS)?;
     let margin = margin(&args.margin)?;
     let entries = entries(args)?;
-    outputs.prove(&[])?;
+    outputs.check_files(&[])?;
     let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
     for entry in entries
         .iter()
@@ -193,7 +193,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         format_version: FORMAT_VERSION,
         kind: "trend",
         margin,
-        tests: followed.iter().flat_map(|runs| of_test(runs, margin)).collect(),
+        tests: followed.iter().flat_map(|runs| job_trends(runs, margin)).collect(),
         alone: alone.len(),
     };
     outputs.finish(&Contents {
@@ -206,11 +206,11 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(Exit::Done)
 }
 
-/// The entries that are asked about.
+/// The selected entries.
 fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
     let mut wanted = args.filter.filter()?;
     let named = args.entry.as_deref();
-    let Some(history) = opened()? else {
+    let Some(history) = open_existing()? else {
         return Ok(Vec::new());
     };
     if named.is_some() || (wanted == Filter::default() && !args.force) {
@@ -232,7 +232,7 @@ fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
 }
 
 /// A series for each job that the latest run has.
-fn of_test(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
+fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
     let Some(latest) = runs.last() else { return Vec::new() };
     let of_job = |number: usize| {
         let jobs: Vec<(&Entry, &EntryJob)> = runs
@@ -283,7 +283,7 @@ fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
     Some(RunRecord {
         entry: entry.id,
         unix_ns: entry.started_unix_ns,
-        day: local(entry.started_unix_ns).split(' ').next()?.to_owned(),
+        day: format_local_time(entry.started_unix_ns).split(' ').next()?.to_owned(),
         value,
         facts: job.facts.clone(),
     })
@@ -292,9 +292,7 @@ fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
 fn text(trends: &Trends) -> String {
     if trends.tests.is_empty() {
         let sentence = match trends.alone {
-            0 => {
-                "There is no run to tell a trend of: every command that measures adds to the history, unless it is turned off."
-            }
+            0 => "The history has no run: every command that measures adds one, unless the history is turned off.",
             1 => "There is one run of this test, and a trend takes two at least: repeat it.",
             _ => "Each test was run once, and a trend takes two runs at least.",
         };
@@ -353,7 +351,7 @@ fn table(test: &TestTrend) -> String {
         let line = format!(
             "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}  {}",
             run.entry,
-            local(run.started_unix_ns),
+            format_local_time(run.started_unix_ns),
             cell(Figure::Iops, run.iops),
             cell(Figure::Mean, run.mean_ns),
             cell(Figure::Quantile(0.99), run.p99_ns),

@@ -1,4 +1,4 @@
-//! `fathom warm-up`, and what is remembered of it.
+//! `fathom warm-up`, and its record of warmed ranges.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,7 +25,7 @@ use crate::fault::{Fault, Faults};
 use crate::screen::{self, ProgressArgs, Screen};
 use crate::session::Session;
 
-/// Operations in flight: enough to keep what lies behind a cache busy.
+/// Operations in flight: enough to keep the storage behind a cache busy.
 const DEPTH: u32 = 8;
 
 /// Read a target once to warm the caches in front of it
@@ -55,7 +55,7 @@ pub struct Args {
     /// The most that it may take [default: no limit]
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Through the page cache of this machine, which is then warm as well [default: past it]
+    /// Read through the page cache of this machine, and warm it too
     #[arg(long)]
     buffered: bool,
     /// One JSON document for programs
@@ -65,24 +65,24 @@ pub struct Args {
     progress: ProgressArgs,
 }
 
-/// What is to be read.
+/// The range to read.
 struct Wanted {
     path: String,
     identity: String,
     from: u64,
     to: u64,
     plan: Plan,
-    /// Bytes that may be missing in what was read where it did not come to its end: operations in
-    /// flight.
+    /// If the reading ends early, up to this many bytes before its end may be missing: operations
+    /// were in flight.
     in_flight: u64,
     buffered: bool,
 }
 
-/// Reads, and remembers.
+/// Reads the target and records the range.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = store().ok_or_else(|| {
         let fault =
-            Fault::new("there is no place to remember it: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
+            Fault::new("cannot record what was warmed: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
     })?;
     let wanted = wanted(session, args)?;
@@ -90,7 +90,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     screen.begin(&wanted.plan, None);
     let results = session
         .execution(wanted.plan.clone(), &Permissions::default())
-        .run(&mut |event| screen.take(&event));
+        .run(&mut |event| screen.handle_event(&event));
     drop(screen);
     let results = results?;
     let (read, to) = reached(&wanted, &results);
@@ -138,18 +138,18 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         let fault = Fault::new(format!("{} was not warmed: {why}", wanted.path));
         let exit = if exit == Exit::Done { Exit::Failed } else { exit };
         return Err(Faults::one(
-            fault.help("nothing is remembered; see to the target and try again"),
+            fault.help("nothing was recorded; check the target and try again"),
             exit,
         ));
     }
     Ok(match exit {
-        // It used all the time that it was given, and reports so.
+        // It used all of its time, which the report says.
         Exit::Done if to < wanted.to => Exit::Partial,
         other => other,
     })
 }
 
-/// Bytes that were read, and how far without a gap.
+/// The bytes that were read, and the end of the range without a gap.
 fn reached(wanted: &Wanted, results: &Results) -> (u64, u64) {
     let job = &results.steps[0].jobs[0];
     let read = job.total().bytes.0;
@@ -178,7 +178,7 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
     );
     if to < wanted.to {
         text += &format!(
-            "  not all: from byte {} to {to}, of {}; go on with --offset {to}, or give it more --time\n",
+            "  not all: from byte {} to {to}, of {}; continue with --offset {to}, or allow more --time\n",
             wanted.from, wanted.to
         );
     }
@@ -240,7 +240,7 @@ fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
         ..Document::default()
     };
     let mut plan = native::lower(&document)?;
-    // It is read as it is: nothing is made, extended or filled.
+    // The target is read unchanged: nothing is created, extended or filled.
     plan.targets
         .iter_mut()
         .for_each(|target| target.prepare = Prepare::Existing);
@@ -281,14 +281,14 @@ fn examined(path: &str) -> Result<TargetFacts, Faults> {
 }
 
 fn unfit(path: &str, why: &str) -> Faults {
-    let fault = Fault::new(format!("{path} cannot be warmed: {why}"));
+    let fault = Fault::new(format!("cannot warm {path}: {why}"));
     Faults::one(
         fault.help("name a file or a block device that holds what will be measured"),
         Exit::Refused,
     )
 }
 
-/// Where things are remembered that a restart makes worthless.
+/// The store for state that a restart of the machine invalidates.
 fn store() -> Option<DocumentStore> {
     let set = |name: &str| {
         std::env::var_os(name)
@@ -304,8 +304,8 @@ fn store() -> Option<DocumentStore> {
     Some(DocumentStore::new(state.join("warmed")))
 }
 
-/// What a file or device is, whatever it is called: its serial number where it tells one, else its
-/// numbers.
+/// Identity of a file or device, independent of its path: the serial number of a device, if known,
+/// else its numbers.
 fn identity(path: &Path) -> Option<String> {
     match identity_of(path)? {
         Identity::BlockDevice(number) => {

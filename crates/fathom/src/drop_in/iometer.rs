@@ -1,4 +1,4 @@
-//! `iometer`: a configuration in, rows appended to a result file, 0 or 1 as exit code.
+//! `iometer`: runs a configuration, appends rows to a result file, and exits with 0 or 1.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{IsTerminal, Write};
@@ -10,7 +10,7 @@ use dialects::iometer::{self, Arguments, Lowered, Machine, Parsed, PathFacts, Re
 use model::results::Results;
 use report::formats::iometer as reports;
 
-use super::{can_keep, complain, keep, note, note_findings, tell};
+use super::{can_save_result, note, print_findings, print_stderr, print_stdout, record_results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
@@ -21,7 +21,7 @@ use crate::user_file;
 /// The run failed, or was refused.
 const FAILED: u8 = 1;
 
-/// Does what a command line of Iometer asks for. The first `skip` words are the program's name.
+/// Runs a command line of Iometer. The first `skip` arguments are the program's name.
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     match run(session, skip) {
         Ok(code) => ExitCode::from(code),
@@ -36,9 +36,9 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let (program, words) = session.process.arguments.split_at(skip);
     let arguments = match arguments(&program.join(" "), words)? {
         Ok(arguments) => arguments,
-        Err(help) => return Ok(if tell(&help).is_ok() { 0 } else { FAILED }),
+        Err(help) => return Ok(if print_stdout(&help).is_ok() { 0 } else { FAILED }),
     };
-    if session.leads() {
+    if session.has_fleet() {
         let fault = Fault::new("cannot run an Iometer configuration on several hosts: its managers name them");
         return Err(Faults::usage(fault.help("run it on each host, without FATHOM_HOSTS")));
     }
@@ -58,7 +58,7 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         ));
     }
     let mut file = open_results(results)?;
-    if !can_keep() {
+    if !can_save_result() {
         return Ok(FAILED);
     }
     let mut screen = Screen::line(!std::io::stderr().is_terminal());
@@ -66,15 +66,15 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let permissions = permissions::from_env();
     let outcome = session
         .execution(plan, &permissions)
-        .run(&mut |event| screen.take(&event));
+        .run(&mut |event| screen.handle_event(&event));
     screen.clear();
     conclude(&outcome?, results, &mut file)
 }
 
 /// Appends the results. A worker that failed ends the tests.
 fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> {
-    let kept = keep(found, EntryKind::Iometer);
-    note_findings(found);
+    let kept = record_results(found, EntryKind::Iometer);
+    print_findings(found);
     let mut bytes = Vec::new();
     reports::write(found, &mut bytes)
         .and_then(|()| file.write_all(&bytes))
@@ -88,7 +88,7 @@ fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> 
         .filter_map(|worker| worker.failure.as_ref())
         .map(|failure| format!("error: {}: {}", failure.at, failure.what))
         .collect();
-    complain(&failures);
+    print_stderr(&failures);
     let failed = !failures.is_empty() || found.interrupted || !kept;
     Ok(if failed { FAILED } else { 0 })
 }
@@ -101,10 +101,10 @@ fn arguments(program: &str, words: &[String]) -> Result<Result<Arguments, String
     }
 }
 
-/// The plan of words that are not run, and what is done otherwise.
+/// The plan of a command line, without running it, and notes about differences.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The arguments or the configuration are wrong.
 pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
     match arguments("iometer", words)? {
         Ok(arguments) => lower(&arguments, &LocalEnv { reads_only: true }, 1),
@@ -120,12 +120,12 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Fa
         let fault = Fault::new(format!("Cannot read from file: {}: {error}", arguments.config));
         Faults::one(fault.help("name the configuration file"), Exit::Usage)
     })?;
-    // Files are older than UTF-8: what is none is Latin-1.
+    // Configurations that are not UTF-8 are Latin-1.
     let text =
         String::from_utf8(bytes).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect());
     if !iometer::is_one(&text) {
         let fault = Fault::new(format!(
-            "{} is no Iometer configuration: it has none of its sections",
+            "{} is not an Iometer configuration: it has no section of one",
             arguments.config
         ));
         return Err(Faults::usage(fault.help("name a file that Iometer has saved (.icf)")));
@@ -156,7 +156,7 @@ fn cannot_write(path: &str, error: &std::io::Error) -> Faults {
 
 /// This machine.
 struct LocalEnv {
-    /// Nothing is run: targets and managers of other machines may stay what they are.
+    /// Nothing is run, so targets and managers of other machines are allowed.
     reads_only: bool,
 }
 

@@ -1,10 +1,9 @@
-//! Standing in for other tools: their command lines, outputs and exit codes, unchanged.
+//! Drop-in modes for other tools: the same command lines, outputs and exit codes.
 //!
-//! A drop-in mode has no switches of ours, because every word belongs to the other tool. What there
-//! is to say beyond that goes through environment variables: `FATHOM_NOTES=1` for notes on stderr
-//! where that is no terminal, `FATHOM_RESULT=FILE` for the native result beside the other tool's
-//! report, `FATHOM_HISTORY=on` to keep it in the history as well, `FATHOM_ALLOW_EXEC=1` for the
-//! commands that job files of fio name.
+//! A drop-in mode has no options of its own, because every argument belongs to the other tool.
+//! Environment variables add the rest: `FATHOM_NOTES=1` prints notes on stderr even if it is not a
+//! terminal, `FATHOM_RESULT=FILE` saves the native result, `FATHOM_HISTORY=on` records it in the
+//! history, `FATHOM_ALLOW_EXEC=1` allows the commands in job files of fio.
 
 pub mod diskspd;
 pub mod fio;
@@ -25,7 +24,7 @@ use model::results::Results;
 
 use crate::history;
 
-/// A tool that this program can stand in for.
+/// A tool that has a drop-in mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
     /// `diskspd`, `diskspd.exe`.
@@ -39,7 +38,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    fn named(name: &str) -> Option<Tool> {
+    fn from_name(name: &str) -> Option<Tool> {
         match name {
             "diskspd" => Some(Tool::Diskspd),
             "fio" => Some(Tool::Fio),
@@ -50,11 +49,11 @@ impl Tool {
     }
 }
 
-/// The tool that is called for, and how many words of the command line its name takes: by the
-/// program's own name, copied or linked, or by the subcommand.
+/// Detects the tool by the program's name (a copy or link) or by the subcommand. Returns it with
+/// the number of arguments that its name takes.
 pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
     let program = words.first()?;
-    // An agent is started as `fathom agent --stdio`, from a copy named `fio` too.
+    // `fathom agent --stdio` starts an agent, even from a copy named `fio`.
     if words.get(1..3).is_some_and(|words| words == ["agent", "--stdio"]) {
         return None;
     }
@@ -63,29 +62,29 @@ pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
         .next()
         .unwrap_or(program)
         .to_ascii_lowercase();
-    if let Some(tool) = Tool::named(name.strip_suffix(".exe").unwrap_or(&name)) {
+    if let Some(tool) = Tool::from_name(name.strip_suffix(".exe").unwrap_or(&name)) {
         return Some((tool, 1));
     }
-    Some((Tool::named(words.get(1)?)?, 2))
+    Some((Tool::from_name(words.get(1)?)?, 2))
 }
 
-/// A note for people.
+/// Prints a note for the user.
 fn note(text: &str) {
-    advise(&[format!("note: {text}")]);
+    print_notes(&[format!("note: {text}")]);
 }
 
-/// Lines on stderr that the other tool would not print. They appear on a terminal, or with
-/// `FATHOM_NOTES=1`: some callers take any word on stderr for a failure.
-fn advise(lines: &[String]) {
-    let asked = std::env::var_os("FATHOM_NOTES").is_some_and(|value| value == "1");
-    if asked || std::io::stderr().is_terminal() {
-        complain(lines);
+/// Prints lines that the other tool would not print, on a terminal or with `FATHOM_NOTES=1` only:
+/// some callers treat any output on stderr as a failure.
+fn print_notes(lines: &[String]) {
+    let is_enabled = std::env::var_os("FATHOM_NOTES").is_some_and(|value| value == "1");
+    if is_enabled || std::io::stderr().is_terminal() {
+        print_stderr(lines);
     }
 }
 
-/// Hosts that were lost while a test ran, each in a line: neither tool has a place for them in its
-/// report.
-fn lost_hosts(results: &Results) -> Vec<String> {
+/// A line for each host that was lost during the test: reports of the other tools have no place for
+/// them.
+fn lost_host_lines(results: &Results) -> Vec<String> {
     let lost = results.findings.iter().filter(|finding| finding.rule == "HOST-LOST");
     let line = |finding: &Finding| {
         let host = finding.at.as_deref().unwrap_or("a host");
@@ -94,9 +93,9 @@ fn lost_hosts(results: &Results) -> Vec<String> {
     lost.map(line).collect()
 }
 
-/// What was found, as notes; what the guard warns of even where notes were not asked for. Workers
-/// that did not start are reported in the syntax of the other tool.
-fn note_findings(results: &Results) {
+/// Prints findings and refusals of io_uring as notes, and warnings of the guard always. Workers that
+/// did not start are reported in the other tool's form.
+fn print_findings(results: &Results) {
     let mut refusals: Vec<&str> = Vec::new();
     let workers = results
         .steps
@@ -114,24 +113,24 @@ fn note_findings(results: &Results) {
         let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
         let line = format!("{at}{} [{}]", finding.what, finding.rule);
         match finding.rule == "GUARD" && finding.severity == Severity::Warning {
-            true => complain(&[format!("warning: {line}")]),
+            true => print_stderr(&[format!("warning: {line}")]),
             false => note(&line),
         }
     }
 }
 
-/// Lines on stderr. Where it is closed they are lost.
-fn complain(lines: &[String]) {
+/// Prints lines on stderr. If it is closed, they are lost.
+fn print_stderr(lines: &[String]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let _ = std::io::stderr().write_all(text_mode(&model::visible_lines(&text)).as_bytes());
 }
 
-/// Text on stdout. A reader that has gone away is no error.
-fn tell(text: &str) -> std::io::Result<()> {
+/// Prints text on stdout. A reader that has closed the pipe is not an error.
+fn print_stdout(text: &str) -> std::io::Result<()> {
     crate::screen::print(&text_mode(text))
 }
 
-/// Line ends as programs of the system write them.
+/// Converts line ends to those of the system.
 fn text_mode(text: &str) -> String {
     match cfg!(windows) {
         true => text.replace('\n', "\r\n"),
@@ -139,9 +138,9 @@ fn text_mode(text: &str) -> String {
     }
 }
 
-/// True if the native result can be saved where that is asked for. Checked before anything is
+/// False if `FATHOM_RESULT` names a file that cannot be written. Checked before anything is
 /// measured.
-fn can_keep() -> bool {
+fn can_save_result() -> bool {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
         return true;
     };
@@ -155,17 +154,14 @@ fn can_keep() -> bool {
         Ok(_) => return true,
         Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
     };
-    complain(&[format!(
-        "ERROR: FATHOM_RESULT: {} cannot be written: {why}",
-        path.display()
-    )]);
+    print_stderr(&[format!("ERROR: FATHOM_RESULT: cannot write {}: {why}", path.display())]);
     false
 }
 
-/// Saves the native result where that is asked for, and keeps it in the history where that is.
-/// False if it could not be saved; a history that fails is no more than a message.
-fn keep(results: &Results, kind: EntryKind) -> bool {
-    let saved = save(results);
+/// Saves the native result and records it in the history, each if its variable is set. False if the
+/// result could not be saved; a failing history is only a warning.
+fn record_results(results: &Results, kind: EntryKind) -> bool {
+    let saved = save_result(results);
     let file = std::env::var_os("FATHOM_RESULT").filter(|_| saved);
     let file = file.and_then(|path| std::fs::canonicalize(path).ok());
     let recording = Recording {
@@ -175,20 +171,20 @@ fn keep(results: &Results, kind: EntryKind) -> bool {
         verdict: None,
         file: file.as_deref(),
     };
-    if let Err(why) = history::keep_of_drop_in(&recording) {
-        complain(&[format!("WARNING: this result is not in the history: {why}")]);
+    if let Err(why) = history::record_drop_in(&recording) {
+        print_stderr(&[format!("WARNING: this result is not in the history: {why}")]);
     }
     saved
 }
 
-fn save(results: &Results) -> bool {
+fn save_result(results: &Results) -> bool {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
         return true;
     };
     match archive::save(results, Path::new(&path)) {
         Ok(()) => true,
         Err(error) => {
-            complain(&[format!("ERROR: FATHOM_RESULT: {error}")]);
+            print_stderr(&[format!("ERROR: FATHOM_RESULT: {error}")]);
             false
         }
     }

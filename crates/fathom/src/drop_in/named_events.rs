@@ -1,10 +1,10 @@
-//! Events that processes know by name: set once, seen by all, gone with the last process that has
-//! them.
+//! Named events: set once, visible to all processes, and removed with the last process that has
+//! them open.
 //!
-//! Windows has them in the kernel. Here each is a small file where shared memory lies, which every
-//! process of the machine can find under its name and which those that have the event hold a lock
-//! on; a second file beside it says that it is set. Everybody may make files there, so only regular
-//! files of this user count: no link is followed, and no file that exists is ever written to.
+//! Windows has them in the kernel. On Linux each is a small file in the folder of shared memory.
+//! Processes that have the event open hold a lock on it; a second file marks it as set. Every user
+//! can create files there, so only regular files of this user count: links are not followed, and
+//! existing files are never written to.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -14,24 +14,24 @@ use std::time::Duration;
 
 use engine::sys::{facts, file::open_own};
 
-/// How often a process that waits looks.
+/// How often a waiting process checks the event.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// An event.
 #[derive(Clone, Debug)]
 pub struct NamedEvent {
     path: PathBuf,
-    /// Locked as long as this process has the event. The system gives the lock back if the process
-    /// is killed.
+    /// Locked while this process has the event open. The system releases the lock if the process is
+    /// killed.
     file: Arc<File>,
 }
 
 impl NamedEvent {
-    /// The event of that name, made if there is none.
+    /// Opens the event of this name, or creates it.
     ///
     /// # Errors
-    /// The system's error, or what has the name and is no file of this user.
-    pub fn open_or_make(name: &str) -> io::Result<NamedEvent> {
+    /// The file cannot be created or locked, or is not a regular file of this user.
+    pub fn open_or_create(name: &str) -> io::Result<NamedEvent> {
         let path = path_of(name);
         loop {
             let file = match open_own(&path) {
@@ -43,12 +43,12 @@ impl NamedEvent {
                 found => found?,
             };
             if file.try_lock().is_ok() {
-                // It is new, or was left behind by a process that was killed.
+                // The event is new, or a killed process left it behind.
                 remove(&mark_of(&path))?;
                 file.unlock()?;
             }
             file.lock_shared()?;
-            // Who had it last may have taken it away in between.
+            // The last owner may have removed it in between.
             if facts::identity_of_file(&file) == facts::identity_of(&path) {
                 let file = Arc::new(file);
                 return Ok(NamedEvent { path, file });
@@ -56,10 +56,10 @@ impl NamedEvent {
         }
     }
 
-    /// Sets the existing event of that name for good.
+    /// Sets an existing event permanently.
     ///
     /// # Errors
-    /// The system's error.
+    /// The file that marks it as set cannot be created.
     pub fn set_existing(name: &str) -> io::Result<()> {
         let path = path_of(name);
         match open_own(&path)?.try_lock() {
@@ -69,10 +69,10 @@ impl NamedEvent {
         }
     }
 
-    /// Sets it, for good.
+    /// Sets the event permanently.
     ///
     /// # Errors
-    /// The system's error.
+    /// The file that marks it as set cannot be created.
     pub fn set(&self) -> io::Result<()> {
         mark(&self.path)
     }
@@ -82,7 +82,7 @@ impl NamedEvent {
         open_own(&mark_of(&self.path)).is_ok()
     }
 
-    /// Waits until it is set, or until `enough` says so.
+    /// Waits until it is set, or until `enough` returns true.
     pub fn wait(&self, enough: impl Fn() -> bool) {
         while !self.is_set() && !enough() {
             std::thread::sleep(POLL_INTERVAL);
@@ -90,7 +90,7 @@ impl NamedEvent {
     }
 
     /// Closes it. It is removed if no other process has it open.
-    pub fn let_go(&self) {
+    pub fn close(&self) {
         let alone = self.file.unlock().is_ok() && self.file.try_lock().is_ok();
         if alone {
             let _ = remove(&mark_of(&self.path));
@@ -99,7 +99,7 @@ impl NamedEvent {
     }
 }
 
-/// Makes a file that is not there. A link of that name is there, wherever it leads.
+/// Creates a new file; fails if the path exists, even as a dangling link.
 fn make(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
@@ -107,7 +107,7 @@ fn make(path: &Path) -> io::Result<File> {
 fn mark(path: &Path) -> io::Result<()> {
     match make(&mark_of(path)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match open_own(&mark_of(path)) {
-            // The owner of the event has just closed it.
+            // The owner has just closed the event.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             found => found.map(drop),
         },
@@ -115,7 +115,7 @@ fn mark(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The file that says that an event is set. No event's own file is called so.
+/// The file that marks an event as set. No event file has this name.
 fn mark_of(path: &Path) -> PathBuf {
     path.with_added_extension("%set")
 }
@@ -155,8 +155,8 @@ mod tests {
     fn an_event_is_seen_by_all_who_know_its_name_and_goes_with_the_last() {
         let name = name("seen");
         assert!(NamedEvent::set_existing(&name).is_err());
-        let made = NamedEvent::open_or_make(&name).unwrap();
-        let found = NamedEvent::open_or_make(&name).unwrap();
+        let made = NamedEvent::open_or_create(&name).unwrap();
+        let found = NamedEvent::open_or_create(&name).unwrap();
         assert!(!made.is_set() && !found.is_set());
         made.wait(|| true);
         let setter = std::thread::spawn(move || {
@@ -165,10 +165,10 @@ mod tests {
         });
         made.wait(|| false);
         let found = setter.join().unwrap();
-        made.let_go();
+        made.close();
         assert!(found.is_set(), "its maker does not take it away from others");
         NamedEvent::set_existing(&name).unwrap();
-        found.let_go();
+        found.close();
         assert!(NamedEvent::set_existing(&name).is_err());
         assert!(!path_of(&name).exists() && !mark_of(&path_of(&name)).exists());
     }
@@ -180,11 +180,11 @@ mod tests {
         make(&path_of(&name)).unwrap();
         mark(&path_of(&name)).unwrap();
         assert!(NamedEvent::set_existing(&name).is_err());
-        let made = NamedEvent::open_or_make(&name).unwrap();
+        let made = NamedEvent::open_or_create(&name).unwrap();
         assert!(!made.is_set());
         NamedEvent::set_existing(&name).unwrap();
         assert!(made.is_set());
-        made.let_go();
+        made.close();
     }
     /// Everybody can make names where the files lie, and a test may run as root.
     #[cfg(unix)]
@@ -200,7 +200,7 @@ mod tests {
         let lure = |at: &Path, to: &Path| std::os::unix::fs::symlink(to, at).unwrap();
         for to in [&precious, &folder.path().join("new")] {
             lure(&path, to);
-            let error = NamedEvent::open_or_make(&name).unwrap_err().to_string();
+            let error = NamedEvent::open_or_create(&name).unwrap_err().to_string();
             assert!(error.contains("is a symbolic link"), "{error}");
             assert!(NamedEvent::set_existing(&name).is_err());
             assert!(!folder.path().join("new").exists());
@@ -208,16 +208,16 @@ mod tests {
             fs::remove_file(&path).unwrap();
         }
         fs::create_dir(&path).unwrap();
-        let error = NamedEvent::open_or_make(&name).unwrap_err().to_string();
+        let error = NamedEvent::open_or_create(&name).unwrap_err().to_string();
         assert!(error.contains("is not a regular file"), "{error}");
         fs::remove_dir(&path).unwrap();
 
-        let made = NamedEvent::open_or_make(&name).unwrap();
+        let made = NamedEvent::open_or_create(&name).unwrap();
         lure(&mark_of(&path), &precious);
         assert!(made.set().is_err() && NamedEvent::set_existing(&name).is_err());
         assert!(!made.is_set());
         unchanged();
-        made.let_go();
+        made.close();
         assert!(!path.exists() && !mark_of(&path).is_symlink());
         unchanged();
     }

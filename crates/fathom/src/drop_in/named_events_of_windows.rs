@@ -1,5 +1,4 @@
-//! Events that processes know by name: those of the kernel, which DiskSpd and other programs see
-//! too.
+//! Named events of the Windows kernel, which DiskSpd and other programs use too.
 
 use std::io;
 use std::sync::Arc;
@@ -7,34 +6,34 @@ use std::time::Duration;
 
 use engine::sys::events::Event;
 
-/// How often a process that waits looks whether it has to go on.
+/// How often a waiting process checks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// An event. It goes with the last process that has it.
+/// A named event. The kernel removes it with the last process that has it open.
 #[derive(Clone, Debug)]
 pub struct NamedEvent(Arc<Event>);
 
 impl NamedEvent {
-    /// The event of that name, made if there is none.
+    /// Opens the event of this name, or creates it.
     ///
     /// # Errors
-    /// The system's error.
-    pub fn open_or_make(name: &str) -> io::Result<NamedEvent> {
-        Event::open_or_make(name).map(|event| NamedEvent(Arc::new(event)))
+    /// The event cannot be opened or set.
+    pub fn open_or_create(name: &str) -> io::Result<NamedEvent> {
+        Event::open_or_create(name).map(|event| NamedEvent(Arc::new(event)))
     }
 
-    /// Sets the existing event of that name for good.
+    /// Sets an existing event permanently.
     ///
     /// # Errors
-    /// The system's error.
+    /// The event cannot be opened or set.
     pub fn set_existing(name: &str) -> io::Result<()> {
         Event::open(name)?.set()
     }
 
-    /// Sets it, for good.
+    /// Sets the event permanently.
     ///
     /// # Errors
-    /// The system's error.
+    /// The event cannot be opened or set.
     pub fn set(&self) -> io::Result<()> {
         self.0.set()
     }
@@ -44,14 +43,14 @@ impl NamedEvent {
         self.0.wait(Duration::ZERO)
     }
 
-    /// Waits until it is set, or until `enough` says so.
+    /// Waits until it is set, or until `enough` returns true.
     pub fn wait(&self, enough: impl Fn() -> bool) {
         while !self.0.wait(POLL_INTERVAL) && !enough() {}
     }
 
-    /// Has done with it. The system takes it away with the last handle, which goes with the process
-    /// at the latest.
-    pub fn let_go(&self) {}
+    /// Closes the event. The system removes it with its last handle, at the latest when the process
+    /// ends.
+    pub fn close(&self) {}
 }
 
 #[cfg(test)]
@@ -63,14 +62,17 @@ mod tests {
         let name = format!("fathom-{}-seen", std::process::id());
         let missing = NamedEvent::set_existing(&name).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-        let [one, other] = [&name; 2].map(|name| NamedEvent::open_or_make(name).unwrap());
+        let [one, other] = [&name; 2].map(|name| NamedEvent::open_or_create(name).unwrap());
         assert!(!one.is_set() && !other.is_set());
         one.wait(|| true);
         NamedEvent::set_existing(&name).unwrap();
         assert!(one.is_set() && other.is_set());
         other.wait(|| false);
-        one.let_go();
+        one.close();
         drop((one, other));
-        assert!(!NamedEvent::open_or_make(&name).unwrap().is_set(), "it is another one");
+        assert!(
+            !NamedEvent::open_or_create(&name).unwrap().is_set(),
+            "it is another one"
+        );
     }
 }

@@ -20,9 +20,9 @@ pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once:
         let Some((from, duplex)) = await_coordinator(process, listener, token) else {
             return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
         };
-        crate::screen::note(&format!("{from} leads"));
+        crate::screen::note(&format!("{from} is the coordinator"));
         let exit = serve_duplex(process, duplex, None);
-        crate::screen::note(&format!("{from} has left"));
+        crate::screen::note(&format!("{from} has disconnected"));
         if once {
             return exit;
         }
@@ -35,7 +35,7 @@ fn await_coordinator(process: &Process, listener: &Listener, token: &str) -> Opt
     while !process.is_interrupted() {
         match acceptor.poll(listener) {
             Ok(Some((from, Ok(duplex)))) => return Some((from, duplex)),
-            Ok(Some((from, Err(error)))) => crate::screen::note(&format!("{from} is not let in: {error}")),
+            Ok(Some((from, Err(error)))) => crate::screen::note(&format!("rejected {from}: {error}")),
             Ok(None) => {}
             Err(_) => std::thread::sleep(ERROR_PAUSE),
         }

@@ -20,18 +20,18 @@ const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 /// The two directions of a connection.
 pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
-/// A connection.
+/// A bidirectional connection.
 pub trait Link: Read + Write + Send + std::fmt::Debug {
     /// Makes reads block for at most `timeout`; `None` for no limit.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The system refuses the timeout.
     fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
     /// Splits it into its two directions.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The descriptor cannot be duplicated.
     fn split(&self) -> io::Result<Halves>;
 }
 
@@ -253,7 +253,7 @@ impl Listener {
     /// Returns a function that checks whether any process listens at this address.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The local address cannot be read.
     pub fn probe(&self) -> io::Result<Box<dyn Fn() -> bool>> {
         Ok(match self {
             Listener::Network(listener) => {
@@ -331,7 +331,7 @@ pub fn listen_at(_: &Path) -> io::Result<Listener> {
 /// Connects to a Unix socket.
 ///
 /// # Errors
-/// Those of the system.
+/// No process accepts the connection.
 #[cfg(unix)]
 pub fn connect_at(path: &Path) -> io::Result<Box<dyn Link>> {
     Ok(Box::new(std::os::unix::net::UnixStream::connect(path)?))

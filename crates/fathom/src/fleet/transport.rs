@@ -173,7 +173,7 @@ pub fn token() -> Result<String, Faults> {
     let token = std::env::var("FATHOM_TOKEN").unwrap_or_default();
     if token.len() < MIN_TOKEN_LENGTH {
         let what = match token.is_empty() {
-            true => "processes that meet over TCP need a token that both sides know".to_owned(),
+            true => "connections over TCP need a token on both sides".to_owned(),
             false => format!("the token in FATHOM_TOKEN is shorter than {MIN_TOKEN_LENGTH} letters"),
         };
         let help = "set FATHOM_TOKEN to the same random text on all hosts, for example from `openssl rand -hex 16`";
@@ -241,7 +241,7 @@ pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
 fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
     let token = token()?;
     let wrong = || {
-        let fault = Fault::new(format!("`{host}` does not say how many will come")).at("--hosts");
+        let fault = Fault::new(format!("`{host}` has no number of agents")).at("--hosts");
         Faults::usage(fault.help("for example listen://0.0.0.0:7745*16"))
     };
     let (text, count) = rest.rsplit_once('*').ok_or_else(wrong)?;
@@ -276,7 +276,7 @@ impl ExpectedAgents<'_> {
         let workers = if self.count == 1 {
             "1 worker".into()
         } else {
-            format!("{} workers", self.count)
+            format!("{} agents", self.count)
         };
         crate::screen::note(&format!("waiting for {workers} on {bound}"));
         let listener = Listener::Network(listener);
@@ -286,7 +286,7 @@ impl ExpectedAgents<'_> {
         while streams.len() < self.count {
             match acceptor.poll(&listener).map_err(failed)? {
                 Some((_, Ok(duplex))) => streams.push(duplex),
-                Some((from, Err(error))) => crate::screen::note(&format!("a process at {from} is not let in: {error}")),
+                Some((from, Err(error))) => crate::screen::note(&format!("rejected a process at {from}: {error}")),
                 None => {}
             }
             if let Some(faults) = interrupted(interrupt) {

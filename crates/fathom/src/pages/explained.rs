@@ -1,4 +1,4 @@
-//! The page of results that others made, as `fathom explain` reads them.
+//! The page of a result of another tool.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use report::html::run::{KEEP_AND_REPEAT, PlanePoint, complete_sweep, limits_just
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
-/// Quantiles that are asked of a source which has the whole distribution.
+/// Quantiles for sources with a whole distribution.
 const ASKED: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// The page of a result of another tool. `promised` is what it was held to, in words.
+/// The page of a result of another tool. `promised` describes the promise that judges it.
 pub fn page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
@@ -208,7 +208,7 @@ fn load_words(seen: &Observation) -> Option<String> {
     ))
 }
 
-/// Load and target, where there is one load and the source tells them.
+/// Load and target, if there is a single load and the source has them.
 fn title(explanation: &Explanation) -> Option<String> {
     let [only] = &explanation.loads[..] else { return None };
     let load = &only.observation.load;
@@ -414,7 +414,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// The quantiles that a source states, or those of its whole distribution.
+/// The quantiles of a source, or those of its whole distribution.
 fn stated(flow: &Flow) -> Vec<(f64, f64)> {
     let Some(latency) = flow.waited() else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The page of fio's log files: their time series and, from histograms or single operations,
-//! percentiles. What no line holds is named, not filled in.
+//! The page of fio's log files: time series, and percentiles from histograms or single operations.
+//! Missing data is named, not filled in.
 
 use std::collections::BTreeMap;
 
@@ -18,26 +18,26 @@ use report::numbers::{count, rate, throughput, time};
 pub struct LogFile {
     /// Its path, as the user named it.
     pub file: String,
-    /// What its name says.
+    /// Facts from its name.
     pub name: LogName,
-    /// What its lines say.
+    /// Its parsed lines.
     pub log: Log,
 }
 
-/// Times from here on are those of a clock: 1973 in milliseconds.
+/// Larger times are Unix times in milliseconds (1973).
 const EPOCH_MS: u64 = 100_000_000_000;
 /// Curves of one chart.
 const MAX_CURVES: usize = 8;
 /// Points of a curve; more are averaged.
 const MAX_POINTS: usize = 3600;
-/// Points that are drawn as such; of more only the line.
+/// Up to this many points are drawn as dots, else only the line.
 const MAX_DOTS: usize = 60;
-/// Files that are no logs, by name.
+/// Upper limit of listed files that are no logs.
 const MAX_NAMED: usize = 10;
-/// Logs of which this part of the time is shared ran at once.
+/// Logs that overlap by this share of their time ran at once.
 const OVERLAP: f64 = 0.9;
 
-/// Kinds that are drawn over time: title, axis, option that writes them.
+/// Kinds that are drawn over time: title, axis, and the option that writes them.
 const OVER_TIME: [(LogKind, &str, &str); 5] = [
     (LogKind::Iops, "Operations per second over time", "write_iops_log"),
     (LogKind::Bandwidth, "Throughput over time", "write_bw_log"),
@@ -50,10 +50,10 @@ const OVER_TIME: [(LogKind, &str, &str); 5] = [
 struct Curve {
     name: String,
     direction: Direction,
-    /// Seconds and value; a gap where nothing ended.
+    /// Seconds and value; a gap if no operation ended.
     points: Vec<(f64, Option<f64>)>,
     form: Form,
-    /// What a point is.
+    /// Meaning of a point.
     each: String,
 }
 
@@ -256,7 +256,7 @@ fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
 
 type Points = (Vec<(f64, Option<f64>)>, String);
 
-/// Averages, each at the end of its time; neighbours in one where there are too many.
+/// Averages, each at the end of its window; neighbours are merged if there are too many.
 fn averaged(samples: &[dialects::import::logs::Sample], kind: LogKind, origin: u64) -> Points {
     let factor = if kind == LogKind::Bandwidth { 1024.0 } else { 1.0 };
     let together = samples.len().div_ceil(MAX_POINTS).max(1);
@@ -272,8 +272,8 @@ fn averaged(samples: &[dialects::import::logs::Sample], kind: LogKind, origin: u
     (samples.chunks(together).map(point).collect(), each)
 }
 
-/// Lines of operations by intervals: their rate, or their mean latency. The last interval of a log
-/// is not whole, and has no rate.
+/// Operations by interval: their rate or mean latency. The last interval of a log is incomplete, so
+/// it has no rate.
 fn counted(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
     let (first, last) = (
         *lines.intervals.first_key_value()?.0,
@@ -333,7 +333,7 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
         LogKind::Iops => (Axis::from_zero("IOPS", "IOPS"), 1.0),
         _ => (Axis::log("latency", unit), ns),
     };
-    // A colour stands for a direction only where it has one curve.
+    // A colour identifies a direction only if it has a single curve.
     let alone = |curve: &Curve| curves.iter().filter(|one| one.direction == curve.direction).count() == 1;
     let line = |curve: &Curve| {
         let (x, y) = curve
@@ -413,9 +413,9 @@ fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
     Some(chart)
 }
 
-/// The figures that the logs decide.
+/// Figures that the logs allow.
 fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
-    // Averages do not say how long each took, so only counted operations make a rate.
+    // Only counted operations give a rate: averages lack the length of their window.
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
         let found = curves(files, kind, origin);
         let logs = files.iter().filter(|one| one.name.kind == kind).map(|one| &one.log);
@@ -467,7 +467,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     tiles
 }
 
-/// Where everything comes from, and what logs cannot say.
+/// The sources of the page, and what logs cannot show.
 fn sources(logs: &[LogFile]) -> Section {
     let row = |one: &LogFile| {
         let worker = one

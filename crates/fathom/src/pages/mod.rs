@@ -1,6 +1,5 @@
-//! HTML reports: what results and judgements say, as pages. The report crate knows what a page
-//! looks like; here it is said what stands on it, since only here runs, verdicts, curves and
-//! comparisons come together.
+//! HTML reports: pages of results and judgements. The report crate draws pages; this module decides
+//! their content, because only here runs, verdicts, curves and comparisons meet.
 
 mod explained;
 pub mod fio_logs;
@@ -30,7 +29,7 @@ pub use sides::{Sides, ab, changes_table, compared, headline, next, ranking_tabl
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend, sentences as trend_sentences};
 
-/// The page of a run. `verdict` is the default where nothing was promised.
+/// The page of a run. `verdict` is the default if nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
     let beside = Beside {
         verdict,
@@ -46,8 +45,8 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
 /// Longer operations transfer more than they wait.
 const MAX_USUAL_BLOCK: Bytes = Bytes::kib(64);
 
-/// How the mean latency compares with what the catalogue knows of disks: the time with which cloud
-/// providers plan theirs, and that of platters and heads.
+/// Compares the mean latency with typical ones: of cloud disks, from the catalogue, and of hard
+/// disks.
 fn usual(seen: &Observation) -> Option<String> {
     let load = &seen.load;
     let is_small = load.block.is_some_and(|block| block <= MAX_USUAL_BLOCK);
@@ -90,8 +89,7 @@ pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     }
 }
 
-/// What limited each job: as it was found with what the user knew of the storage, else as far as
-/// the results tell.
+/// What limited each job: the saved diagnosis, or else one from the results alone.
 fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
     match results.diagnoses.is_empty() {
         true => study::diagnosis::diagnoses(results, &KnownLimits::default(), None),
@@ -117,7 +115,7 @@ fn changes(results: &Results) -> Vec<Change> {
 }
 
 /// The page of a study.
-pub fn of_study(study: &Study, margin: f64) -> Option<Page> {
+pub fn study(study: &Study, margin: f64) -> Option<Page> {
     match &study.question {
         Question::Sweep { .. } => {
             let report = study::sweep::Report::from_study(study, None)?;
@@ -131,7 +129,7 @@ pub fn of_study(study: &Study, margin: f64) -> Option<Page> {
     }
 }
 
-/// A verdict for the first screen. `promised` is what it is about, in words.
+/// A verdict for the first screen. `promised` describes the promise.
 pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
     let reasons = verdict
         .reasons
@@ -214,13 +212,13 @@ fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     found
 }
 
-/// What stands in brackets behind figures, where any does.
+/// The meaning of brackets behind figures, if there are any.
 fn brackets(verdict: &Verdict) -> Option<String> {
     let any = verdict.clauses.iter().any(|clause| clause.interval != (None, None));
     any.then(|| "In parentheses: 95 % confidence.".to_owned())
 }
 
-/// What the word means, for those who read it for the first time.
+/// Explains the word of a verdict.
 fn meaning(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "The storage keeps",
@@ -279,7 +277,7 @@ fn cause_words(cause: Cause) -> &'static str {
     }
 }
 
-/// Clauses in a line.
+/// Clauses in one line.
 pub fn promised(clauses: &[Clause]) -> String {
     let words: Vec<String> = clauses.iter().map(ToString::to_string).collect();
     format!("what was asked for: {}.", words.join(", "))

@@ -1,4 +1,4 @@
-//! The page of a preconditioning: its rounds, and whether the state is steady.
+//! The page of a preconditioning: its rounds, and whether it reached steady state.
 
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};

@@ -1,4 +1,4 @@
-//! Pages that hold results against each other: A and B in turns, and saved results.
+//! Pages of comparisons: A and B in turns, and saved results.
 
 use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranked};
 use model::observation::Observation;
@@ -102,7 +102,7 @@ fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str) -> Verd
     }
 }
 
-/// How each figure changes from the first to the others with its interval, as pictures and tables.
+/// Charts and tables of the change of each figure from the first result to the others.
 fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Vec<Block> {
     let of = |(number, to): (usize, &&[Change])| {
         let id = match number {
@@ -149,7 +149,7 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Ch
     })
 }
 
-/// How much each figure changes from one result to another, with its interval.
+/// A chart of the change of each figure, with its interval.
 fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Chart {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let mut series = Series::over_names(
@@ -182,7 +182,7 @@ fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Ch
     }
 }
 
-/// How each figure of one result changes to that of another.
+/// A table of the change of each figure.
 pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     let row = |change: &Change| {
         vec![
@@ -200,7 +200,7 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     }
 }
 
-/// In which order ranked results stand: of different loads none is better.
+/// The title of a ranking: results of different loads are not better or worse.
 fn order(ranking: &[Ranked]) -> &'static str {
     match has_different_loads(ranking) {
         true => "In the order of their figures, although the loads differ",
@@ -215,7 +215,7 @@ fn has_different_loads(ranking: &[Ranked]) -> bool {
         .any(|change| change.word == Judgement::DifferentLoad)
 }
 
-/// What the first of them is.
+/// A name for the first result.
 fn first_word(ranking: &[Ranked]) -> &'static str {
     match has_different_loads(ranking) {
         true => "the first",
@@ -223,7 +223,7 @@ fn first_word(ranking: &[Ranked]) -> &'static str {
     }
 }
 
-/// Several results from the best to the worst, each against the best.
+/// A table of results from the best to the worst, each compared with the best.
 pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
     let with_interval = |one: &Ranked| {
         let decisive = &one.figures[0];
@@ -268,7 +268,7 @@ pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
     }
 }
 
-/// The figure that decides, a row for each result with its interval.
+/// A chart of the deciding figure, with a row and interval for each result.
 fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) -> Option<Chart> {
     let best = ranking.first()?.figures.first()?;
     let (unit, scale, title) = match best.figure {
@@ -346,11 +346,11 @@ fn pairs(study: &Study) -> Chart {
     }
 }
 
-/// One job of several results that are held against each other.
+/// One job of several results that are compared.
 pub struct Sides<'a> {
     /// Its name.
     pub job: &'a str,
-    /// What is known around each result.
+    /// Facts about each result.
     pub facts: &'a [Vec<Fact>],
     /// What differs around the results.
     pub differences: &'a [Difference],
@@ -358,11 +358,11 @@ pub struct Sides<'a> {
     pub changes: Vec<&'a [Change]>,
     /// From the best to the worst.
     pub ranking: &'a [Ranked],
-    /// In words.
+    /// The comparison in sentences.
     pub sentences: &'a [String],
 }
 
-/// The page of saved results that are held against each other; each has a head.
+/// The page of saved results that are compared; each has a head.
 pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_>], margin: f64, document: &T) -> Page {
     let mut sections = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -430,7 +430,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     page
 }
 
-/// Title and first lines: what all results have in common, then what each is.
+/// Title and first lines: what all results have in common, then each result.
 pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     let has_all = |line: &String| heads.iter().all(|head| head.about.contains(line));
     let first = heads.first().map_or(&[][..], |head| &head.about[..]);
@@ -455,7 +455,8 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     }
 }
 
-/// The comparison in a word: two results by what decides, more by how the others stand to the best.
+/// The verdict of a comparison: for two results by the deciding figure, for more by how the others
+/// compare with the best.
 fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
     if let [to] = &job.changes[..] {
         let decisive = to.iter().find(|change| change.figure == Figure::Iops);
@@ -582,10 +583,10 @@ fn differing(files: &[String], differences: &[Difference]) -> Block {
     }
 }
 
-/// Facts of a plan that repeat short ones exactly: of use where they differ.
+/// Exact forms of other facts, shown only if they differ.
 const EXACT_FACTS: [&str; 5] = ["positions", "block sizes", "mix", "caches", "pacing"];
 
-/// Facts that all results share, which say what was tested.
+/// Facts about the test that all results share.
 fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
     let first = facts.first()?;
     let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));

@@ -1,4 +1,4 @@
-//! What is typed on a console of Windows.
+//! Keys of a Windows console.
 
 use std::io;
 use std::time::Duration;
@@ -16,7 +16,7 @@ impl Keys {
         Ok(Keys)
     }
 
-    /// Waits for a key that means something, at most for so long.
+    /// Waits for a key with an action, up to a time limit.
     pub(super) fn wait(&mut self, at_most: Duration) -> io::Result<Option<Key>> {
         if !event::poll(at_most)? {
             return Ok(None);
@@ -31,7 +31,7 @@ fn meaning(event: &Event) -> Option<Key> {
     };
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        // A console also tells when a key is let go.
+        // A console also reports released keys.
         _ if key.kind != KeyEventKind::Press => None,
         KeyCode::Char('c') if control => Some(Key::Interrupt),
         KeyCode::Char('l') if control => Some(Key::Redraw),

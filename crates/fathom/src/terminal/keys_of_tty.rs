@@ -1,5 +1,5 @@
-//! What is typed on a terminal in raw mode. Crossterm's reader goes round for ever where the
-//! terminal has gone away, so these few keys are read without it.
+//! Keys of a terminal in raw mode. Crossterm's reader loops forever if the terminal is lost, so
+//! these few keys are read without it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,8 +10,7 @@ use engine::sys::terminal::{Waited, wait_for_keys};
 
 use super::Key;
 
-/// The keyboard of the terminal that the process belongs to, wherever its standard input comes
-/// from.
+/// The controlling terminal of the process, independent of its standard input.
 #[derive(Debug)]
 pub(super) struct Keys(File);
 
@@ -20,7 +19,7 @@ impl Keys {
         File::open("/dev/tty").map(Keys)
     }
 
-    /// Waits for a key that means something, at most for so long.
+    /// Waits for a key with an action, up to a time limit.
     pub(super) fn wait(&mut self, at_most: Duration) -> io::Result<Option<Key>> {
         match wait_for_keys(self.0.as_fd(), at_most) {
             Waited::Nothing => return Ok(None),
@@ -35,8 +34,7 @@ impl Keys {
     }
 }
 
-/// Arrows and the like begin with an escape; what follows it means something else than it does
-/// alone.
+/// Ignores escape sequences such as arrow keys: their letters are not keys.
 fn meaning(typed: &[u8]) -> Option<Key> {
     let plain = typed.iter().take_while(|byte| **byte != 0x1b);
     let key = |byte: &u8| match byte {

@@ -204,7 +204,7 @@ fn the_dialect_may_stand_behind_the_source() {
     let native = fathom(&["convert", "--to", "native", text(&job)]);
     let named = fathom(&["convert", text(&job), "--to", "fathom"]);
     assert_eq!((named.code, &named.out), (native.code, &native.out));
-    fathom(&["convert", text(&job), "--to", "vdbench"]).expect(4, &["no dialect `vdbench`", "fio, diskspd and native"]);
+    fathom(&["convert", text(&job), "--to", "vdbench"]).expect(4, &["no dialect `vdbench`", "fio, diskspd or native"]);
 }
 
 #[test]

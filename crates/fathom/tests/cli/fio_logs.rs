@@ -138,10 +138,10 @@ fn what_logs_cannot_answer_is_refused() {
     let refused = |more: &[&str], words: &str| {
         fathom(&[&["report", &log, "-o", "-"], more].concat()).expect(4, &[words]);
     };
-    refused(&["--require", "iops>=1"], "neither be judged nor compared");
-    refused(&["--force"], "neither be judged nor compared");
-    refused(&["--margin", "5"], "neither be judged nor compared");
-    refused(&[&format!("{RECORDED}/out.json")], "beside logs of fio");
+    refused(&["--require", "iops>=1"], "cannot judge or compare");
+    refused(&["--force"], "cannot judge or compare");
+    refused(&["--margin", "5"], "cannot judge or compare");
+    refused(&[&format!("{RECORDED}/out.json")], "and logs of fio on one page");
     let empty = need(Directory::new());
     let Some(folder) = &empty else { return };
     fathom(&["report", text(folder.path()), "-o", "-"]).expect(4, &["holds no log of fio"]);

@@ -51,7 +51,7 @@ impl Place {
 #[test]
 fn what_a_command_measures_is_kept_and_shown_again() {
     let place = Place::new();
-    place.fathom(&["history"]).expect(0, &["nothing is kept yet"]);
+    place.fathom(&["history"]).expect(0, &["the history is empty"]);
     assert!(!place.path("h.sqlite").exists(), "asking makes no file");
     let ran = place.fathom(&["run", "job.toml", "--save", "saved", "--out", "json"]);
     ran.expect(0, &["kept as history:1\n"]);
@@ -121,7 +121,7 @@ fn entries_are_labelled_found_and_pruned() {
     );
     place
         .fathom(&["history", "--until", "1h"])
-        .expect(0, &["no entry is like that"]);
+        .expect(0, &["no entry matches"]);
     place
         .fathom(&["history", "--since", "soon"])
         .expect(4, &["`soon` is not a date or an age", "--since soon"]);
@@ -258,7 +258,7 @@ fn the_usual_place_is_the_folder_of_data() {
     for name in ["FATHOM_HISTORY", "FATHOM_DATA", "XDG_DATA_HOME", "HOME"] {
         run.env_remove(name);
     }
-    let message = "warning: this result is not in the history: there is no place for the history: neither FATHOM_DATA nor \
+    let message = "warning: this result is not in the history: cannot place the history: neither FATHOM_DATA nor \
                 XDG_DATA_HOME nor HOME is set\n  help: set FATHOM_HISTORY to the path of a file, or to `off`\n";
     assert_eq!(finish(&mut run).expect(0, &[]).err, message);
 }
@@ -388,11 +388,11 @@ fn a_missing_permission_to_write_is_reported() {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "see who owns"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "check the owner of"]);
     as_nobody(&["history"]).expect(0, &["tried"]);
-    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "see who owns"]);
+    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "check the owner of"]);
     fs::set_permissions(place.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "see who owns"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "check the owner of"]);
     as_nobody(&["history"]).expect(5, &["cannot be opened"]);
     assert_eq!(place.entries().len(), 1);
 }
@@ -491,9 +491,7 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
             .fathom(&["run", "job.toml", "-q", "--seed", &seed, "--time", &time])
             .expect(0, &[]);
     };
-    place
-        .fathom(&["trend"])
-        .expect(0, &["There is no run to tell a trend of"]);
+    place.fathom(&["trend"]).expect(0, &["The history has no run"]);
     run(1);
     place.fathom(&["trend"]).expect(0, &["There is one run of this test"]);
     (2..=5).for_each(run);

@@ -421,7 +421,7 @@ fn a_view_that_is_asked_for_needs_a_terminal() {
     ran.expect(
         4,
         &[
-            "there is no place for the live view: standard error is not a terminal",
+            "cannot show the live view: standard error is not a terminal",
             "--> --live view",
         ],
     );

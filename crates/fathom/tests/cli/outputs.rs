@@ -51,7 +51,7 @@ fn charts_are_added_to_the_text_and_need_one() {
     assert!(own.lines().all(|line| line.chars().count() <= 80), "{own}");
     run(&["--charts"]).expect(0, &charts[1..]);
     let help = "help: add it: --out text,json=result.json";
-    run(&["--charts", "--out", "json"]).expect(4, &["--charts", "no text is written", help]);
+    run(&["--charts", "--out", "json"]).expect(4, &["--charts", "--out has no text", help]);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_summary_is_distinguished_from_a_saved_result() {
     run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
     let parts = [
         "it is a summary (`--out json`)",
-        "help: name a file that `--save FILE` has written",
+        "help: name a file that `--save FILE` wrote",
     ];
     let readers: [&[&str]; 6] = [
         &["show", &summary],
@@ -159,7 +159,7 @@ fn a_report_replaces_nothing_that_is_tested_and_no_disk() {
     for more in [["--out", &out], ["--save", file]] {
         let arguments = ["run", "--target", file, "--time", "300ms", "--warm-up", "0"];
         fathom(&[&arguments[..], &more[..]].concat())
-            .expect(3, &["must not be written to", "which is tested", "help:"]);
+            .expect(3, &["cannot write a report to", "a target of the test", "help:"]);
     }
     assert!(
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),

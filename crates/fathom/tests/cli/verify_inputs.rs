@@ -147,7 +147,7 @@ fn what_is_left_out_of_a_command_line_is_asked_for() {
     let device = file(folder.path(), "gp2.toml", GP2);
     verify(&[text(&device)], &[]).expect(
         4,
-        &["nothing is promised", "--require 'iops>=4000,p99<=3ms'", "--policy"],
+        &["no promise to verify", "--require 'iops>=4000,p99<=3ms'", "--policy"],
     );
     verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"])
         .expect(4, &["--quick measures for 30 s, and --time names another time"]);

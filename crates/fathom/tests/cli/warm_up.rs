@@ -119,7 +119,7 @@ fn a_part_is_a_part() {
         &state,
         &["warm-up", text(&large), "--quiet", "--time", "30ms", "--block", "16k"],
     );
-    ran.expect(6, &["not all: from byte 0 to", "go on with --offset"]);
+    ran.expect(6, &["not all: from byte 0 to", "continue with --offset"]);
     lint(&state, &large, &["--size", "128m"]).expect(0, &[COLD, "at byte"]);
 }
 
@@ -133,7 +133,7 @@ fn what_cannot_be_warmed_is_explained() {
     let on = |target: &Path, more: &[&str]| call(&state, &[&["warm-up", text(target)][..], more].concat());
     on(&folder.path().join("none"), &[]).expect(3, &["cannot read", "none"]);
     on(folder.path(), &[]).expect(3, &["it is a directory", "name a file or a block device"]);
-    on(Path::new("/dev/null"), &[]).expect(3, &["cannot be warmed"]);
+    on(Path::new("/dev/null"), &[]).expect(3, &["cannot warm /dev/null"]);
     on(&file, &["--size", "2m"]).expect(3, &["bytes 0 to 2097152 are to be read", "leave out --size"]);
     on(&file, &["--offset", "1m"]).expect(3, &["bytes 1048576 to 1048576"]);
     on(&file, &["--block", "4KB"]).expect(4, &["--block 4KB", "4KiB"]);
@@ -145,7 +145,7 @@ fn what_cannot_be_warmed_is_explained() {
             .env_remove("HOME")
             .env_remove("LOCALAPPDATA"),
     );
-    nowhere.expect(4, &["no place to remember it", "set FATHOM_STATE_DIR"]);
+    nowhere.expect(4, &["cannot record what was warmed", "set FATHOM_STATE_DIR"]);
     assert_eq!(fs::metadata(&file).unwrap().len(), 1 << 20);
 }
 
@@ -157,7 +157,7 @@ fn what_could_not_be_read_is_not_remembered() {
     };
     let state = folder.path().join("state");
     let ran = call(&state, &["warm-up", text(device.path()), "--quiet"]);
-    ran.expect(1, &["was not warmed", "nothing is remembered"]);
+    ran.expect(1, &["was not warmed", "nothing was recorded"]);
     assert!(!state.exists());
     call(&state, &["warm-up", text(device.path()), "--quiet", "--size", "4m"]).expect(0, &["4 MiB read"]);
     assert_eq!(names(&state.join("warmed")).len(), 1);

@@ -432,7 +432,7 @@ fn binary_traces_are_merged_into_one() {
         ),
         (
             "--name=m --read_iolog=first --merge_blktrace_file=first",
-            "fio: merge_blktrace_file: first is first",
+            "fio: merge_blktrace_file: first is the input first",
         ),
         (
             "--name=m --read_iolog=first:r --merge_blktrace_file=x",

@@ -374,7 +374,7 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
             while stays && stream.read(&mut [0; 512]).is_ok_and(|count| count > 0) {}
         });
         let ran = with(&format!("127.0.0.1,{port}"));
-        ran.expect(1, &[message, "servers of fio itself speak otherwise"]);
+        ran.expect(1, &[message, "servers of fio itself use another protocol"]);
         assert!(ran.took < Duration::from_secs(20), "{:?}", ran.took);
         other.join().unwrap();
     }
@@ -384,7 +384,7 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
 fn without_a_token_only_this_machine_is_served() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
-    let refused = ["only this machine is served and reached", "set FATHOM_TOKEN"];
+    let refused = ["connections to other machines need a token", "set FATHOM_TOKEN"];
     client(folder, &["--server=0.0.0.0,8799"]).expect(1, &refused);
     client(folder, &["--client=192.0.2.1", "--name=n", "--size=1m"]).expect(1, &refused);
     let server = Server::at(&folder.join("s"), Some("0123456789abcdef"));

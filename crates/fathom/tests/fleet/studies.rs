@@ -81,7 +81,7 @@ fn a_sweep_makes_its_files_on_the_hosts_that_carry_it_out() {
     nothing_is_left(&ground);
     // Nor does a dry run look at what lies here.
     let words = ["sweep", &target, "--hosts", "local,local", "--dry-run"];
-    start(&ground, &mut Command::new(PROGRAM), &words).expect(0, &["each of 2 hosts looks at its own targets"]);
+    start(&ground, &mut Command::new(PROGRAM), &words).expect(0, &["each of 2 hosts checks its own targets"]);
 }
 
 #[test]

@@ -323,5 +323,5 @@ fn what_cannot_be_captured_is_reported() {
         device.path().display(),
         device.path().display()
     ));
-    onto.expect(3, &["must not be written to", "a block device"]);
+    onto.expect(3, &["cannot write a report to", "a block device"]);
 }

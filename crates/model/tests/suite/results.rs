@@ -2,8 +2,8 @@
 //! were.
 
 use model::environment::{
-    Allocation, Before, BusyProgram, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem,
-    Host, IdleState, Limits, LogicalCpu, TargetFacts,
+    Allocation, BackgroundIo, BusyProgram, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment,
+    FileSystem, Host, IdleState, Limits, LogicalCpu, TargetFacts,
 };
 use model::event::{Counts, EndReason, Phase};
 use model::finding::{Finding, Severity};
@@ -582,7 +582,7 @@ fn environment() -> Environment {
             owner_after: Some("node2".into()),
         }],
         target_numbers: vec![0],
-        before: Some(Before {
+        before: Some(BackgroundIo {
             watched_ns: Nanos::secs(10),
             devices: Vec::new(),
             programs: vec![BusyProgram {

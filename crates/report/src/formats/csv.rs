@@ -80,7 +80,7 @@ fn finest(job: &JobResults) -> Option<&Series> {
     fitting.min_by_key(|series| series.length_ns)
 }
 
-/// What was moved in those intervals of a series that begin in one of the histograms.
+/// Bytes in the intervals of a series that begin within an interval of the histograms.
 fn bytes_in(series: &Series, interval: &IntervalHistogram, direction: Direction) -> Bytes {
     let points = &series.points[direction];
     let place = |at: Nanos| (at.0.div_ceil(series.length_ns.0.max(1)) as usize).min(points.len());

@@ -1,5 +1,5 @@
-//! A table for an issue, a chat or a wiki: what was measured on what, and what weakens it, in
-//! Markdown as GitHub and GitLab have it.
+//! Markdown of GitHub and GitLab, for an issue, a chat or a wiki: the figures, the machine and the
+//! findings.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::words;
 
 /// Percentiles of the table.
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
-/// Hosts, and ranks, that are listed.
+/// Upper limit of listed hosts and ranks.
 const MAX_HOSTS: usize = 32;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
@@ -32,7 +32,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\n{}", plain(objective))?;
     }
     writeln!(out)?;
-    // On several hosts the same names come again and again.
+    // Several hosts have targets of the same names.
     let mut shown = BTreeSet::new();
     for words in summary.targets.iter().map(words::target) {
         if summary.transport.is_none() || shown.insert(words.clone()) {
@@ -88,7 +88,8 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A table of the ranks of a job; of very many only the slowest, since a comment holds no more.
+/// A table of the ranks of a job. Of many ranks only the slowest are listed, because comments are
+/// limited in length.
 fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     if job.ranks.is_empty() {
         return Ok(());
@@ -132,7 +133,7 @@ fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A row for each direction or kind of operation, and one for all together where there are several.
+/// A row for each direction or kind of operation, and a total if there are several.
 fn rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     let found = job.kinds();
     let all = (found.len() != 1).then_some(("total", &job.total));
@@ -163,7 +164,7 @@ fn row(
         one.map_or("-".to_owned(), |one| match one.support {
             PercentileSupport::Good => time(one.ns as f64),
             PercentileSupport::Weak => format!("~{}", time(one.ns as f64)),
-            // A percentile that hardly any operation lies beyond says no more than the maximum.
+            // With few operations beyond it, a percentile says no more than the maximum.
             PercentileSupport::None => "-".into(),
         })
     };
@@ -179,8 +180,7 @@ fn row(
     )
 }
 
-/// A text of the user's that stays text: nothing in it makes a cell, a link, a tag, a mention or a
-/// line.
+/// Escapes a text of the user's, so that it makes no cell, link, tag, mention or line.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in visible(&text.replace('\n', " ")).chars() {

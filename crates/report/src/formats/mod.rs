@@ -1,4 +1,4 @@
-//! Output formats: each a function from results to bytes, one row of [`FORMATS`] for each.
+//! Output formats: a row of [`FORMATS`] and a function from results to bytes for each.
 
 mod csv;
 pub mod diskspd;
@@ -23,7 +23,7 @@ pub use text::{findings, head};
 pub struct Format {
     /// The name in `--out`.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A description in one line.
     pub about: &'static str,
     /// Writes results in this format.
     pub write: fn(&Results, &mut dyn Write) -> io::Result<()>,
@@ -40,7 +40,7 @@ const fn format(name: &'static str, write: fn(&Results, &mut dyn Write) -> io::R
     Format { name, about: "", write }
 }
 
-/// All formats that are made from finished results.
+/// All formats of finished results.
 pub const FORMATS: &[Format] = &[
     format("text", text::write).about("tables and sentences for people"),
     format("json", json::write).about("the same figures for programs; `fathom schema summary` describes it"),
@@ -59,7 +59,7 @@ pub const FORMATS: &[Format] = &[
     format("iometer", iometer::write).about("the result file of Iometer 1.1.0"),
 ];
 
-/// The format of the given name.
+/// Finds a format by name.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }

@@ -1,5 +1,4 @@
-//! OpenMetrics 1.0 text, for the textfile collector of node_exporter and whatever else scrapes
-//! files.
+//! OpenMetrics 1.0 text, for the textfile collector of node_exporter and similar tools.
 //!
 //! Only types that the older text format knows too, and no time stamps: that collector takes
 //! neither. Figures of a run are final, so counts that only grow while one continues are counters
@@ -25,7 +24,7 @@ const BOUNDS_NS: [u64; 25] = [
 
 /// One direction of a job.
 struct Measured {
-    /// Written out, without braces.
+    /// The labels as text, without braces.
     labels: String,
     found: DirectionResults,
     seconds: f64,
@@ -41,7 +40,7 @@ pub(crate) struct Family {
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let measured = measured(results);
-    of_run(results, out)?;
+    write_run(results, out)?;
     let counter = |name, unit, help| Family {
         name,
         kind: "counter",
@@ -99,9 +98,9 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         gauge("fathom_throughput_bytes_per_second", "", "Bytes per second."),
         &|one| one.found.bytes.0 as f64 / one.seconds,
     )?;
-    summaries(&measured, out)?;
-    histograms(&measured, out)?;
-    of_ranks(results, out)?;
+    write_summaries(&measured, out)?;
+    write_histograms(&measured, out)?;
+    write_ranks(results, out)?;
     writeln!(out, "# EOF")
 }
 
@@ -114,8 +113,8 @@ pub(crate) fn head(family: &Family, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# HELP {name} {}", family.help)
 }
 
-/// What is said of the run as a whole.
-fn of_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the families of the whole run.
+fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let test = escaped(&results.plan.name);
     let host = results.hosts.first();
     let gauge = |name, unit, help| Family {
@@ -184,8 +183,8 @@ fn of_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Every direction of every job in which an operation ended. Jobs are distinguished by their
-/// places: names may repeat.
+/// Every direction of every job with completed operations. Jobs are identified by position, because
+/// names may repeat.
 fn measured(results: &Results) -> Vec<Measured> {
     let test = escaped(&results.plan.name);
     let mut all = Vec::new();
@@ -251,8 +250,8 @@ const RANK_FAMILIES: [Family; 6] = [
     },
 ];
 
-/// The part of each rank of a test on several hosts, all directions together.
-fn of_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the figures of each rank of a test on several hosts, all directions together.
+fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     if results.fleet.is_none() {
         return Ok(());
     }
@@ -291,7 +290,7 @@ fn of_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     each(lost, &|rank| Some(f64::from(u8::from(rank.lost.is_some()))))
 }
 
-fn summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
+fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
     let name = "fathom_latency_seconds";
     let family = Family {
         name,
@@ -313,7 +312,7 @@ fn summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
+fn write_histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
     let name = "fathom_latency_distribution_seconds";
     let family = Family {
         name,
@@ -330,7 +329,7 @@ fn histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
                 out,
                 "{name}_bucket{{{},le=\"{}\"}} {number}",
                 one.labels,
-                canonical(bound)
+                format_bound(bound)
             )?;
         }
         writeln!(out, "{name}_bucket{{{},le=\"+Inf\"}} {}", one.labels, latency.n())?;
@@ -344,8 +343,8 @@ fn sum_and_count(name: &str, one: &Measured, latency: &Histogram, out: &mut dyn 
     writeln!(out, "{name}_count{{{}}} {}", one.labels, latency.n())
 }
 
-/// A bound as OpenMetrics wants it: `0.001`, `1.0`, and an exponent below a ten-thousandth.
-fn canonical(ns: u64) -> String {
+/// Formats a bound as OpenMetrics requires: `0.001`, `1.0`, and an exponent below 0.0001.
+fn format_bound(ns: u64) -> String {
     let seconds = ns as f64 / 1e9;
     match ns {
         0..100_000 => format!("{seconds:e}").replace("e-", "e-0"),
@@ -354,7 +353,7 @@ fn canonical(ns: u64) -> String {
     }
 }
 
-/// The value of a label.
+/// Escapes the value of a label.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -362,7 +361,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '\\' => out.push_str("\\\\"),
             '"' => out.push_str("\\\""),
             '\n' => out.push_str("\\n"),
-            // Carriage returns end lines for some readers.
+            // Some readers treat carriage returns as line ends.
             '\r' => out.push(' '),
             letter => out.push(letter),
         }
@@ -376,7 +375,7 @@ mod tests {
 
     #[test]
     fn bounds_are_written_in_one_way() {
-        let check = |ns: u64, expected: &str| assert_eq!(canonical(ns), expected);
+        let check = |ns: u64, expected: &str| assert_eq!(format_bound(ns), expected);
         check(1_000, "1e-06");
         check(50_000, "5e-05");
         check(100_000, "0.0001");

@@ -1,5 +1,4 @@
-//! Tables of distributions: percentiles with how far they can be trusted, and the buckets of the
-//! histograms.
+//! Tables of distributions: percentiles with their reliability, and histogram buckets.
 
 use std::io::{self, Write};
 
@@ -45,7 +44,7 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
     table.flush()
 }
 
-/// Of a paced job the first is the response time, and the service time stands beside it.
+/// Kinds of latency. A paced job has the response time first, then the service time.
 fn kinds(figures: &Figures) -> Vec<(&'static str, &LatencyFigures)> {
     match &figures.service {
         None => vec![("latency", &figures.latency)],

@@ -15,11 +15,9 @@ use crate::summary::{
 use crate::words;
 use crate::{diagnosis, network};
 
-/// The parts of at least this much processor time mean something. The sum is exact, but the system
-/// divides it by where its ticks met the workers. Linux has 100 to 1000 ticks a second: of 100 of
-/// them a part of one half is known to about a tenth, and of a few it may as well come out as
-/// nothing or as all.
-const ENOUGH_CPU: Nanos = Nanos::secs(1);
+/// User and kernel time are only shown separately above this sum. The sum is exact, but the kernel
+/// splits it by sampling at its ticks, 100 to 1000 a second: a share from few ticks is unreliable.
+const MIN_SPLIT_CPU: Nanos = Nanos::secs(1);
 /// Percentiles that the table shows.
 const SHOWN: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];
 
@@ -29,7 +27,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(visible_lines(&String::from_utf8_lossy(&text)).as_bytes())
 }
 
-/// The report with the users' names as they are, line ends aside.
+/// Writes the report with names unescaped, except for line ends.
 fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::from_results(results);
     head(&summary, out)?;
@@ -37,7 +35,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for (number, job) in summary.jobs.iter().enumerate() {
         writeln!(out)?;
         write_job(job, several_steps, out)?;
-        // The kernel counts for a device, not for a job: once, below the last job of the step.
+        // Kernel counters are per device, so they follow the last job of the step.
         if summary.jobs.get(number + 1).is_some_and(|next| next.step == job.step) {
             continue;
         }
@@ -48,7 +46,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             network::write(&entry.mount, "  ", out)?;
         }
     }
-    first_and_last_done(&summary.jobs, out)?;
+    write_first_and_last_end(&summary.jobs, out)?;
     if !summary.findings.is_empty() {
         writeln!(out)?;
         findings(&summary.findings, out)?;
@@ -67,7 +65,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the first lines of a report: tool, test, time, machine, targets.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let tool = &summary.tool;
     write!(
@@ -89,7 +87,7 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, ", seed {}", summary.seed)?;
-    // On several hosts the same names come again and again.
+    // Several hosts have targets of the same names.
     let mut shown = std::collections::BTreeSet::new();
     for target in &summary.targets {
         let words = words::target(target);
@@ -103,7 +101,7 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         let several = summary.jobs.iter().any(|job| !job.ranks.is_empty());
         let together = if several { " together" } else { "" };
         writeln!(out, "on {}{together}, by {transport}", hosts.join(", "))?;
-        // Before any figure: what is not alike may explain what follows.
+        // Differences between hosts come first: they may explain the figures.
         for finding in summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER") {
             let host = finding.at.as_deref().unwrap_or_default();
             writeln!(out, "  {}: {}", visible(host), visible(&finding.what))?;
@@ -156,7 +154,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
     let cpu = &job.cpu;
     if cpu.processors > 0.0 {
         let (user, system) = (cpu.user_ns_per_operation, cpu.system_ns_per_operation);
-        let enough = cpu.user_ns.0 + cpu.system_ns.0 >= ENOUGH_CPU.0;
+        let enough = cpu.user_ns.0 + cpu.system_ns.0 >= MIN_SPLIT_CPU.0;
         let parts = match enough {
             true => format!(" ({} here, {} in the kernel)", time(user), time(system)),
             false => String::new(),
@@ -182,7 +180,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// A line for each process that had a part in a job.
+/// Writes a line for each rank of a job.
 fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     if job.ranks.is_empty() {
         return Ok(());
@@ -229,9 +227,9 @@ fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// When the first of several processes was done with everything, and when the last: in between not
-/// all of them loaded the storage.
-fn first_and_last_done(jobs: &[JobSummary], out: &mut dyn Write) -> io::Result<()> {
+/// Writes when the first and the last rank finished: in between, not all of them loaded the
+/// storage.
+fn write_first_and_last_end(jobs: &[JobSummary], out: &mut dyn Write) -> io::Result<()> {
     let ranks = jobs.iter().flat_map(|job| &job.ranks);
     let ended: Vec<_> = ranks.filter_map(|rank| Some((rank.ended_ns?, rank))).collect();
     let first = ended.iter().min_by_key(|(at, rank)| (*at, rank.rank));
@@ -271,7 +269,7 @@ fn in_flight(average: f64) -> String {
     }
 }
 
-/// The directions or kinds of operation that occurred, and their sum where there are several.
+/// The directions or kinds of operation that occurred, and their total if there are several.
 fn rows(job: &JobSummary) -> Vec<(&'static str, &Figures)> {
     let mut rows = job.kinds();
     if rows.len() > 1 {
@@ -435,13 +433,13 @@ fn transfers(transfers: &Transfers) -> String {
     words.join(" and ")
 }
 
-/// Findings with what, why and what to do, the gravest first.
+/// Writes findings with reason and advice, the gravest first.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    // Those of one rule stand together, and its reason and advice are reported once.
+    // Findings of one rule are grouped, with its reason and advice once.
     sorted.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(&b.rule)));
     for group in sorted.chunk_by(|a, b| a.severity == b.severity && a.rule == b.rule && a.why == b.why) {
         let first = group[0];

@@ -1,5 +1,5 @@
-//! The line that is shown during a run, made from events. It knows no terminal: the caller decides
-//! whether the line replaces the one before or follows it.
+//! The progress line of a run, made from events. The caller decides whether a line replaces the
+//! previous one.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use model::{Bytes, Direction, Nanos};
 
 use crate::numbers::{duration, rate, throughput};
 
-/// What is going on.
+/// The state of the line.
 #[derive(Debug, Default)]
 pub struct Live {
     /// The last interval of each job that runs.
-    jobs: BTreeMap<(u32, u32), Shown>,
+    jobs: BTreeMap<(u32, u32), JobLine>,
     /// Steps in the plan.
     steps: u32,
 }
 
 #[derive(Debug)]
-struct Shown {
+struct JobLine {
     name: String,
     phase: Phase,
     figures: String,
@@ -30,15 +30,15 @@ struct Shown {
 pub enum Update {
     /// Nothing new.
     Nothing,
-    /// The present state, which replaces what was shown before. Without a terminal, it is worth a
-    /// line only now and then.
+    /// The current state, which replaces the previous one. Without a terminal it is printed at
+    /// intervals only.
     State(String),
-    /// Worth a line of its own in any case.
+    /// A line of its own.
     Line(String),
 }
 
 impl Live {
-    /// Nothing has happened yet in a plan of that many steps.
+    /// The line of a plan with this number of steps, before its first event.
     pub fn new(steps: u32) -> Live {
         Live {
             jobs: BTreeMap::new(),
@@ -46,8 +46,8 @@ impl Live {
         }
     }
 
-    /// Takes in an event and says what to show.
-    pub fn take(&mut self, event: &Event) -> Update {
+    /// Applies an event and returns what to show.
+    pub fn apply(&mut self, event: &Event) -> Update {
         match event {
             Event::Preparing {
                 target,
@@ -65,23 +65,23 @@ impl Live {
                 phase,
                 length_ns,
             } => {
-                let shown = Shown {
+                let line = JobLine {
                     name: name.clone(),
                     phase: *phase,
                     figures: String::new(),
                     left: *length_ns,
                 };
-                self.jobs.insert((*step, *job), shown);
+                self.jobs.insert((*step, *job), line);
                 self.state()
             }
             Event::Interval(interval) => {
-                let shown = Shown {
+                let line = JobLine {
                     name: interval.name.clone(),
                     phase: interval.phase,
                     figures: figures(interval),
                     left: interval.left_ns,
                 };
-                self.jobs.insert((interval.step, interval.job), shown);
+                self.jobs.insert((interval.step, interval.job), line);
                 self.state()
             }
             Event::Ready { .. } => Update::Nothing,
@@ -91,7 +91,7 @@ impl Live {
                 let name = self
                     .jobs
                     .remove(&(*step, *job))
-                    .map(|shown| shown.name)
+                    .map(|line| line.name)
                     .unwrap_or_default();
                 match reason {
                     EndReason::Failed => Update::Line(format!("{name}: failed")),
@@ -106,7 +106,7 @@ impl Live {
         let words: Vec<String> = self
             .jobs
             .iter()
-            .map(|((step, _), shown)| self.words(*step, shown))
+            .map(|((step, _), line)| self.words(*step, line))
             .collect();
         if words.is_empty() {
             return Update::Nothing;
@@ -114,21 +114,21 @@ impl Live {
         Update::State(words.join(" | "))
     }
 
-    fn words(&self, step: u32, shown: &Shown) -> String {
+    fn words(&self, step: u32, line: &JobLine) -> String {
         let mut words = String::new();
         if self.steps > 1 {
             words += &format!("[{}/{}] ", step + 1, self.steps);
         }
-        words += &format!("{} {}", shown.name, shown.phase.words());
-        // What a narrow terminal cuts off comes last.
-        if let Some(left) = shown.left.filter(|left| left.0 > 0) {
+        words += &format!("{} {}", line.name, line.phase.words());
+        // The least important part is last: a narrow terminal cuts it off.
+        if let Some(left) = line.left.filter(|left| left.0 > 0) {
             words += &format!(
                 "  {} left",
                 duration(Nanos(left.0.div_ceil(1_000_000_000) * 1_000_000_000))
             );
         }
-        if !shown.figures.is_empty() {
-            words += &format!("  {}", shown.figures);
+        if !line.figures.is_empty() {
+            words += &format!("  {}", line.figures);
         }
         words
     }
@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn an_interval_shows_rates_and_time_left() {
         let text = "oltp measuring  9 s left  10,000 IOPS  39.1 MiB/s  p99 250 us (r 7,000, w 3,000)";
-        assert_eq!(Live::new(1).take(&interval(7_000, 3_000)), Update::State(text.into()));
+        assert_eq!(Live::new(1).apply(&interval(7_000, 3_000)), Update::State(text.into()));
         let text = "[1/3] oltp measuring  9 s left  512 IOPS  2.00 MiB/s  p99 250 us";
-        assert_eq!(Live::new(3).take(&interval(512, 0)), Update::State(text.into()));
+        assert_eq!(Live::new(3).apply(&interval(512, 0)), Update::State(text.into()));
     }
 
     #[test]
@@ -230,6 +230,6 @@ mod tests {
             left_ns: Nanos::millis(2_500),
         };
         let text = "preparing /mnt/a: 25 % of 1 GiB, 3 s left";
-        assert_eq!(Live::new(1).take(&event), Update::State(text.into()));
+        assert_eq!(Live::new(1).apply(&event), Update::State(text.into()));
     }
 }

@@ -1,6 +1,5 @@
-//! A run in progress as OpenMetrics 1.0 text: the families of the finished form
-//! (`--out openmetrics`) as far as they are known, and what there is of the last interval. It is
-//! made from events, and knows no server.
+//! A run in progress as OpenMetrics 1.0 text: the families of `--out openmetrics` that are known so
+//! far, and figures of the last interval. Made from events.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,7 +12,7 @@ use crate::formats::openmetrics::{Family, escaped, head};
 /// Quantiles of the last interval.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
 
-/// What is known of a run so far.
+/// The figures of a run so far.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     test: String,
@@ -31,7 +30,7 @@ struct Job {
 }
 
 impl Metrics {
-    /// Nothing is known of it yet but its name, and the version of the program.
+    /// The metrics of a test before its first event. `version` is that of the program.
     pub fn new(test: &str, version: &str) -> Metrics {
         Metrics {
             test: test.into(),
@@ -40,14 +39,14 @@ impl Metrics {
         }
     }
 
-    /// Takes note of an event.
+    /// Applies an event.
     pub fn take(&mut self, event: &Event) {
         match event {
             Event::Phase {
                 step, job, name, phase, ..
             } => {
                 let job = self.jobs.entry((*step, *job)).or_default();
-                // The same run is tried again: its counts begin anew, as counters may.
+                // The run is repeated, so its counters start from zero.
                 if std::mem::take(&mut job.ended) {
                     *job = Job::default();
                 }
@@ -143,7 +142,7 @@ impl Metrics {
         )
     }
 
-    /// A line for each direction in which an operation ended.
+    /// Writes a line for each direction with completed operations.
     fn each_measured(&self, out: &mut dyn Write, name: &str, of: impl Fn(&Counts) -> u64) -> io::Result<()> {
         for (place, job) in &self.jobs {
             let labels = self.labels(*place, job);

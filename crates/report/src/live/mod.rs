@@ -1,6 +1,5 @@
-//! What is shown during a run: a line, or a view that fills a terminal. Both are made from events.
-//! Neither knows the terminal itself: the caller says how large it is, and reads clocks and
-//! counters.
+//! Progress of a run: a line, or a view that fills a terminal. Both are made from events. The
+//! caller knows the terminal, and reads clocks and counters.
 
 mod line;
 mod metrics;

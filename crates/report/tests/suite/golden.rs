@@ -164,7 +164,7 @@ fn ndjson_stream() {
 fn live_lines() {
     let shown = |name: &str, steps: u32| {
         let mut live = Live::new(steps);
-        let line = |event: &Event| match live.take(event) {
+        let line = |event: &Event| match live.apply(event) {
             Update::Nothing => "(nothing)\n".to_owned(),
             Update::State(text) => format!("state: {text}\n"),
             Update::Line(text) => format!("line:  {text}\n"),

@@ -4,7 +4,7 @@
 //! the memory is most of the time.
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, compare, ours, per_second, theirs};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::places::HOT;
@@ -20,11 +20,11 @@ const TUNED: [&str; 6] = [
     "--iodepth_batch_complete_max=32",
 ];
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
     let hot = Work::reads(Some(bench.places.hot()?), HOT, "io_uring", bench.time()).depth(32);
     let tuned = hot.clone().theirs(&TUNED);
-    let found = bench.contest(&[
+    let found = bench.run_rounds(&[
         ours(hot.clone()),
         ours(hot.clone().ours(&["--batch", "32"])),
         theirs(hot.clone()),
@@ -60,7 +60,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         ),
     ];
     let whole = Work::reads(Some(file), bench.places.size, "io_uring", bench.time()).depth(32);
-    let found = bench.contest(&[
+    let found = bench.run_rounds(&[
         ours(whole.clone()),
         ours(whole.clone().ours(&["--batch", "32"])),
         theirs(whole.clone()),

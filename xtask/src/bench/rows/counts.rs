@@ -1,16 +1,16 @@
 //! Whether the kernel has seen as many operations as we have counted.
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, ours};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::work::{Until, Work};
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let device = bench.places.zram()?;
     let mut figures = Vec::new();
     for (engine, depth) in [("psync", 1), ("libaio", 32), ("io_uring", 32)] {
         let work = Work::reads(Some(device), bench.places.size, engine, Until::Operations(100_000));
-        let found = bench.once(&ours(work.direct().depth(depth)))?;
+        let found = bench.run_once(&ours(work.direct().depth(depth)))?;
         let device = &found.json["devices"][0];
         // Neighbours that wait in the queue together become one request.
         let requests = device["kernel"]["reads"].as_f64().zip(device["merged"][0].as_f64());
@@ -18,11 +18,14 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
             requests.map(|(made, merged)| made + merged),
             device["ours"]["reads"].as_f64(),
         ) else {
-            return Err(Trouble(format!("no counts of the kernel in {}", found.json["devices"])));
+            return Err(BenchError(format!(
+                "no counts of the kernel in {}",
+                found.json["devices"]
+            )));
         };
         let what = format!("reads counted by the kernel and not by us, or the other way round, {engine}");
         let figure = Figure::new(row, what, Wanted::AtMost(0.0), Some((kernel - counted).abs()));
-        figures.push(figure.beside(format!("kernel {kernel}, fathom {counted}")));
+        figures.push(figure.with_detail(format!("kernel {kernel}, fathom {counted}")));
     }
     Ok(figures)
 }

@@ -5,17 +5,17 @@ use std::os::linux::fs::MetadataExt;
 use std::path::Path;
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, compare, ours, per_second, theirs, time};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::statistics::median;
 use crate::bench::work::Work;
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
     let work = Work::reads(Some(file), bench.places.size, "io_uring", bench.time()).direct();
     let deep = work.clone().depth(32);
-    let found = bench.contest(&[
+    let found = bench.run_rounds(&[
         ours(deep.clone()),
         theirs(deep.clone()),
         theirs(deep.theirs(&[
@@ -25,7 +25,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         ])),
     ])?;
     let [fathom, fio, in_batches] = &found[..] else {
-        return Err(Trouble("a contender is missing".into()));
+        return Err(BenchError("a contender is missing".into()));
     };
     let mut figures = vec![
         ratio(
@@ -52,19 +52,19 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
 }
 
 /// How much our latency is above what the block layer says its requests take.
-fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work) -> Result<Figure, Trouble> {
+fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work) -> Result<Figure, BenchError> {
     let (mut medians, mut means, mut device) = (Vec::new(), Vec::new(), Vec::new());
     let mut fio_means = Vec::new();
     for _ in 0..bench.options.pairs {
         let before = Reads::so_far(file)?;
-        let found = bench.once(&ours(work.clone()))?;
+        let found = bench.run_once(&ours(work.clone()))?;
         let each = Reads::so_far(file)?.mean_ns_since(before);
         device.push(each);
         medians.push((found.percentile(50.0).unwrap_or_default() - each) / 1e3);
         means.push((found.mean_ns - each) / 1e3);
         if bench.tools.has_fio {
             let before = Reads::so_far(file)?;
-            let found = bench.once(&theirs(work.clone()))?;
+            let found = bench.run_once(&theirs(work.clone()))?;
             fio_means.push((found.mean_ns - Reads::so_far(file)?.mean_ns_since(before)) / 1e3);
         }
     }
@@ -78,7 +78,7 @@ fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work)
     let what = "median latency above the block layer's mean, depth 1";
     Ok(Figure::new(row, what, Wanted::AtMost(5.0), median(&medians))
         .unit("µs")
-        .beside(beside)
+        .with_detail(beside)
         .samples(medians))
 }
 
@@ -90,15 +90,15 @@ struct Reads {
 }
 
 impl Reads {
-    fn so_far(file: &Path) -> Result<Reads, Trouble> {
+    fn so_far(file: &Path) -> Result<Reads, BenchError> {
         let device = fs::metadata(file)?.st_dev();
         let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
         let path = format!("/sys/dev/block/{major}:{minor}/stat");
-        let text = fs::read_to_string(&path).map_err(|error| Trouble(format!("{path}: {error}")))?;
+        let text = fs::read_to_string(&path).map_err(|error| BenchError(format!("{path}: {error}")))?;
         let fields: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
         match fields[..] {
             [count, _, _, milliseconds, ..] => Ok(Reads { count, milliseconds }),
-            _ => Err(Trouble(format!("{path} has another form"))),
+            _ => Err(BenchError(format!("{path} has another form"))),
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::child::{self, Usage};
 use crate::bench::contest::Bench;
 use crate::bench::figure::{Figure, Wanted, digits};
@@ -20,7 +20,7 @@ const MINUTE: &str = "seed = 1\n[[job]]\nname = \"minute\"\ntarget = \"simulated
                       [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 4ms\"\n";
 const MIB: f64 = 1024.0 * 1024.0;
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let folder = bench.places.folder()?.join("fleet");
     fs::create_dir_all(&folder)?;
     let mut figures = Vec::new();
@@ -39,13 +39,13 @@ struct Ran {
     saved: f64,
 }
 
-fn job(folder: &Path, seconds: u32) -> Result<String, Trouble> {
+fn job(folder: &Path, seconds: u32) -> Result<String, BenchError> {
     let path = folder.join(format!("nothing-{seconds}.toml"));
     fs::write(&path, NOTHING.replace("SECONDS", &seconds.to_string()))?;
     Ok(path.display().to_string())
 }
 
-fn run(bench: &Bench, folder: &Path, surroundings: &[String], arguments: &[&str]) -> Result<Ran, Trouble> {
+fn run(bench: &Bench, folder: &Path, surroundings: &[String], arguments: &[&str]) -> Result<Ran, BenchError> {
     let saved = folder.join("saved");
     let _ = fs::remove_file(&saved);
     let path = saved.display().to_string();
@@ -56,19 +56,19 @@ fn run(bench: &Bench, folder: &Path, surroundings: &[String], arguments: &[&str]
     line.extend(surroundings.iter().cloned());
     line.extend(bench.tools.own(arguments));
     line.extend(["--quiet".into(), "--save".into(), path]);
-    let ended = child::run(&line)?;
+    let finished = child::run(&line)?;
     Ok(Ran {
-        usage: ended.usage,
+        usage: finished.usage,
         saved: fs::metadata(&saved)?.len() as f64,
     })
 }
 
 /// Processes on this machine: more of them than it has processors take turns, so that this is the
 /// most it can take.
-fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
+fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), BenchError> {
     let job = job(folder, 1)?;
     let counts: &[usize] = if bench.options.smoke { &[1, 4] } else { &[1, 4, 16, 64] };
-    bench.note_line("fathom run nothing.toml --hosts local,local,… --quiet --save FILE".into());
+    bench.record_text("fathom run nothing.toml --hosts local,local,… --quiet --save FILE".into());
     for count in counts {
         let list = vec!["local"; *count].join(",");
         let runs: Vec<Ran> = (0..bench.options.pairs)
@@ -86,7 +86,7 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
         };
         let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
             let figure = Figure::new(row, format!("{what}, {count_words}"), Wanted::Nothing, found);
-            figures.push(figure.unit(unit).beside(each(found, unit)));
+            figures.push(figure.unit(unit).with_detail(each(found, unit)));
         };
         add(
             "time beyond that of the test",
@@ -105,7 +105,7 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
 }
 
 /// Bytes that a rank tells while it measures: intervals, what it has so far, signs of life.
-fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
+fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), BenchError> {
     let agent = folder.join("agent");
     let copies = folder.join("copies");
     // In the place of ssh: the command runs here, and what it says is written down on its way.
@@ -117,7 +117,7 @@ fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut 
         format!("FATHOM_SSH={}", agent.display()),
         format!("FATHOM_REMOTE={own}"),
     ];
-    let bytes = |seconds: u32| -> Result<f64, Trouble> {
+    let bytes = |seconds: u32| -> Result<f64, BenchError> {
         let _ = fs::remove_dir_all(&copies);
         fs::create_dir(&copies)?;
         let job = job(folder, seconds)?;
@@ -141,12 +141,12 @@ fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut 
         Wanted::Nothing,
         Some(found / 1024.0),
     );
-    figures.push(figure.unit("KiB").beside(beside));
+    figures.push(figure.unit("KiB").with_detail(beside));
     Ok(())
 }
 
 /// Results of one process as those of many, through the code that puts real ones together.
-fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
+fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), BenchError> {
     let gather = bench
         .tools
         .build_example("fathom-archive", "gather")?
@@ -163,17 +163,17 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         &template.display().to_string(),
     ];
     child::run(&bench.tools.own(&arguments))?;
-    bench.note_line("gather minute.fathom RANKS FILE".into());
+    bench.record_text("gather minute.fathom RANKS FILE".into());
     let out = folder.join("gathered").display().to_string();
-    let gathered = |ranks: u32| -> Result<(Value, Usage), Trouble> {
+    let gathered = |ranks: u32| -> Result<(Value, Usage), BenchError> {
         let line = [
             gather.clone(),
             template.display().to_string(),
             ranks.to_string(),
             out.clone(),
         ];
-        let ended = child::run(&line)?;
-        Ok((serde_json::from_str(&ended.stdout)?, ended.usage))
+        let finished = child::run(&line)?;
+        Ok((serde_json::from_str(&finished.stdout)?, finished.usage))
     };
     let alone = gathered(1)?;
     let counts: &[u32] = if bench.options.smoke {
@@ -191,7 +191,7 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         };
         let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
             let figure = Figure::new(row, format!("{what}, {count} ranks"), Wanted::Nothing, found);
-            figures.push(figure.unit(unit).beside("for each rank"));
+            figures.push(figure.unit(unit).with_detail("for each rank"));
         };
         let memory: Vec<f64> = runs.iter().map(|(_, usage)| usage.memory_bytes as f64).collect();
         let memory = median(&memory).map(|all| (all - alone.1.memory_bytes as f64) / f64::from(*count) / 1024.0);
@@ -210,7 +210,7 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         figures.push(
             Figure::new(row, what, Wanted::AtMost(2.0), Some(last / first))
                 .unit("×")
-                .beside(beside),
+                .with_detail(beside),
         );
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! CPU time per operation above that of the cheapest loop that issues the same reads.
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Contender, compare, time};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::places::HOT;
@@ -15,9 +15,9 @@ const BATCHES: [&str; 3] = [
     "--iodepth_batch_complete_max=32",
 ];
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     bench.tools.build_example("fathom-engine", "floor")?;
-    let hot = |engine| Ok::<_, Trouble>(Work::reads(Some(bench.places.hot()?), HOT, engine, bench.time()));
+    let hot = |engine| Ok::<_, BenchError>(Work::reads(Some(bench.places.hot()?), HOT, engine, bench.time()));
     let disk = Work::reads(Some(bench.places.file()?), bench.places.size, "io_uring", bench.time()).direct();
     let deep = hot("io_uring")?.depth(32);
     let batched = deep.clone().ours(&["--batch", "32"]).theirs(&BATCHES);
@@ -48,7 +48,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         let tools = asked.iter().map(|((_, tool), _)| *tool);
         let contenders = std::iter::once(Tool::Floor).chain(tools);
         let contenders: Vec<Contender> = contenders.map(|tool| Contender::new(tool, &work)).collect();
-        let found = bench.contest(&contenders)?;
+        let found = bench.run_rounds(&contenders)?;
         for (((name, _), most), rounds) in asked.into_iter().zip(&found[1..]) {
             let what = format!("CPU time per operation above the bare loop, {what}, {name}");
             let above = compare(&rounds.cpu_ns(), &found[0].cpu_ns(), time);

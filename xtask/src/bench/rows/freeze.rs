@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use testbed::FaultFs;
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Contender, ours, theirs, time};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::outcome::Outcome;
@@ -16,7 +16,7 @@ use crate::bench::work::{Until, Work};
 
 const FREEZE: Duration = Duration::from_millis(300);
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     const SIZE: u64 = 16 << 20;
     let disk = FaultFs::of_size(SIZE)?;
     let lengths: &[f64] = if bench.options.smoke {
@@ -45,18 +45,18 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         if theory > 0.0 {
             let what = format!("99th percentile over {seconds} s with a freeze of 300 ms (theory {theory} ms)");
             let figure = Figure::new(row, what, Wanted::Nothing, Some(p99(&fathom) / 1e6));
-            figures.push(figure.unit("ms").beside(both(&p99)));
+            figures.push(figure.unit("ms").with_detail(both(&p99)));
         }
         let what = format!("maximum over {seconds} s (theory 300 ms)");
         let longest = |outcome: &Outcome| outcome.max_ns;
         let figure = Figure::new(row, what, Wanted::Nothing, Some(fathom.max_ns / 1e6));
-        figures.push(figure.unit("ms").beside(both(&longest)));
+        figures.push(figure.unit("ms").with_detail(both(&longest)));
     }
     Ok(figures)
 }
 
 /// A run during which the disk stops for a while.
-fn frozen(bench: &Bench, disk: &FaultFs, contender: Contender, after: Duration) -> Result<Outcome, Trouble> {
+fn frozen(bench: &Bench, disk: &FaultFs, contender: Contender, after: Duration) -> Result<Outcome, BenchError> {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(after);
@@ -64,6 +64,6 @@ fn frozen(bench: &Bench, disk: &FaultFs, contender: Contender, after: Duration) 
             std::thread::sleep(FREEZE);
             disk.release();
         });
-        bench.once(&contender)
+        bench.run_once(&contender)
     })
 }

@@ -1,7 +1,7 @@
 //! fathom in the place of fio: the same command lines and the same job file, through both.
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::child;
 use crate::bench::contest::{Bench, Contender, compare, theirs, time};
 use crate::bench::figure::{Figure, Wanted};
@@ -12,7 +12,7 @@ use crate::bench::work::Work;
 /// Jobs of the job file.
 const JOBS: usize = 64;
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
     let size = bench.places.size;
     let reads = |engine| Work::reads(Some(file), size, engine, bench.time());
@@ -23,7 +23,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     ];
     let mut figures = Vec::new();
     for (what, work) in works {
-        let found = bench.contest(&[Contender::new(Tool::InPlace, &work), theirs(work)])?;
+        let found = bench.run_rounds(&[Contender::new(Tool::InPlace, &work), theirs(work)])?;
         let cpu = compare(&found[0].cpu_ns(), &found[1].cpu_ns(), time);
         figures.push(ratio(
             row,
@@ -43,7 +43,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
 }
 
 /// The time from the call to the end of a job file whose jobs do one operation each.
-fn many_jobs(bench: &Bench, row: &'static str) -> Result<Figure, Trouble> {
+fn many_jobs(bench: &Bench, row: &'static str) -> Result<Figure, BenchError> {
     let file = bench.places.file()?.display().to_string();
     let mut text = format!("[global]\nfilename={file}\nsize=64k\nrw=randread\nnumber_ios=1\ninvalidate=0\n");
     (0..JOBS).for_each(|job| text += &format!("[job{job}]\n"));
@@ -56,12 +56,14 @@ fn many_jobs(bench: &Bench, row: &'static str) -> Result<Figure, Trouble> {
             if tool == Tool::Fio && !bench.tools.has_fio {
                 continue;
             }
-            let ended = child::run(&bench.tools.fio(tool, &arguments))?;
-            let jobs = Outcome::of_fio(&ended)?.json["jobs"].as_array().map_or(0, Vec::len);
+            let finished = child::run(&bench.tools.fio(tool, &arguments))?;
+            let jobs = Outcome::from_fio(&finished)?.json["jobs"]
+                .as_array()
+                .map_or(0, Vec::len);
             if jobs != JOBS {
-                return Err(Trouble(format!("{jobs} of {JOBS} jobs in the report")));
+                return Err(BenchError(format!("{jobs} of {JOBS} jobs in the report")));
             }
-            walls.push(ended.usage.wall_secs * 1e9);
+            walls.push(finished.usage.wall_secs * 1e9);
         }
     }
     let [ours, theirs] = walls;

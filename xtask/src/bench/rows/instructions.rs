@@ -1,12 +1,12 @@
 //! What an operation costs in user space, counted: free of noise and of start-up.
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::Bench;
 use crate::bench::figure::{Figure, Wanted, digits};
 use crate::bench::tools::Tool;
 use crate::bench::work::{Until, Work};
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     if !bench.tools.has_valgrind {
         return Ok(vec![Figure::absent(row, "valgrind is not installed")]);
     }
@@ -54,7 +54,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         };
         let what = format!("user instructions per operation, {what}");
         let figure = Figure::new(row, what, Wanted::AtMost(most), Some(ours));
-        figures.push(figure.beside(format!("{} : {theirs}", digits(ours))));
+        figures.push(figure.with_detail(format!("{} : {theirs}", digits(ours))));
     }
     Ok(figures)
 }

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Contender, compare, ours, theirs, time};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::work::{Until, Work};
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.folder()?.join("laid-out");
     let work = Work::reads(Some(&file), bench.places.size, "psync", Until::Operations(1))
         .direct()
@@ -68,13 +68,13 @@ struct Made {
 }
 
 impl Made {
-    fn by(bench: &Bench, tool: &Contender, file: &Path) -> Result<Made, Trouble> {
+    fn by(bench: &Bench, tool: &Contender, file: &Path) -> Result<Made, BenchError> {
         let _ = fs::remove_file(file);
-        let making = bench.once(tool)?.usage.wall_secs;
+        let making = bench.run_once(tool)?.usage.wall_secs;
         let started = Instant::now();
         File::open(file)?.sync_all()?;
         let sync_ns = started.elapsed().as_secs_f64() * 1e9;
-        let finding = bench.once(tool)?.usage.wall_secs;
+        let finding = bench.run_once(tool)?.usage.wall_secs;
         fs::remove_file(file)?;
         Ok(Made {
             file_ns: (making - finding) * 1e9,

@@ -1,12 +1,12 @@
 //! Whether latencies are whole: operations in flight by Little's law against the depth that was
 //! asked for.
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, ours};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::work::Work;
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let disk = bench.places.file()?;
     let deep: &[u32] = &[1, 2, 4, 8, 16, 32, 64, 128];
     let mut figures = Vec::new();
@@ -23,10 +23,10 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
             let work = Work::reads(target, bench.places.size, engine, bench.time())
                 .direct()
                 .depth(*depth);
-            let found = bench.once(&ours(work))?;
+            let found = bench.run_once(&ours(work))?;
             let job = &found.json["jobs"][0];
             let (Some(in_flight), Some(allowed)) = (job["in_flight"].as_f64(), job["depth"].as_f64()) else {
-                return Err(Trouble(format!(
+                return Err(BenchError(format!(
                     "{engine} at depth {depth} does not say what was in flight"
                 )));
             };
@@ -36,7 +36,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         let worst = off.iter().copied().reduce(f64::max);
         let what = format!("in flight against allowed, {engine}, depth 1 to 128, worst");
         let figure = Figure::new(row, what, Wanted::AtMost(1.0), worst).unit("%");
-        figures.push(figure.beside(shown.join(" ")).samples(off));
+        figures.push(figure.with_detail(shown.join(" ")).samples(off));
     }
     Ok(figures)
 }

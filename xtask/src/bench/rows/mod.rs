@@ -19,12 +19,12 @@ mod start;
 mod tmpfs;
 mod zram;
 
-use super::Trouble;
+use super::BenchError;
 use super::contest::{Bench, Comparison};
 use super::figure::{Figure, Wanted};
 
 /// Measures a row; is given its name.
-type Row = fn(&Bench, &'static str) -> Result<Vec<Figure>, Trouble>;
+type Row = fn(&Bench, &'static str) -> Result<Vec<Figure>, BenchError>;
 
 /// Every row by its name.
 pub(crate) const ROWS: &[(&str, Row)] = &[
@@ -52,6 +52,6 @@ pub(crate) const ROWS: &[(&str, Row)] = &[
 fn ratio(row: &'static str, what: &str, wanted: Wanted, comparison: Comparison) -> Figure {
     Figure::new(row, what, wanted, comparison.ratio)
         .unit("×")
-        .beside(comparison.beside)
+        .with_detail(comparison.beside)
         .samples(comparison.samples)
 }

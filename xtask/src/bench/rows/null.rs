@@ -1,16 +1,16 @@
 //! Nothing but the tools themselves.
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, compare, ours, per_second, theirs};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::work::Work;
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let mut figures = Vec::new();
     for (depth, wanted) in [(1, 7.0), (32, 10.0)] {
         let work = Work::reads(None, 1 << 30, "null", bench.time()).depth(depth);
-        let found = bench.contest(&[ours(work.clone()), theirs(work)])?;
+        let found = bench.run_rounds(&[ours(work.clone()), theirs(work)])?;
         let comparison = compare(&found[0].iops(), &found[1].iops(), per_second);
         let what = format!("IOPS of the null engine, depth {depth}");
         figures.push(ratio(row, &what, Wanted::AtLeast(wanted), comparison));

@@ -2,7 +2,7 @@
 //! the same.
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, compare, ours, per_second, theirs};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::work::{Access, Work};
@@ -71,7 +71,7 @@ const CELLS: [Cell; 7] = [
     },
 ];
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
     let path = file.display().to_string();
     let mut figures = Vec::new();
@@ -92,7 +92,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         if cell.read_percent < 100 {
             work = work.ours(&["--allow-overwrite", &path]);
         }
-        let found = bench.contest(&[ours(work.clone()), theirs(work)])?;
+        let found = bench.run_rounds(&[ours(work.clone()), theirs(work)])?;
         let comparison = compare(&found[0].iops(), &found[1].iops(), per_second);
         figures.push(ratio(
             row,

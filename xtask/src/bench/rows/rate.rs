@@ -1,13 +1,13 @@
 //! Whether a rate is kept.
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, ours, theirs, time};
 use crate::bench::figure::{Figure, Wanted, digits};
 use crate::bench::outcome::Outcome;
 use crate::bench::statistics::median;
 use crate::bench::work::{Until, Work};
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.tmpfs()?;
     let seconds = if bench.options.smoke { 1.0 } else { 2.0 };
     let mut figures = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         let off = |found: &Outcome| 100.0 * ((found.operations - expected).abs() - 1.0).max(0.0) / expected;
         let (mut fathom, mut fio, mut delay) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..bench.options.pairs {
-            let found = bench.once(&ours(work.clone()))?;
+            let found = bench.run_once(&ours(work.clone()))?;
             fathom.push(off(&found));
             let percentiles = &found.json["jobs"][0]["total"]["schedule_delay"]["percentiles"];
             let median = percentiles
@@ -31,7 +31,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
                 .find(|one| one["percent"] == 50.0);
             delay.extend(median.and_then(|one| one["ns"].as_f64()));
             if bench.tools.has_fio {
-                fio.push(off(&bench.once(&theirs(work.clone()))?));
+                fio.push(off(&bench.run_once(&theirs(work.clone()))?));
             }
         }
         let words =
@@ -40,7 +40,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         let beside = format!("{} : {}; median schedule delay {late}", words(&fathom), words(&fio));
         let what = format!("error of the rate beyond one operation, {rate}/s");
         let figure = Figure::new(row, what, Wanted::AtMost(0.01), median(&fathom)).unit("%");
-        figures.push(figure.beside(beside).samples(fathom));
+        figures.push(figure.with_detail(beside).samples(fathom));
     }
     Ok(figures)
 }

@@ -1,15 +1,15 @@
 //! Many operations in flight, and many workers.
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, compare, ours, time};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::work::Work;
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let null = Work::reads(None, 1 << 30, "null", bench.time());
     let cached = Work::reads(Some(bench.places.file()?), bench.places.size, "io_uring", bench.time());
-    let found = bench.contest(&[
+    let found = bench.run_rounds(&[
         ours(null.clone().depth(4096)),
         ours(null.clone().depth(32)),
         ours(cached.clone().depth(4096)),
@@ -21,7 +21,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     let among_us = |what, wanted, comparison| {
         let figure = ratio(row, what, wanted, comparison);
         let beside = format!("{} (both fathom)", figure.beside);
-        figure.beside(beside)
+        figure.with_detail(beside)
     };
     Ok(vec![
         among_us(

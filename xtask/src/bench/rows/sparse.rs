@@ -1,15 +1,15 @@
 //! Whether memory grows with the target: each block of 1 TiB once, in random order.
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Contender, ours, theirs};
 use crate::bench::figure::{Figure, Wanted, digits};
 use crate::bench::statistics::median;
 use crate::bench::work::{Access, Until, Work};
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     const LARGE: u64 = 1 << 40;
     const SMALL: u64 = 1 << 26;
-    let work = |name, size| -> Result<Work, Trouble> {
+    let work = |name, size| -> Result<Work, BenchError> {
         let file = bench.places.sparse(name, size)?;
         let work = Work::reads(Some(&file), size, "psync", Until::Operations(10_000)).direct();
         Ok(Work {
@@ -18,9 +18,10 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         })
     };
     let (large, small) = (work("large", LARGE)?, work("small", SMALL)?);
-    let growth = |say: fn(Work) -> Contender| -> Result<Vec<f64>, Trouble> {
-        let memory =
-            |work: &Work| -> Result<f64, Trouble> { Ok(bench.once(&say(work.clone()))?.usage.memory_bytes as f64) };
+    let growth = |say: fn(Work) -> Contender| -> Result<Vec<f64>, BenchError> {
+        let memory = |work: &Work| -> Result<f64, BenchError> {
+            Ok(bench.run_once(&say(work.clone()))?.usage.memory_bytes as f64)
+        };
         (0..bench.options.pairs)
             .map(|_| Ok((memory(&large)? - memory(&small)?) / 1e6))
             .collect()
@@ -38,7 +39,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     Ok(vec![
         Figure::new(row, what, Wanted::AtMost(1.0), found)
             .unit("MB")
-            .beside(beside)
+            .with_detail(beside)
             .samples(fathom),
     ])
 }

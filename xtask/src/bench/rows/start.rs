@@ -1,19 +1,20 @@
 //! What a run takes that does next to nothing.
 
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Contender, ours, theirs, time};
 use crate::bench::figure::{Figure, Wanted, digits};
 use crate::bench::outcome::Outcome;
 use crate::bench::statistics::median;
 use crate::bench::work::{Until, Work};
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let file = bench.places.file()?;
     let one = Work::reads(Some(file), bench.places.size, "psync", Until::Operations(1)).direct();
     let many = one.clone().workers(64).until(Until::Operations(64));
     let runs = if bench.options.smoke { 2 } else { 20 };
-    let repeated =
-        |contender: Contender| -> Result<Vec<Outcome>, Trouble> { (0..runs).map(|_| bench.once(&contender)).collect() };
+    let repeated = |contender: Contender| -> Result<Vec<Outcome>, BenchError> {
+        (0..runs).map(|_| bench.run_once(&contender)).collect()
+    };
     let peer = |work: Work| match bench.tools.has_fio {
         true => repeated(theirs(work)),
         false => Ok(Vec::new()),
@@ -79,6 +80,6 @@ fn figure(
     let beside = format!("{} : {}", words(&ours), words(&theirs));
     Figure::new(row, what, Wanted::AtMost(most), median(&ours))
         .unit(unit)
-        .beside(beside)
+        .with_detail(beside)
         .samples(ours)
 }

@@ -1,12 +1,12 @@
 //! Direct reads of compressed memory: a device that answers within the call.
 
 use super::ratio;
-use crate::bench::Trouble;
+use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Rounds, compare, ours, per_second, theirs, time};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::work::Work;
 
-pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let device = bench.places.zram()?;
     let with = |engine, depth| {
         Work::reads(Some(device), bench.places.size, engine, bench.time())
@@ -18,7 +18,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
         .iter()
         .flat_map(|work| [ours(work.clone()), theirs(work.clone())])
         .collect();
-    let found = bench.contest(&contenders)?;
+    let found = bench.run_rounds(&contenders)?;
     let per_cpu_second = |rounds: &Rounds| rounds.cpu_ns().iter().map(|ns| 1e9 / ns).collect::<Vec<_>>();
     let efficiency = |one: usize| {
         compare(

@@ -1,4 +1,4 @@
-//! Two plans, path by path: what the second does not do as the first.
+//! Compares two plans path by path.
 
 mod parts;
 mod rows;
@@ -7,20 +7,20 @@ use model::plan::{Dialect, Job, Plan, Step, Stop, Stream, Target, TargetKind, Wo
 use model::{Bytes, Direction};
 use serde_json::{Value, json};
 
-use super::worker_groups::{self, Apart};
+use super::worker_groups::{self, AllowedDifferences};
 use super::{Lost, dialect_name, words};
 use rows::{Check, LIMITS, Names, ROWS, Row, SEED, STEPS, STRUCTURE, Verdict};
 
-/// What is not the same.
+/// The differences of two plans.
 #[derive(Debug, Default)]
 pub(super) struct Differences {
-    /// The test is another one.
+    /// Differences that change the test.
     pub(super) lost: Vec<Lost>,
-    /// The same test, done in the way of the other dialect.
+    /// Differences that do not change the test.
     pub(super) differs: Vec<Lost>,
 }
 
-/// A stream with what it belongs to.
+/// A stream, with its plan, job, worker and target.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     plan: &'a Plan,
@@ -30,7 +30,7 @@ struct Place<'a> {
     target: &'a Target,
 }
 
-/// What is wanted, and what there is in its place.
+/// A stream of the original plan, and its counterpart in the converted one.
 struct Pair<'a> {
     from: Dialect,
     to: Dialect,
@@ -38,7 +38,7 @@ struct Pair<'a> {
     got: Place<'a>,
 }
 
-/// Compares what is wanted with what the words of `to` come to.
+/// Compares the original plan with the one that the text in `to` gives.
 pub(super) fn compare(wanted: &Plan, got: &Plan, to: Dialect) -> Differences {
     let mut comparison = Comparison {
         from: wanted.origin.dialect,
@@ -46,21 +46,21 @@ pub(super) fn compare(wanted: &Plan, got: &Plan, to: Dialect) -> Differences {
         job: None,
         found: Differences::default(),
     };
-    comparison.plans(wanted, got);
+    comparison.compare_plans(wanted, got);
     comparison.found
 }
 
 struct Comparison {
     from: Dialect,
     to: Dialect,
-    /// The job that differences belong to; absent if it is the only one.
+    /// The job of the differences; absent if there is only one job.
     job: Option<String>,
     found: Differences,
 }
 
 impl Comparison {
-    /// Notes a difference once for each job.
-    fn note(&mut self, names: &Names, verdict: Verdict, wanted: &str, got: &str) {
+    /// Adds a difference, once for each job.
+    fn add_difference(&mut self, names: &Names, verdict: Verdict, wanted: &str, got: &str) {
         let (from, to) = (dialect_name(self.from), dialect_name(self.to));
         let lost = matches!(verdict, Verdict::Lost);
         let what = match names.in_dialect(self.from) {
@@ -84,58 +84,57 @@ impl Comparison {
         }
     }
 
-    /// Notes a part whose words differ.
-    fn same(&mut self, names: &Names, wanted: String, got: String) {
+    /// Adds a difference if the words of a part differ.
+    fn compare_words(&mut self, names: &Names, wanted: String, got: String) {
         if wanted != got {
-            self.note(names, Verdict::Lost, &wanted, &got);
+            self.add_difference(names, Verdict::Lost, &wanted, &got);
         }
     }
 
-    fn plans(&mut self, wanted: &Plan, got: &Plan) {
-        self.same(&LIMITS, words::limits(&wanted.limits), words::limits(&got.limits));
+    fn compare_plans(&mut self, wanted: &Plan, got: &Plan) {
+        self.compare_words(&LIMITS, words::limits(&wanted.limits), words::limits(&got.limits));
         if self.from == self.to || wanted.seed > u64::from(u32::MAX) {
-            self.same(&SEED, wanted.seed.to_string(), got.seed.to_string());
+            self.compare_words(&SEED, wanted.seed.to_string(), got.seed.to_string());
         }
-        let (ours, theirs) = (wanted.steps.len(), got.steps.len());
-        if ours != theirs {
+        let (ours, got_places) = (wanted.steps.len(), got.steps.len());
+        if ours != got_places {
             let ours = format!("{ours} one after the other");
-            self.note(&STEPS, Verdict::Lost, &ours, &theirs.to_string());
+            self.add_difference(&STEPS, Verdict::Lost, &ours, &got_places.to_string());
         }
         for (wanted_step, got_step) in wanted.steps.iter().zip(&got.steps) {
-            self.steps((wanted, wanted_step), (got, got_step));
+            self.compare_steps((wanted, wanted_step), (got, got_step));
         }
     }
 
-    fn steps(&mut self, (plan, wanted): (&Plan, &Step), (got_plan, got): (&Plan, &Step)) {
+    fn compare_steps(&mut self, (plan, wanted): (&Plan, &Step), (got_plan, got): (&Plan, &Step)) {
         let many = wanted.jobs.len() > 1 || plan.steps.len() > 1;
         let threads = |step: &Step| -> Vec<usize> {
             let workers = step.jobs.iter().flat_map(|job| &job.workers);
             workers.map(|worker| worker.streams.len()).collect()
         };
-        let theirs: Vec<Place<'_>> = places(got_plan, got);
+        let got_places: Vec<Place<'_>> = places(got_plan, got);
         let alike = threads(wanted) == threads(got);
         self.job = None;
-        self.same(&STRUCTURE, shape(wanted), shape(got));
+        self.compare_words(&STRUCTURE, describe_threads(wanted), describe_threads(got));
         let mut heads = (JobHeader::default(), JobHeader::default());
         let mut before: Option<(&Job, (Stream, Worker, Worker))> = None;
         for (index, place) in places(plan, wanted).into_iter().enumerate() {
             self.job = many.then(|| place.job.name.clone());
             let counterpart = match alike {
-                true => theirs.get(index),
-                false => most_alike(&place, &theirs),
+                true => got_places.get(index),
+                false => find_most_similar(&place, &got_places),
             };
             let Some(counterpart) = counterpart else {
-                self.note(&STRUCTURE, Verdict::Lost, "the whole of it", "");
+                self.add_difference(&STRUCTURE, Verdict::Lost, "the whole of it", "");
                 continue;
             };
-            // Of thousands of threads most are like the one before, and would only say again what
-            // it said.
+            // Most of thousands of threads equal the previous one, and would add nothing.
             let like = (
                 place.stream.clone(),
-                worker_groups::likeness(place.worker, Apart::default()),
-                worker_groups::likeness(counterpart.worker, Apart::default()),
+                worker_groups::likeness(place.worker, AllowedDifferences::default()),
+                worker_groups::likeness(counterpart.worker, AllowedDifferences::default()),
             );
-            // Threads of one job share it; comparing it with itself takes as long as it has
+            // Threads of one job share the job; comparing it again takes time in proportion to its
             // threads.
             let same_job = |job: &Job| std::ptr::eq(job, place.job) || *job == *place.job;
             let repeats = before
@@ -153,12 +152,12 @@ impl Comparison {
                 got: *counterpart,
             };
             let values = (heads.0.value(&place), heads.1.value(counterpart));
-            ROWS.iter().for_each(|row| self.row(row, &pair, &values));
+            ROWS.iter().for_each(|row| self.compare_row(row, &pair, &values));
         }
         self.job = None;
     }
 
-    fn row(&mut self, row: &Row, pair: &Pair<'_>, values: &(Value, Value)) {
+    fn compare_row(&mut self, row: &Row, pair: &Pair<'_>, values: &(Value, Value)) {
         if !row.paths.starts_with("target.") {
             return self.check(row, pair, values);
         }
@@ -192,7 +191,7 @@ impl Comparison {
                 let path = row.paths.split(' ').next().unwrap_or_default();
                 let (wanted, got) = (part(&values.0, path), part(&values.1, path));
                 let wanted_words = by_value.describe(wanted);
-                // What is another value and has the same words is one that the dialect cannot say.
+                // If values differ but their words do not, the dialect cannot express the value.
                 let got_words = Some(by_value.describe(got)).filter(|got| *got != wanted_words);
                 match wanted == got {
                     true => return,
@@ -207,11 +206,11 @@ impl Comparison {
             Verdict::By(decide) => decide(pair),
             verdict => verdict,
         };
-        self.note(&row.names, verdict, &wanted, &got);
+        self.add_difference(&row.names, verdict, &wanted, &got);
     }
 }
 
-/// A job as it is serialised, without its workers, which are compared one by one.
+/// A serialised job without its workers, which are compared separately.
 #[derive(Default)]
 struct JobHeader<'a>(Option<(&'a Job, Value)>);
 
@@ -232,13 +231,13 @@ impl<'a> JobHeader<'a> {
     }
 }
 
-/// The value of a path; nothing where it is left out.
+/// The value at a path; null if there is none.
 fn part<'v>(value: &'v Value, path: &str) -> &'v Value {
     path.split('.').fold(value, |value, key| &value[key])
 }
 
 impl Place<'_> {
-    /// Its operations write.
+    /// True if its operations write.
     fn writes(&self) -> bool {
         self.stream.mix.includes(Direction::Write)
     }
@@ -250,7 +249,7 @@ impl Place<'_> {
     }
 }
 
-/// Every stream of a step, in the order of its jobs and workers.
+/// Every stream of a step, ordered by job and worker.
 fn places<'a>(plan: &'a Plan, step: &'a Step) -> Vec<Place<'a>> {
     let workers = step
         .jobs
@@ -270,19 +269,20 @@ fn places<'a>(plan: &'a Plan, step: &'a Step) -> Vec<Place<'a>> {
         .collect()
 }
 
-/// Where threads are spread in another way, what is most like it on the same target stands for it.
-fn most_alike<'a, 'p>(place: &Place<'_>, others: &'p [Place<'a>]) -> Option<&'p Place<'a>> {
+/// The counterpart of a stream if threads are spread differently: the most similar stream on the
+/// same target.
+fn find_most_similar<'a, 'p>(place: &Place<'_>, others: &'p [Place<'a>]) -> Option<&'p Place<'a>> {
     let ours = place.paths();
     let on_same = others
         .iter()
         .filter(|other| other.paths().iter().any(|path| ours.contains(path)));
     on_same
-        .max_by_key(|other| likeness(place.stream, other.stream))
+        .max_by_key(|other| count_shared_properties(place.stream, other.stream))
         .or(others.first())
 }
 
-/// In how many ways two streams are alike.
-fn likeness(one: &Stream, other: &Stream) -> usize {
+/// Counts the properties that two streams share.
+fn count_shared_properties(one: &Stream, other: &Stream) -> usize {
     let Some(direction) = one.mix.directions().next() else {
         return 0;
     };
@@ -296,11 +296,11 @@ fn likeness(one: &Stream, other: &Stream) -> usize {
     same.into_iter().filter(|same| *same).count()
 }
 
-/// How threads and targets go together in a step.
-fn shape(step: &Step) -> String {
+/// Describes how the threads of a step are assigned to targets.
+fn describe_threads(step: &Step) -> String {
     let mut worker_groups: Vec<(usize, usize)> = Vec::new();
     for worker in step.jobs.iter().flat_map(|job| &job.workers) {
-        // A set of files is as many targets as streams with one target each are.
+        // A file set counts as one target per file.
         let streams = worker.streams.iter().map(|stream| stream.target.ids().len()).sum();
         match worker_groups.last_mut() {
             Some((count, same)) if *same == streams => *count += 1,
@@ -314,8 +314,8 @@ fn shape(step: &Step) -> String {
     format!("workers: {}", worker_groups.collect::<Vec<_>>().join(", "))
 }
 
-/// Rounds as amounts: that many times as much.
-pub(super) fn folded(stop: Stop) -> Stop {
+/// Multiplies amounts by the number of rounds.
+pub(super) fn multiply_rounds(stop: Stop) -> Stop {
     let rounds = stop.rounds.unwrap_or(1);
     let times = u64::from(rounds);
     Stop {
@@ -328,12 +328,12 @@ pub(super) fn folded(stop: Stop) -> Stop {
     }
 }
 
-/// The path is that of a device, as far as a path tells.
+/// True if the path looks like a device.
 pub(super) fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") || path.starts_with('#') || path.starts_with(r"\\.\")
 }
 
-/// The size of a target, where it is known without looking at it.
+/// The size of a target, if known without examining it.
 fn known_size(target: &Target) -> Option<u64> {
     match &target.kind {
         TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
@@ -349,8 +349,7 @@ mod tests {
 
     use super::*;
 
-    /// The paths of everything in a schema that is no object, below the part of a plan that it
-    /// belongs to.
+    /// Collects the paths of all schema entries that are not objects.
     fn leaves(schema: &Value, definitions: &Value, path: &str, found: &mut BTreeSet<String>) -> bool {
         if let Some(name) = schema["$ref"].as_str() {
             let name = name.rsplit('/').next().unwrap_or_default();

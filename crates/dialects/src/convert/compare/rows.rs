@@ -1,9 +1,8 @@
-//! The table of what two plans are compared by: a row for every path of a serialised plan.
+//! The table that plans are compared by: a row for every path of a serialised plan.
 //!
-//! A path begins with the part of the plan that it belongs to: `job.stop.bytes`. A test walks the
-//! published schema and demands a row for every path, so that a new field of a plan cannot be
-//! forgotten. What one row covers as a whole is either compared by its value, or `words` takes it
-//! apart without `..`.
+//! A path begins with its part of the plan: `job.stop.bytes`. A test requires a row for every path
+//! of the published schema, so that a new field cannot be forgotten. A row that covers several
+//! fields compares the whole value, or destructures it in `words` without `..`.
 
 use model::Nanos;
 use model::plan::{Control, Dialect};
@@ -15,53 +14,52 @@ use crate::convert::words;
 
 /// A row of the table.
 pub(super) struct Row {
-    /// The paths that it covers, with everything below them. The value of the first is the one that
-    /// is compared.
+    /// The paths that it covers, with all paths below. The value of the first is compared.
     pub(super) paths: &'static str,
     pub(super) names: Names,
     pub(super) verdict: Verdict,
     pub(super) check: Check,
 }
 
-/// What our dialect, fio and DiskSpd call it; empty where one has no name for it, so that the words
-/// have to do.
+/// Its name in the native dialect, fio and DiskSpd; empty if there is none, so that the words must
+/// suffice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names([&'static str; 3]);
 
 /// What a difference means.
 #[derive(Clone, Copy)]
 pub(super) enum Verdict {
-    /// The test is another one.
+    /// The test changes.
     Lost,
-    /// The same test, done in the way of the other dialect.
+    /// The test is the same; the other dialect does it in its own way.
     Differs,
-    /// What a dialect does of its own accord in every job.
+    /// The dialect does this in every job.
     Habit,
-    /// Depends on the two.
+    /// Depends on both values.
     By(fn(&Pair<'_>) -> Verdict),
 }
 
-/// How the two are compared. Where the words for what is wanted are empty, nothing is wanted.
+/// How values are compared. If the words for the original value are empty, any value will do.
 pub(super) enum Check {
-    /// By the value, which is a text or a number.
+    /// A text or a number.
     Text,
-    /// By the value, where 0 stands for nothing.
+    /// A number; 0 means nothing.
     Positive,
-    /// By the value, which counts bytes; 0 stands for nothing.
+    /// A number of bytes; 0 means nothing.
     Size,
-    /// By the value, which is a time.
+    /// A time.
     Time,
-    /// By the value, which is true or false; true is this in words.
+    /// A flag, with the words for true.
     Flag(&'static str),
-    /// By the value, which this puts in words.
+    /// A value, with a function that describes it.
     Value(fn(&Json) -> String),
-    /// By words: of a place, and what was wanted there. The same words are the same meaning.
+    /// Words for a stream, given the original one. Equal words mean equal settings.
     Words(fn(&Place<'_>, &Place<'_>) -> String),
-    /// By both: what is wanted and what there is, where they differ.
+    /// A function of both, which returns the words if they differ.
     Pair(fn(&Pair<'_>) -> Option<(String, String)>),
-    /// In [`super::compare`], for the plan as a whole.
+    /// Compared in [`super::compare`], for the whole plan.
     Whole,
-    /// Not at all.
+    /// Not compared.
     Ignored,
 }
 
@@ -94,13 +92,13 @@ impl Check {
     }
 }
 
-// What is compared for the plan as a whole, in the module above.
+// Names of settings that the parent module compares.
 pub(super) const SEED: Names = Names(["seed", "randseed", "-z"]);
 pub(super) const LIMITS: Names = Names(["cap", "", ""]);
 pub(super) const STRUCTURE: Names = Names(["job", "section", "target"]);
 pub(super) const STEPS: Names = Names(["step", "stonewall", "TimeSpan"]);
 
-/// A text or a number with what stands before it.
+/// A text or a number with a prefix.
 fn text(value: &Json, before: &str) -> String {
     match value {
         Json::String(text) if !(text.is_empty() && before.is_empty()) => format!("{before}{text}"),
@@ -109,10 +107,10 @@ fn text(value: &Json, before: &str) -> String {
     }
 }
 
-/// No dialect calls it anything.
+/// No dialect has a name for it.
 const NAMELESS: [&str; 3] = [""; 3];
 
-/// A row a line: paths, names, what a difference means, and how to see it.
+/// One row per line: paths, names, verdict and check.
 macro_rules! rows {
     ($($paths:literal $names:tt => $verdict:expr, $check:expr;)*) => {
         &[$(Row { paths: $paths, names: Names($names), verdict: $verdict, check: $check }),*]
@@ -123,9 +121,9 @@ macro_rules! rows {
 pub(super) const ROWS: &[Row] = rows! {
     // How results are shown.
     "plan.name plan.groups plan.grids job.name" NAMELESS => Differs, Ignored;
-    // What was written, and how, is no part of a test.
+    // The original text does not belong to the test.
     "plan.origin" NAMELESS => Differs, Ignored;
-    // Permissions are the user's to give, in the way of each tool.
+    // The user gives permissions, in the way of each tool.
     "plan.target_rules" NAMELESS => Differs, Ignored;
     "plan.limits" ["cap", "", ""] => Lost, Whole;
     "plan.seed" ["seed", "randseed", "-z"] => Lost, Whole;
@@ -133,13 +131,13 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.prepare_only" ["", "create_only", ""] => Lost, Flag("its files are made and nothing else is done");
     "job.ends_with_io" ["", "exit_on_io_done", ""] => Lost, Flag("it ends when all other I/O is done");
     "job.hosts" ["for-hosts", "", ""] => Lost, Words(|at, _| at.job.hosts.join(", "));
-    "job.divide" ["divide", "", ""] => Lost, Words(|at, _| words::divided(at.job.divide));
+    "job.divide" ["divide", "", ""] => Lost, Words(|at, _| words::divided_resources(at.job.divide));
     "job.description" ["", "description", ""] => Differs, Text;
     "job.phases.start_delay" ["start-delay", "startdelay", ""] => Lost, Words(parts::start_delay);
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
-    // Rounds are amounts, and what begins anew until the time is over ends nothing:
+    // Rounds multiply amounts, and amounts that repeat until the time is over end nothing:
     // `effective_stop`.
     "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
     "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Words(parts::region_percent);
@@ -172,7 +170,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::stat_call);
     "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
     "worker.engine.program" ["", "program", ""] => Lost, Value(|program| text(&program["path"], "running "));
-    // How a buffer is named in a call; every dialect leaves it to its engine.
+    // How calls refer to a buffer; every dialect leaves this to its engine.
     "worker.engine.registered" NAMELESS => Differs, Ignored;
     "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => By(parts::engine_verdict), Both(parts::engine);
     "worker.engine.poll" ["poll", "hipri", ""] => Lost, Flag("busy waiting in the driver");
@@ -195,7 +193,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.draws" NAMELESS => Habit, Both(parts::generators);
     "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::draws);
     "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => By(parts::cpus_verdict), Words(parts::cpus);
-    // No dialect has it: it is given where several hosts carry a plan out.
+    // No dialect has it: it is set when several hosts execute a plan.
     "worker.placement.turn" NAMELESS => Differs, Ignored;
     "worker.placement.cpu_nodes" ["", "numa_cpu_nodes", ""] =>
         Lost, Words(|at, _| words::cpus(&at.worker.placement.cpu_nodes));
@@ -277,9 +275,9 @@ pub(super) const ROWS: &[Row] = rows! {
         Lost, Words(|at, _| words::errors(&at.stream.on_error));
     "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends it without error");
     "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::latency_max);
-    // What is said of errors.
+    // Only messages about errors.
     "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Differs, Ignored;
-    // Where a state is kept follows from the names of the jobs.
+    // The path of a state follows from the job names.
     "stream.verify.state_file stream.verify.directory" NAMELESS => Differs, Ignored;
     "stream.verify" ["", "verify", ""] => Lost, Both(parts::verify);
 };

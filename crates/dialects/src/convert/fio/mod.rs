@@ -1,5 +1,5 @@
-//! Plan to fio's text: a section for each job and stream, and in it what the rows of fio's table
-//! print. Then the text is read again, and what differs is lost.
+//! Converts a plan to an fio job file: a section for each job and stream, with the options that the
+//! rows of fio's table print. The text is then parsed again, and differences are reported.
 
 mod reread;
 mod sections;
@@ -13,19 +13,19 @@ use crate::fio::print::Section;
 use crate::fio::table::{self, Row};
 use model::shell_word;
 
-/// The options that a reader looks for, in the order in which they are written. Others follow.
-const LEADING: &str = "stonewall description directory filename file_service_type openfiles size offset \
+/// Order of the most important options; others follow.
+const LEADING_OPTIONS: &str = "stonewall description directory filename file_service_type openfiles size offset \
     offset_increment filesize overwrite ioengine iodepth rw rwmixwrite percentage_random norandommap \
     random_distribution bs bsrange bssplit numjobs runtime time_based number_ios io_size loops startdelay ramp_time \
     direct sync invalidate fadvise_hint zero_buffers refill_buffers buffer_pattern fsync fdatasync rate rate_iops";
 
-/// An option as it is written; a flag has no value.
-type Printed = (&'static Row, Option<String>);
+/// An option with its value; a flag has none.
+type PrintedOption = (&'static Row, Option<String>);
 
 /// A section of a job file.
-struct Written {
+struct SectionText {
     name: String,
-    options: Vec<Printed>,
+    options: Vec<PrintedOption>,
 }
 
 /// Converts a plan to an fio job file.
@@ -38,8 +38,8 @@ pub fn to_fio(plan: &Plan) -> Conversion {
         }
         Err(why) => (vec![refused(why)], Vec::new()),
     };
-    lost.extend(unsaid(plan, &sections));
-    differs.extend(directories(plan, "directory= takes the place of filename="));
+    lost.extend(unwritable_values(plan, &sections));
+    differs.extend(possible_directories(plan, "directory= takes the place of filename="));
     Conversion {
         dialect: Dialect::Fio,
         text: file(&sections),
@@ -50,7 +50,7 @@ pub fn to_fio(plan: &Plan) -> Conversion {
     }
 }
 
-/// A text that is refused when it is read.
+/// The difference for a text that fio's parser refuses.
 fn refused(why: String) -> Lost {
     Lost {
         job: None,
@@ -59,15 +59,15 @@ fn refused(why: String) -> Lost {
     }
 }
 
-fn write(plan: &Plan) -> Vec<Written> {
-    let rows = in_order();
+fn write(plan: &Plan) -> Vec<SectionText> {
+    let rows = ordered_rows();
     let steps = plan.steps.iter().enumerate();
     let places = steps.flat_map(|(step, jobs)| (0..jobs.jobs.len()).map(move |index| (step, index)));
     let written = places.map(|place| {
         let mut section = Section::new(plan, place);
         let printed = rows.iter().filter_map(|row| Some((*row, section.print(row)?)));
         let options = printed.map(|(row, value)| (row, Some(value).filter(|value| !value.is_empty())));
-        Written {
+        SectionText {
             options: options.collect(),
             name: plan.steps[place.0].jobs[place.1].name.clone(),
         }
@@ -75,21 +75,20 @@ fn write(plan: &Plan) -> Vec<Written> {
     written.collect()
 }
 
-/// Rows in the order in which they are written. Options of engines come behind the engine, which
-/// leads.
-fn in_order() -> Vec<&'static Row> {
-    let names: Vec<&str> = LEADING.split_ascii_whitespace().collect();
+/// Rows in the order of the file: the engine first, so that its own options follow it.
+fn ordered_rows() -> Vec<&'static Row> {
+    let names: Vec<&str> = LEADING_OPTIONS.split_ascii_whitespace().collect();
     let leading = names.iter().filter_map(|name| table::find(name));
     leading
         .chain(table::rows().filter(|row| !names.contains(&row.name)))
         .collect()
 }
 
-/// The job file. What all sections have is global, but for what is understood only behind its
-/// engine.
-fn file(sections: &[Written]) -> String {
+/// Formats the job file. Options of all sections become global, except those that need their engine
+/// before them.
+fn file(sections: &[SectionText]) -> String {
     let mut file = String::new();
-    let mut put = |heading: &str, options: &[&Printed]| {
+    let mut put = |heading: &str, options: &[&PrintedOption]| {
         let gap = if file.is_empty() { "" } else { "\n" };
         let _ = writeln!(file, "{gap}[{heading}]");
         for (row, value) in options {
@@ -99,9 +98,11 @@ fn file(sections: &[Written]) -> String {
             };
         }
     };
-    let same = |(row, value): &Printed, (other, others): &Printed| row.name == other.name && value == others;
-    let in_section = |option: &Printed, section: &Written| section.options.iter().any(|other| same(option, other));
-    let is_global = |option: &Printed| {
+    let same =
+        |(row, value): &PrintedOption, (other, others): &PrintedOption| row.name == other.name && value == others;
+    let in_section =
+        |option: &PrintedOption, section: &SectionText| section.options.iter().any(|other| same(option, other));
+    let is_global = |option: &PrintedOption| {
         let of_engine = option.0.name == "ioengine" || !option.0.engines.is_empty();
         sections.len() > 1 && !of_engine && sections.iter().all(|section| in_section(option, section))
     };
@@ -117,8 +118,8 @@ fn file(sections: &[Written]) -> String {
     file
 }
 
-/// The words of a command line.
-fn arguments(sections: &[Written]) -> Vec<String> {
+/// The arguments of a command line.
+fn arguments(sections: &[SectionText]) -> Vec<String> {
     let words = sections.iter().flat_map(|section| {
         let options = section.options.iter().map(|(row, value)| match value {
             Some(value) => format!("--{}={value}", row.name),
@@ -130,7 +131,7 @@ fn arguments(sections: &[Written]) -> Vec<String> {
 }
 
 /// The command line of a single section.
-fn command(sections: &[Written]) -> Option<String> {
+fn command(sections: &[SectionText]) -> Option<String> {
     let quote = |word: String| match word.split_once('=') {
         Some((name, value)) => format!("{name}={}", shell_word(value)),
         None => word,
@@ -139,9 +140,9 @@ fn command(sections: &[Written]) -> Option<String> {
     (sections.len() == 1).then(|| format!("fio {}", words.join(" ")))
 }
 
-/// What no line of a job file can hold.
-fn unsaid(plan: &Plan, sections: &[Written]) -> Vec<Lost> {
-    let of_section = |section: &Written| {
+/// Values that a line of a job file cannot hold.
+fn unwritable_values(plan: &Plan, sections: &[SectionText]) -> Vec<Lost> {
+    let of_section = |section: &SectionText| {
         let values = section
             .options
             .iter()
@@ -152,13 +153,13 @@ fn unsaid(plan: &Plan, sections: &[Written]) -> Vec<Lost> {
             what: format!("{}: {name}={value}", dialect_name(plan.origin.dialect)),
             why: "a line of a fio job file ends at `#` and `;`, and `$` begins a variable".into(),
         });
-        lost.chain(trims_of_file(section)).collect::<Vec<_>>()
+        lost.chain(file_trims(section)).collect::<Vec<_>>()
     };
     sections.iter().flat_map(of_section).collect()
 }
 
-/// fio trims devices only, and its engine that punches holes in files writes nothing.
-fn trims_of_file(section: &Written) -> Option<Lost> {
+/// Reports trims of a file: fio trims devices only, and its engine that punches holes cannot write.
+fn file_trims(section: &SectionText) -> Option<Lost> {
     let value = |name: &str| {
         let (_, value) = section.options.iter().find(|(row, _)| row.name == name)?;
         value.as_deref()
@@ -172,8 +173,9 @@ fn trims_of_file(section: &Written) -> Option<Lost> {
     })
 }
 
-/// Targets that may be directories, in which ours makes a file. Only who looks at them knows.
-pub(super) fn directories(plan: &Plan, instead: &str) -> Vec<Lost> {
+/// Reports targets that may be directories, in which fathom creates a file. Targets are not
+/// examined here.
+pub(super) fn possible_directories(plan: &Plan, instead: &str) -> Vec<Lost> {
     let may_be = |target: &&Target| {
         let name = target.path.rsplit(['/', '\\']).next().unwrap_or_default();
         target.kind == TargetKind::Path && !name.contains('.') && !target.path.starts_with("/dev/")

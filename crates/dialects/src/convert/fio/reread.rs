@@ -1,4 +1,4 @@
-//! A text of fio read again, with nothing to look at but the plan that it was written from.
+//! Parses generated fio text again. Only the original plan is known, no file or machine.
 
 use std::io::Cursor;
 
@@ -8,10 +8,10 @@ use model::trace::iolog::HEADER;
 use crate::convert::compare::is_device;
 use crate::fio::{self, Disk, LowerEnv, ParseEnv, PathFacts, PathKind, Reading, TraceFile};
 
-/// What the words of a command line mean.
+/// Parses and lowers a command line.
 ///
 /// # Errors
-/// Why they are refused.
+/// Why it is refused.
 pub(super) fn lowered(plan: &Plan, arguments: &[String]) -> Result<Plan, String> {
     let jobs = match fio::read("fio", arguments, &mut NullEnv) {
         Reading::Run(jobs) => jobs,
@@ -32,7 +32,7 @@ pub(super) fn lowered(plan: &Plan, arguments: &[String]) -> Result<Plan, String>
     Ok(lowered.plan)
 }
 
-/// No files, no variables, and a machine that no option asks about.
+/// An environment without files, variables or a machine.
 struct NullEnv;
 
 impl ParseEnv for NullEnv {
@@ -65,18 +65,18 @@ impl ParseEnv for NullEnv {
     }
 }
 
-/// The files that a plan names, as far as it tells of them.
+/// The files of a plan, as far as the plan describes them.
 struct PlanDisk<'a>(&'a Plan);
 
 impl PlanDisk<'_> {
-    /// The stream that replays a trace.
+    /// Finds the stream that replays a trace.
     fn replaying(&self, path: &str) -> Option<&Stream> {
         let jobs = self.0.steps.iter().flat_map(|step| &step.jobs);
         let mut streams = jobs.flat_map(|job| &job.workers).flat_map(|worker| &worker.streams);
         streams.find(|stream| stream.replay.as_ref().is_some_and(|replay| replay.trace == path))
     }
 
-    /// A trace in which there is what the plan knows of that one: files, directions and lengths.
+    /// A minimal trace with the files, directions and lengths that the plan knows.
     fn trace_of(&self, stream: &Stream) -> String {
         let mut text = HEADER.to_owned();
         for id in stream.target.ids() {

@@ -1,12 +1,12 @@
-//! A plan as the sections of a job file: clones of one job, with one stream each.
+//! Splits a plan into sections of a job file: clones with one stream each.
 
 use model::Bytes;
 use model::plan::{Dependency, Depth, Extent, FileService, Job, Plan, Region, Step, Stream, StreamTarget, Worker};
 
-use crate::convert::worker_groups::{Apart, Names, WorkerGroup, worker_groups};
+use crate::convert::worker_groups::{AllowedDifferences, Names, WorkerGroup, worker_groups};
 use crate::fio::print::increment;
 
-/// The plan with a job for each section, whose workers have one stream each.
+/// Returns a plan with a job for each section, whose workers have one stream each.
 pub(super) fn sections(plan: &Plan) -> Plan {
     let mut sections = Sections {
         plan,
@@ -23,7 +23,7 @@ struct Sections<'a> {
 
 impl Sections<'_> {
     fn step(&mut self, step: &Step) -> Step {
-        // The last section of each job, for those that wait for it.
+        // The last section of each job, for jobs that depend on it.
         let mut last_of: Vec<u32> = Vec::new();
         let mut sections: Vec<Job> = Vec::new();
         for job in &step.jobs {
@@ -44,15 +44,15 @@ impl Sections<'_> {
         }
     }
 
-    /// The sections of a job. The last one that it waits for is the one that is named.
+    /// Splits a job into sections. Of several dependencies only the last is named.
     fn job(&mut self, job: &Job, last_of: &[u32]) -> Vec<Job> {
-        let apart = Apart {
+        let allowed = AllowedDifferences {
             regions: true,
             depths: false,
             starts: true,
         };
         let mut all: Vec<Vec<Worker>> = Vec::new();
-        for group in worker_groups(job, apart) {
+        for group in worker_groups(job, allowed) {
             all.extend(self.clones(&group));
         }
         let several = all.len() > 1;
@@ -73,8 +73,8 @@ impl Sections<'_> {
         sections.collect()
     }
 
-    /// The clones that a group of workers comes to: those of one section if clones can be spread as
-    /// its workers are, else one each.
+    /// The clones for a group of workers: one section if clones can have the workers' regions, else
+    /// a section for each worker.
     fn clones(&mut self, group: &WorkerGroup<'_>) -> Vec<Vec<Worker>> {
         let mut groups: Vec<Vec<Worker>> = Vec::new();
         for worker in &group.workers {
@@ -94,7 +94,7 @@ impl Sections<'_> {
         spread.collect()
     }
 
-    /// A region in bytes or whole percents, as fio has them.
+    /// Converts a region to bytes or whole percents, as fio needs.
     fn with_whole_region(&self, stream: Stream) -> Stream {
         let first = stream.target.ids().first();
         let size = first.and_then(|id| self.plan.target(*id).prepare.size());
@@ -109,11 +109,10 @@ impl Sections<'_> {
     }
 }
 
-/// The streams of a worker, as clones can have them: targets that share a depth are one set of
-/// files.
+/// The streams of a worker for clones: targets that share a depth become one file set.
 fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
     let targets = group.targets();
-    let product = group.is_a_product() && worker.streams.len() == targets.len() && targets.len() > 1;
+    let product = group.has_same_streams_per_target() && worker.streams.len() == targets.len() && targets.len() > 1;
     let even = worker
         .streams
         .iter()
@@ -152,7 +151,7 @@ fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
     }]
 }
 
-/// Bytes, or whole percents of the file.
+/// Converts an extent to bytes, or to whole percents of the file.
 fn whole_extent(extent: Extent, size: Option<Bytes>) -> Extent {
     match (extent.percent, size) {
         (0.0, _) => extent,
@@ -166,7 +165,7 @@ fn whole_extent(extent: Extent, size: Option<Bytes>) -> Extent {
     }
 }
 
-/// `[` and `]` bound a name, and comments end it.
+/// Removes characters that end a section name: brackets and comment signs.
 fn section_name(name: &str) -> String {
     let kept: String = name
         .chars()

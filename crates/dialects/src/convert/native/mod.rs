@@ -1,4 +1,4 @@
-//! A plan as flags of `fathom run`, or as a job file of ours.
+//! Converts a plan to flags of `fathom run`, or to a job file.
 
 mod options;
 
@@ -10,16 +10,16 @@ use options::{job_text, simulated};
 
 pub(super) use options::{simulated_words, tree_words};
 
-use super::worker_groups::{Apart, Names, WorkerGroup, worker_groups};
+use super::worker_groups::{AllowedDifferences, Names, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::native::{self, Document, JobSpec};
 
-/// Workers that each walk the whole target become jobs of their own, up to this many: workers of
-/// one job divide it.
+/// At most this many workers that each walk the whole target become jobs of their own: workers of
+/// one job would divide the target.
 const MAX_WALKERS: usize = 8;
 
-/// The plan in our own words: flags where there is one job, else a job file.
+/// Converts a plan to native text: flags for a single job, else a job file.
 pub fn to_native(plan: &Plan) -> Conversion {
     let text = Text::from_plan(plan);
     let (form, text, read) = match text.fits_flags(plan) {
@@ -47,7 +47,7 @@ pub fn to_native(plan: &Plan) -> Conversion {
     }
 }
 
-/// What our own reader says of the text: the text is shown, and why it does not run.
+/// The difference for a text that the native parser refuses.
 fn refused(plan: &Plan, complaints: Vec<Diagnostic>) -> Vec<Lost> {
     let lost = |complaint: Diagnostic| Lost {
         job: None,
@@ -57,7 +57,7 @@ fn refused(plan: &Plan, complaints: Vec<Diagnostic>) -> Vec<Lost> {
     complaints.into_iter().map(lost).collect()
 }
 
-/// Names of options with their values.
+/// Option names with their values.
 type Options = Vec<(&'static str, String)>;
 
 struct Text<'a> {
@@ -83,13 +83,13 @@ impl<'a> Text<'a> {
         for (number, step) in plan.steps.iter().enumerate() {
             let mut written: Vec<String> = Vec::new();
             for job in &step.jobs {
-                let worker_groups = groups_of(job);
+                let worker_groups = job_groups(job);
                 for (index, group) in worker_groups.iter().enumerate() {
                     let name = match worker_groups.len() {
                         1 => names.take(&job.name),
                         _ => names.take(&format!("{} {}", job.name, index + 1)),
                     };
-                    // The others of a job may be several here; the last of them is waited for.
+                    // A dependency may have become several jobs; this waits for the last.
                     let after = job.after.last().and_then(|after| written.get(after.0 as usize));
                     let mut text = job_text(plan, group, name.clone());
                     if number > 0 {
@@ -120,7 +120,7 @@ impl<'a> Text<'a> {
             objective: plan.origin.objective.as_deref(),
             jobs,
             simulated: simulated.collect(),
-            // A name with a comma has no place in them; the comparison lists what is missing.
+            // `cap` cannot express a name with a comma; the comparison reports it.
             caps: plan
                 .limits
                 .iter()
@@ -157,7 +157,7 @@ impl<'a> Text<'a> {
         line + "\n"
     }
 
-    /// What the flags mean.
+    /// The document that the flags describe.
     fn document(&self) -> Result<Document, Vec<Diagnostic>> {
         let mut document = Document {
             name: self.name.map(str::to_owned),
@@ -179,36 +179,36 @@ impl<'a> Text<'a> {
     fn toml(&self) -> String {
         let mut text = String::new();
         if let Some(name) = self.name {
-            text += &format!("name = {}\n", basic(name));
+            text += &format!("name = {}\n", toml_string(name));
         }
         if let Some(seed) = self.seed {
             text += &format!("seed = {seed}\n");
         }
         if let Some(objective) = self.objective {
-            text += &format!("objective = {}\n", basic(objective));
+            text += &format!("objective = {}\n", toml_string(objective));
         }
         if !self.caps.is_empty() {
-            let caps: Vec<String> = self.caps.iter().map(|cap| basic(cap)).collect();
+            let caps: Vec<String> = self.caps.iter().map(|cap| toml_string(cap)).collect();
             text += &format!("cap = [{}]\n", caps.join(", "));
         }
         for job in &self.jobs {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text += &format!("[[job]]\nname = {}\n", basic(&job.name));
+            text += &format!("[[job]]\nname = {}\n", toml_string(&job.name));
             text += &table(&job.options);
             for (share, options) in &job.parts {
                 text += &format!("\n[[job.part]]\nshare = {share}\n{}", table(options));
             }
         }
         for (name, device) in &self.simulated {
-            text += &format!("\n[simulated.{}]\n{}", basic(name), table(&simulated(device)));
+            text += &format!("\n[simulated.{}]\n{}", toml_string(name), table(&simulated(device)));
         }
         text
     }
 }
 
-/// Keys of a table. Those that were given more than once are lists.
+/// Formats the keys of a table. Repeated keys become lists.
 fn table(options: &Options) -> String {
     let mut text = String::new();
     let mut done: Vec<&str> = Vec::new();
@@ -236,12 +236,12 @@ fn toml_value(value: &str) -> String {
         .is_ok_and(|number| number >= 0 && number.to_string() == value);
     match number || value == "true" || value == "false" {
         true => value.to_owned(),
-        false => basic(value),
+        false => toml_string(value),
     }
 }
 
-/// A basic string of TOML.
-fn basic(text: &str) -> String {
+/// Formats a basic TOML string.
+fn toml_string(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {
@@ -253,8 +253,8 @@ fn basic(text: &str) -> String {
     out + "\""
 }
 
-/// Groups that one job of ours can be.
-fn groups_of(job: &Job) -> Vec<WorkerGroup<'_>> {
+/// Groups the workers that one native job can hold.
+fn job_groups(job: &Job) -> Vec<WorkerGroup<'_>> {
     let divides = |access: &Access| {
         matches!(
             access,
@@ -270,17 +270,17 @@ fn groups_of(job: &Job) -> Vec<WorkerGroup<'_>> {
         .workers
         .iter()
         .all(|worker| matches!(worker.draws, model::draws::DrawsForm::Native { .. }));
-    let apart = Apart {
+    let allowed = AllowedDifferences {
         regions: walking,
         depths: native,
         starts: false,
     };
     let mut all = Vec::new();
-    for group in worker_groups(job, apart) {
+    for group in worker_groups(job, allowed) {
         let region = group.worker().streams[0].region;
         let undivided = group.workers.iter().all(|worker| worker.streams[0].region == region);
         match walking && undivided && (2..=MAX_WALKERS).contains(&group.workers.len()) {
-            true => all.extend(group.apart()),
+            true => all.extend(group.allowed()),
             false => all.push(group),
         }
     }

@@ -1,4 +1,4 @@
-//! The options of a job file that describe a part of a plan.
+//! Converts parts of a plan to options of a job file.
 
 use model::access::{Access, Placement, RangeBasis};
 use model::block_size::BlockSizes;
@@ -15,14 +15,14 @@ use super::{JobText, Options, target_name};
 use crate::convert::compare;
 use crate::convert::words::{self, size, time};
 use crate::convert::worker_groups::WorkerGroup;
-use crate::native::simulated::mood_words;
+use crate::native::simulated::disturbance_options;
 
 pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> JobText {
     let worker = group.worker();
     let mut options: Options = Vec::new();
     let targets = group.targets();
     options.extend(targets.iter().map(|id| ("target", target_name(plan.target(*id)))));
-    let product = group.is_a_product();
+    let product = group.has_same_streams_per_target();
     let each = if product {
         worker.streams.len() / targets.len().max(1)
     } else {
@@ -59,7 +59,7 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     JobText { name, options, parts }
 }
 
-/// The options that jobs on blocks and on files have in common.
+/// Options that jobs on blocks and jobs on files share.
 fn end_of_job(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
     let count = group.workers.len();
     if count > 1 {
@@ -74,7 +74,7 @@ fn end_of_job(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'st
     system(group, stream, say);
 }
 
-/// The tree of a stream and its operations.
+/// Options of a tree and its operations.
 fn files(plan: &Plan, stream: &Stream, work: &FileWork, say: &mut dyn FnMut(&'static str, String)) {
     say("kind", "files".into());
     let trees = stream.target.ids().iter().map(|id| &plan.target(*id).kind);
@@ -95,7 +95,7 @@ fn files(plan: &Plan, stream: &Stream, work: &FileWork, say: &mut dyn FnMut(&'st
     }
 }
 
-/// A tree as `tree` of a job has it.
+/// A tree in the syntax of `tree`.
 pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
     let sizes = match tree.sizes.max() {
         Bytes(0) => "0".to_owned(),
@@ -111,7 +111,7 @@ pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
     format!("depth={depth},width={width},files={files_per_directory},sizes={sizes},prefill={prefill}")
 }
 
-/// Size and offset.
+/// Options of size and offset.
 fn place(plan: &Plan, group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
     let stream = &group.worker().streams[0];
     let target = stream.target.ids().first().map(|id| plan.target(*id));
@@ -140,17 +140,16 @@ fn place(plan: &Plan, group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str,
         .max(1);
     let divided = group.workers.len() > 1 && group.workers.iter().any(|worker| worker.streams[0].region != region);
     let size = match (end, made) {
-        // What does not fill a block at the end belongs to no share; the size of the file has it
-        // still.
+        // The file size also includes a partial block at the end, which belongs to no share.
         (Some(end), Some(made)) if divided && made >= end && made - end < align => Some(made - offset),
         (Some(end), _) => Some(end - offset),
-        // Ours would have said the size itself, if it were not that of another job.
+        // A native job without a size uses the size of another job.
         (None, Some(made)) if region.length.is_none() && plan.origin.dialect != Dialect::Native => {
             made.checked_sub(offset)
         }
         (None, _) => None,
     };
-    // One that claims a size of its own has it with and without.
+    // A job with its own size gets it either way.
     if let Some(bytes) = size.filter(|bytes| *bytes > 0) {
         say("size", self::size(bytes));
     }
@@ -159,7 +158,7 @@ fn place(plan: &Plan, group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str,
     }
 }
 
-/// What the operations of a stream are.
+/// Options of the operations of a stream.
 fn part(stream: &Stream, native: bool) -> Options {
     let mut options: Options = Vec::new();
     let mix = words::resulting_mix(stream);
@@ -192,7 +191,7 @@ fn part(stream: &Stream, native: bool) -> Options {
         _ => model::access::Advance::Stride,
     };
     let step = match (walk, stream.fixed_length(direction)) {
-        // A walk with gaps of bytes is one with a stride.
+        // A walk with gaps equals a walk with a stride.
         (model::access::Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => {
             (length as i64 + skip) as u64
         }
@@ -208,7 +207,7 @@ fn part(stream: &Stream, native: bool) -> Options {
     options
 }
 
-/// What writes contain, unless it is what they contain anyway.
+/// The content of writes, unless it is the default.
 fn content(content: &Content) -> Option<String> {
     match content {
         Content::Fresh | Content::Drawn | Content::Stamped => None,
@@ -222,7 +221,7 @@ fn content(content: &Content) -> Option<String> {
     }
 }
 
-/// Ours, or the nearest of ours; nothing for the one that needs no word.
+/// The native access pattern, or the closest one; `None` for the default.
 fn access(access: &Access, direction: Direction) -> Option<String> {
     Some(match access {
         Access::Sequential(_)
@@ -297,10 +296,10 @@ fn depth(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
     let slots: Vec<u32> = group.workers.iter().map(|worker| worker.slots()).collect();
     let uneven = slots.iter().any(|of_one| *of_one != slots[0]);
     let (depth, per) = match worker.depth {
-        // What does not divide evenly goes to the first workers, as `job` has it.
+        // The first workers get the remainder, as with `depth-per = "job"`.
         _ if uneven => (slots.iter().sum(), Some("job")),
         Depth::Shared { operations } => (operations, None),
-        // Alternatives become weighted parts, which share the depth of all targets.
+        // Alternatives become weighted parts, which share the total depth of all targets.
         Depth::PerTarget { .. } => (worker.slots(), None),
         Depth::PerStream if worker.streams.len() > 1 => {
             let deepest = worker.streams.iter().map(|stream| stream.depth).max();
@@ -316,7 +315,7 @@ fn depth(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
     }
 }
 
-/// Rates are those of a job here: `count` streams have the same.
+/// Native rates are per job, so the rate is multiplied by the `count` streams.
 fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) {
     let rates = match stream.pacing {
         Pacing::Unpaced => Vec::new(),
@@ -331,7 +330,7 @@ fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) 
         let total = u64::try_from(total).unwrap_or(u64::MAX).max(1);
         let rate = match first.unit {
             RateUnit::Operations => format!("{total}iops"),
-            // A number alone would not say that it counts bytes.
+            // A plain number would mean operations.
             RateUnit::Bytes if !total.is_multiple_of(1024) => format!("{total}B/s"),
             RateUnit::Bytes => format!("{}/s", size(total)),
         };
@@ -364,7 +363,7 @@ fn times(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
         )
     };
     let ends = streams().all(|stream| stream.pattern.access.iter().all(walks));
-    let mut stop = compare::folded(job.stop);
+    let mut stop = compare::multiply_rounds(job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
         stop = Stop {
             after_ns: stop.after_ns,
@@ -410,7 +409,7 @@ fn times(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
             Control::Precision(rule) => say("until-precision", format!("{}%", rule.percent)),
             Control::SteadyState(rule) if rule.percent => say("until-steady", format!("{}%", rule.limit)),
             Control::LatencyTarget(rule) => say("latency-target", time(rule.target_ns)),
-            // There is no word that comes near.
+            // There is no similar option.
             Control::SteadyState(_) | Control::MinimumRate(_) => {}
         }
     }
@@ -431,7 +430,7 @@ fn system(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static
     match worker.engine.kind {
         EngineKind::Auto => {}
         kind if kind.info().native => say("engine", kind.name().into()),
-        // Found again as what it is not, and reported.
+        // The comparison reports this mismatch.
         _ => {}
     }
     if let Some(batch) = worker.batching.submit {
@@ -458,7 +457,7 @@ fn system(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static
         say("for-hosts", group.job.hosts.join(","));
     }
     if group.job.divide != Divide::default() {
-        say("divide", words::divided(group.job.divide));
+        say("divide", words::divided_resources(group.job.divide));
     }
     let storage = &group.job.storage;
     if let Some(path) = storage.cache {
@@ -475,8 +474,8 @@ fn system(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static
     }
 }
 
-/// A simulated device in words, without what every device has:
-/// `a simulated device (size 1g, servers 64)`.
+/// Describes a simulated device by what differs from the default: `a simulated device (size 1g,
+/// servers 64)`.
 pub(in crate::convert) fn simulated_words(device: &SimulatedDevice) -> String {
     let usual = simulated(&SimulatedDevice::default());
     let own = simulated(device).into_iter().filter(|option| !usual.contains(option));
@@ -531,6 +530,6 @@ pub(super) fn simulated(device: &SimulatedDevice) -> Options {
     );
     options.push(("submit-cost", time(*submit_cost_ns)));
     options.push(("inline", inline.to_string()));
-    options.extend(mood_words(device));
+    options.extend(disturbance_options(device));
     options
 }

@@ -17,7 +17,7 @@ pub(super) const KIND: NativeOption = NativeOption {
     detail: "Default: blocks of the target. With `files`, a tree of directories and files is made in the target, a \
              directory, and removed afterwards.",
     example: "kind = \"files\"",
-    elsewhere: "fio ioengine=filecreate, filestat, filedelete",
+    other_tools: "fio ioengine=filecreate, filestat, filedelete",
     set: |job, text| {
         assign(
             &mut job.on_files,
@@ -36,7 +36,7 @@ pub(super) const TREE: NativeOption = NativeOption {
              `block` takes, or 0 (16KiB), `prefill` the percentage of files that exist at first (100; 80 where the mix \
              creates files too; 0 where it does nothing else). In a job file also a table `[job.tree]`.",
     example: "tree = \"depth=2,width=10,files=50,sizes=4KiB-64KiB,prefill=80\"",
-    elsewhere: "mdtest -z, -b, -I, -w; Vdbench depth, width, files, sizes",
+    other_tools: "mdtest -z, -b, -I, -w; Vdbench depth, width, files, sizes",
     set: |job, text| set_tree(&mut job.files, text),
     ..FILES
 };
@@ -63,7 +63,7 @@ pub(super) const SEQUENCE: NativeOption = NativeOption {
     help: "Operations on files that each worker does in turn.",
     detail: "As `mix`, without shares. Each takes another file, except those joined by `+`.",
     example: "sequence = \"delete, create+append+fsync, read\"",
-    elsewhere: "filebench flowops",
+    other_tools: "filebench flowops",
     set: |job, text| {
         job.files.groups = parse_groups(text, true)?;
         job.files.in_sequence = true;

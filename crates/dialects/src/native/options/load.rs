@@ -18,7 +18,7 @@ pub(super) const DEPTH: NativeOption = NativeOption {
     help: "Operations that each worker keeps in flight.",
     detail: "Default: 1. `depth-per` says what has this depth.",
     example: "depth = 32",
-    elsewhere: "fio iodepth; DiskSpd -o",
+    other_tools: "fio iodepth; DiskSpd -o",
     set: |job, text| {
         job.depth = Some(values::count(text, 1, 1 << 20)? as u32);
         Ok(())
@@ -32,7 +32,7 @@ pub(super) const DEPTH_PER: NativeOption = NativeOption {
     help: "What has the queue depth: worker, target or job.",
     detail: "Default: worker, over all its targets. `target`: each target of each worker. `job`: divided among workers.",
     example: "depth-per = \"job\"",
-    elsewhere: "DiskSpd -o is per target, -O per worker",
+    other_tools: "DiskSpd -o is per target, -O per worker",
     set: |job, text| {
         let words = [
             ("worker", DepthPer::Worker),
@@ -51,7 +51,7 @@ pub(super) const WORKERS: NativeOption = NativeOption {
     help: "Threads that issue I/O.",
     detail: "Default: 1, which is also what `auto` means.",
     example: "workers = 4",
-    elsewhere: "fio numjobs; DiskSpd -t, -F",
+    other_tools: "fio numjobs; DiskSpd -t, -F",
     set: |job, text| {
         job.workers = match text.trim() {
             "auto" => JobSpec::default().workers,
@@ -71,7 +71,7 @@ pub(super) const RATE: NativeOption = NativeOption {
     detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The total is divided among workers; \
              latency then counts from when an operation was due, with the service time beside it.",
     example: "rate = \"4000 iops\"",
-    elsewhere: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
+    other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
     set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
     ..LOAD
 };
@@ -82,7 +82,7 @@ pub(super) const ARRIVALS: NativeOption = NativeOption {
     help: "How due times are spaced: even or poisson.",
     detail: "Default: even. `poisson` is how independent users arrive.",
     example: "arrivals = \"poisson\"",
-    elsewhere: "fio rate_process",
+    other_tools: "fio rate_process",
     set: |job, text| {
         assign(
             &mut job.arrivals,
@@ -108,7 +108,7 @@ pub(super) const PAUSE: NativeOption = NativeOption {
     help: "Pause of a worker between bursts of operations.",
     detail: "Default: none. `pause-after` says how many operations make a burst.",
     example: "pause = \"10ms\"",
-    elsewhere: "fio thinktime; DiskSpd -j",
+    other_tools: "fio thinktime; DiskSpd -j",
     set: |job, text| assign(&mut job.pause, values::time(text).map(Some)),
     ..LOAD
 };
@@ -119,7 +119,7 @@ pub(super) const PAUSE_AFTER: NativeOption = NativeOption {
     help: "Operations of a worker between two pauses.",
     detail: "Default: 1.",
     example: "pause-after = 100",
-    elsewhere: "fio thinktime_blocks; DiskSpd -i",
+    other_tools: "fio thinktime_blocks; DiskSpd -i",
     set: |job, text| {
         assign(
             &mut job.pause_after,

@@ -1,5 +1,5 @@
-//! The table of native options. A row is all that a new option needs here; [`super::lower()`] gives
-//! it its meaning.
+//! The table of native options. A new option needs only a row here; [`super::lower()`] implements
+//! it.
 
 mod files;
 mod load;
@@ -15,20 +15,20 @@ use super::spec::JobSpec;
 /// One option: a flag of `fathom run` and a key of its job files.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeOption {
-    /// The name, without dashes before it.
+    /// The name, without leading dashes.
     pub name: &'static str,
-    /// What stands for the value in help texts; empty for switches.
+    /// Placeholder of the value in help texts; empty for switches.
     pub value: &'static str,
-    /// Where it is listed.
+    /// Its group in the help.
     pub group: Group,
     /// One line of help.
     pub help: &'static str,
-    /// More help: units, default, particulars. `{engines}` stands for the names of engines.
+    /// More help: units, default, details. `{engines}` is replaced by the names of engines.
     detail: &'static str,
-    /// A value that works.
+    /// An example line of a job file.
     pub example: &'static str,
-    /// What fio and DiskSpd call it; empty if they don't have it.
-    pub elsewhere: &'static str,
+    /// Its name in other tools; empty if they have no such option.
+    pub other_tools: &'static str,
     /// It may differ between the parts of a job.
     pub of_part: bool,
     /// Checks and stores a value.
@@ -38,17 +38,17 @@ pub struct NativeOption {
 /// Groups of options, in the order of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// What is tested.
+    /// The target.
     Target,
-    /// What operations do.
+    /// The operations.
     Work,
     /// Operations on files instead of blocks.
     Files,
-    /// How much at once and how fast.
+    /// Depth and rate.
     Load,
-    /// When it ends.
+    /// Start and end.
     Time,
-    /// How it is executed.
+    /// Execution.
     System,
 }
 
@@ -143,7 +143,7 @@ pub fn find(name: &str) -> Option<&'static NativeOption> {
     OPTIONS.iter().find(|option| option.name == name)
 }
 
-/// A row with everything empty, for those below to fill in.
+/// An empty row, as the base of the others.
 const ROW: NativeOption = NativeOption {
     name: "",
     value: "",
@@ -151,7 +151,7 @@ const ROW: NativeOption = NativeOption {
     help: "",
     detail: "",
     example: "",
-    elsewhere: "",
+    other_tools: "",
     of_part: false,
     set: |_, _| Ok(()),
 };

@@ -12,7 +12,7 @@ pub(super) const TARGET: NativeOption = NativeOption {
     detail: "In a directory a file of our own is made, filled with random data, and removed at the end. A file that does \
              not exist is made if `size` is given, and stays. `null` tests nothing but the tool itself.",
     example: "target = \"/mnt/data\"",
-    elsewhere: "fio filename, directory; DiskSpd target",
+    other_tools: "fio filename, directory; DiskSpd target",
     set: |job, text| {
         if text.trim().is_empty() {
             return Err("a path is missing".into());
@@ -31,7 +31,7 @@ pub(super) const SIZE: NativeOption = NativeOption {
     detail: "Default: all of a device or an existing file; of a file that is made in a directory, the smaller of 1 GiB \
              and 5 % of the free space.",
     example: "size = \"10GiB\"",
-    elsewhere: "fio size; DiskSpd -c, -f",
+    other_tools: "fio size; DiskSpd -c, -f",
     set: |job, text| assign(&mut job.size, values::block(text).map(Some)),
     ..ROW
 };
@@ -43,7 +43,7 @@ pub(super) const OFFSET: NativeOption = NativeOption {
     help: "Bytes to leave out at the start of each target.",
     detail: "Default: 0.",
     example: "offset = \"1GiB\"",
-    elsewhere: "fio offset; DiskSpd -B",
+    other_tools: "fio offset; DiskSpd -B",
     set: |job, text| assign(&mut job.offset, values::size(text)),
     ..ROW
 };
@@ -54,7 +54,7 @@ pub(super) const KEEP: NativeOption = NativeOption {
     help: "Keep the file that was made in a directory.",
     detail: "It is marked as full of random data, so that a later run with its name uses it again.",
     example: "keep = true",
-    elsewhere: "fio unlink=0",
+    other_tools: "fio unlink=0",
     set: |job, text| assign(&mut job.keep, values::flag(text)),
     ..ROW
 };
@@ -63,7 +63,7 @@ pub(super) const PATH: NativeOption = NativeOption {
     name: "path",
     value: "cached|uncached",
     group: Group::Target,
-    help: "The way through the virtual machine's host: its cache, or past it.",
+    help: "Path through the virtual machine's host: cached or uncached.",
     detail: "It changes nothing that is issued: limits of a machine for cached and uncached operations are held against the jobs \
              on that path. Default: uncached. The page cache of this system is `cache`.",
     example: "path = \"cached\"",
@@ -75,7 +75,7 @@ pub(super) const ROLE: NativeOption = NativeOption {
     name: "role",
     value: "NAME",
     group: Group::Target,
-    help: "What the data is for, such as data or log: limits can name it.",
+    help: "Role of the data, such as data or log, for limits.",
     detail: "It changes nothing that is issued: a limit with role=NAME is held against the jobs with this role.",
     example: "role = \"log\"",
     set: |job, text| assign(&mut job.storage.role, parse_name(text).map(Some)),
@@ -100,7 +100,7 @@ pub(super) const HOPS: NativeOption = NativeOption {
     name: "hops",
     value: "NUMBER",
     group: Group::Target,
-    help: "Network crossings between this machine and the disk that answers.",
+    help: "Network hops between this machine and the answering disk.",
     detail: "It changes nothing that is issued: reports show it in the path of an operation.",
     example: "hops = 2",
     set: |job, text| {

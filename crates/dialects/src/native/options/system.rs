@@ -27,7 +27,7 @@ pub(super) const CACHE: NativeOption = NativeOption {
     detail: "`direct` (default: bypassing the page cache), `direct-through` (and each write reaches stable storage), \
              `buffered` (through the page cache), `buffered-through`, `mapped` (a memory map).",
     example: "cache = \"buffered\"",
-    elsewhere: "fio direct, sync, ioengine=mmap; DiskSpd -Su, -Sh, -Sb, -Sw, -Sm",
+    other_tools: "fio direct, sync, ioengine=mmap; DiskSpd -Su, -Sh, -Sb, -Sw, -Sm",
     set: |job, text| {
         let words = [
             ("direct", Cache::Direct),
@@ -54,7 +54,7 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     help: "How operations reach the kernel.",
     detail: "`auto` (default: the one that fits the target, with the reason in the result), {engines}.",
     example: "engine = \"io_uring\"",
-    elsewhere: "fio ioengine",
+    other_tools: "fio ioengine",
     set: |job, text| {
         let native = ENGINES.iter().filter(|engine| engine.native);
         let names: Vec<(&str, EngineKind)> = native.map(|engine| (engine.name, engine.kind)).collect();
@@ -71,7 +71,7 @@ pub(super) const BATCH: NativeOption = NativeOption {
     detail: "Default: 8, and 1 where the target completes operations inside that call, because there the size of the \
              batch is the latency, and on Windows, where each operation is a call of its own.",
     example: "batch = 32",
-    elsewhere: "fio iodepth_batch",
+    other_tools: "fio iodepth_batch",
     set: |job, text| {
         job.batch = Some(values::count(text, 1, 32_768)? as u32);
         Ok(())
@@ -84,7 +84,7 @@ pub(super) const POLL: NativeOption = NativeOption {
     help: "Busy-wait for completions in the driver.",
     detail: "Needs a device with poll queues. Uses a whole processor per worker.",
     example: "poll = true",
-    elsewhere: "fio hipri",
+    other_tools: "fio hipri",
     set: |job, text| assign(&mut job.poll, values::flag(text)),
     ..SYSTEM
 };
@@ -94,7 +94,7 @@ pub(super) const SUBMISSION_THREAD: NativeOption = NativeOption {
     help: "A kernel thread picks up submissions (io_uring SQPOLL).",
     detail: "Doubles the CPU time, and pays only where processors are idle.",
     example: "submission-thread = true",
-    elsewhere: "fio sqthread_poll",
+    other_tools: "fio sqthread_poll",
     set: |job, text| assign(&mut job.submission_thread, values::flag(text)),
     ..SYSTEM
 };
@@ -105,17 +105,17 @@ pub(super) const CPUS: NativeOption = NativeOption {
     help: "CPUs that workers are bound to, one each in turn.",
     detail: "Default: no binding.",
     example: "cpus = \"0,2-5\"",
-    elsewhere: "fio cpus_allowed; DiskSpd -a",
+    other_tools: "fio cpus_allowed; DiskSpd -a",
     set: |job, text| assign(&mut job.cpus, values::cpus(text)),
     ..SYSTEM
 };
 
 pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
     name: "tolerate-errors",
-    help: "Count input/output errors and go on instead of ending the job.",
+    help: "Count input/output errors instead of ending the job.",
     detail: "Default: the first error ends it. A full file system always does.",
     example: "tolerate-errors = true",
-    elsewhere: "fio continue_on_error=io",
+    other_tools: "fio continue_on_error=io",
     set: |job, text| assign(&mut job.tolerate_errors, values::flag(text)),
     ..SYSTEM
 };
@@ -123,10 +123,10 @@ pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
 pub(super) const HOSTS: NativeOption = NativeOption {
     name: "for-hosts",
     value: "NAMES",
-    help: "Hosts that this job is for, by name or rank, where several carry the test out.",
+    help: "Hosts that run this job, by name or rank.",
     detail: "Default: all of them. So some write while others read.",
     example: "for-hosts = \"0,1\"",
-    elsewhere: "",
+    other_tools: "",
     set: |job, text| {
         job.hosts = text.split(',').map(|name| name.trim().to_owned()).collect();
         if job.hosts.iter().any(String::is_empty) {
@@ -144,7 +144,7 @@ pub(super) const DIVIDE: NativeOption = NativeOption {
     detail: "Default: nothing, so that each host does what the job says in full. With `rate` and `depth` these are totals of all \
              hosts; with `region` each has a part of every target to itself, where they share one.",
     example: "divide = \"rate,region\"",
-    elsewhere: "",
+    other_tools: "",
     set: |job, text| {
         job.divide = Divide::default();
         for word in text.split(',').map(str::trim) {
@@ -167,12 +167,12 @@ pub(super) const DIVIDE: NativeOption = NativeOption {
 pub(super) const LOG: NativeOption = NativeOption {
     name: "log",
     value: "FILE",
-    help: "Write a line of CSV for every operation of the measured window to this file.",
+    help: "Log every operation of the measured window as CSV.",
     detail: "Its columns: when it completed, worker, stream, operation, offset, length, bytes moved, schedule delay, \
              submission and total latency in nanoseconds, error number. Some 60 bytes each, so a fast disk fills one GB in \
              minutes; where the log cannot keep up, workers wait for it, and the report says how often.",
     example: "log = \"operations.csv\"",
-    elsewhere: "fio write_lat_log",
+    other_tools: "fio write_lat_log",
     set: |job, text| {
         if text.is_empty() {
             return Err("must name a file".into());

@@ -18,7 +18,7 @@ pub(super) const TIME: NativeOption = NativeOption {
     help: "Length of the measured window.",
     detail: "Default: 30s, unless operations, bytes or passes end the job. A bare number is seconds.",
     example: "time = \"60s\"",
-    elsewhere: "fio runtime with time_based; DiskSpd -d",
+    other_tools: "fio runtime with time_based; DiskSpd -d",
     set: |job, text| assign(&mut job.time, values::time(text).map(Some)),
     ..TIME_ROW
 };
@@ -29,7 +29,7 @@ pub(super) const WARM_UP: NativeOption = NativeOption {
     help: "I/O before the measured window, which does not count.",
     detail: "Default: 2s; none for jobs that are ended by operations, bytes or passes.",
     example: "warm-up = \"5s\"",
-    elsewhere: "fio ramp_time; DiskSpd -W",
+    other_tools: "fio ramp_time; DiskSpd -W",
     set: |job, text| assign(&mut job.warm_up, values::time(text).map(Some)),
     ..TIME_ROW
 };
@@ -40,7 +40,7 @@ pub(super) const COOL_DOWN: NativeOption = NativeOption {
     help: "I/O after the measured window, which does not count.",
     detail: "Default: none.",
     example: "cool-down = \"2s\"",
-    elsewhere: "DiskSpd -C",
+    other_tools: "DiskSpd -C",
     set: |job, text| assign(&mut job.cool_down, values::time(text)),
     ..TIME_ROW
 };
@@ -51,7 +51,7 @@ pub(super) const START_DELAY: NativeOption = NativeOption {
     help: "Pause before the first operation.",
     detail: "Default: none.",
     example: "start-delay = \"1s\"",
-    elsewhere: "fio startdelay",
+    other_tools: "fio startdelay",
     set: |job, text| assign(&mut job.start_delay, values::time(text)),
     ..TIME_ROW
 };
@@ -62,7 +62,7 @@ pub(super) const OPERATIONS: NativeOption = NativeOption {
     help: "End after this many operations of the job.",
     detail: "Default: no limit.",
     example: "operations = 100000",
-    elsewhere: "fio number_ios (per job clone)",
+    other_tools: "fio number_ios (per job clone)",
     set: |job, text| assign(&mut job.operations, values::count(text, 1, u64::MAX).map(Some)),
     ..TIME_ROW
 };
@@ -73,7 +73,7 @@ pub(super) const BYTES: NativeOption = NativeOption {
     help: "End after this many bytes of the job.",
     detail: "Default: no limit.",
     example: "bytes = \"100GiB\"",
-    elsewhere: "fio io_size (per job clone)",
+    other_tools: "fio io_size (per job clone)",
     set: |job, text| assign(&mut job.bytes, values::block(text).map(Some)),
     ..TIME_ROW
 };
@@ -84,7 +84,7 @@ pub(super) const PASSES: NativeOption = NativeOption {
     help: "End after this many passes over the target.",
     detail: "For sequential and random-once access. Default: no limit.",
     example: "passes = 2",
-    elsewhere: "fio loops",
+    other_tools: "fio loops",
     set: |job, text| {
         job.passes = Some(values::count(text, 1, u64::from(u32::MAX))? as u32);
         Ok(())
@@ -95,8 +95,8 @@ pub(super) const PASSES: NativeOption = NativeOption {
 pub(super) const UNTIL_PRECISION: NativeOption = NativeOption {
     name: "until-precision",
     value: "PERCENT",
-    help: "End when the 95 % confidence interval of the IOPS is this narrow.",
-    detail: "Half-width in percent of the mean; `time` is then the most that it may take. At least ten seconds.",
+    help: "End when the IOPS are known to this precision.",
+    detail: "Half-width of the 95 % confidence interval, in percent of the mean; `time` is then the most that it may take. At least ten seconds.",
     example: "until-precision = \"2%\"",
     set: |job, text| {
         let percent = values::percent(text)?;
@@ -121,7 +121,7 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
     detail: "The slope of a line through the last 30 seconds, in percent of their mean per second. `time` is the most that \
              it may take.",
     example: "until-steady = \"0.3%\"",
-    elsewhere: "fio steadystate=iops_slope",
+    other_tools: "fio steadystate=iops_slope",
     set: |job, text| {
         job.control.push(Control::SteadyState(SteadyState {
             of: Tracked::Iops,
@@ -140,10 +140,10 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
 pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
     name: "latency-target",
     value: "TIME",
-    help: "Look for the deepest queue whose 99th percentile keeps this latency.",
+    help: "Find the deepest queue whose p99 keeps this latency.",
     detail: "`depth` is the deepest that is tried, per worker.",
     example: "latency-target = \"1ms\"",
-    elsewhere: "fio latency_target",
+    other_tools: "fio latency_target",
     set: |job, text| {
         job.control.push(Control::LatencyTarget(LatencyTarget {
             target_ns: values::time(text)?,
@@ -159,10 +159,10 @@ pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
 pub(super) const STEP: NativeOption = NativeOption {
     name: "step",
     value: "N",
-    help: "Jobs with the same number run side by side, one number after the other.",
-    detail: "Default: 1. For job files.",
+    help: "Step of the job: jobs of a step run side by side.",
+    detail: "Default: 1. Steps run one after the other. For job files.",
     example: "step = 2",
-    elsewhere: "fio stonewall; DiskSpd time spans",
+    other_tools: "fio stonewall; DiskSpd time spans",
     set: |job, text| {
         assign(
             &mut job.step,
@@ -178,7 +178,7 @@ pub(super) const AFTER: NativeOption = NativeOption {
     help: "Start when this job of the same step has ended.",
     detail: "Default: at once. For job files.",
     example: "after = \"fill\"",
-    elsewhere: "fio wait_for",
+    other_tools: "fio wait_for",
     set: |job, text| {
         job.after = Some(text.to_owned());
         Ok(())

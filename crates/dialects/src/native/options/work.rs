@@ -14,7 +14,7 @@ pub(super) const ACCESS: NativeOption = NativeOption {
              pass), `hot:90/10` (90 % of the operations to 10 % of the target), `zipf:1.1`, `pareto:0.2`, `normal:10`, \
              `mixed:60` (60 % random jumps, sequential runs between them).",
     example: "access = \"sequential\"",
-    elsewhere: "fio rw, random_distribution, percentage_random; DiskSpd -r, -s, -rs, -rd",
+    other_tools: "fio rw, random_distribution, percentage_random; DiskSpd -r, -s, -rs, -rd",
     of_part: true,
     set: |job, text| assign(&mut job.part.access, values::access(text)),
     ..ROW
@@ -26,7 +26,7 @@ pub(super) const READ: NativeOption = NativeOption {
     help: "Share of reads; the others are writes.",
     detail: "Default: 100. 0 writes only.",
     example: "read = 70",
-    elsewhere: "fio rwmixread; DiskSpd 100 - -w",
+    other_tools: "fio rwmixread; DiskSpd 100 - -w",
     of_part: true,
     set: |job, text| assign(&mut job.part.read_percent, values::percent(text)),
     ..ROW
@@ -38,7 +38,7 @@ pub(super) const WRITE: NativeOption = NativeOption {
     help: "Share of writes; the others are reads.",
     detail: "The same as `read` the other way round.",
     example: "write = 30",
-    elsewhere: "fio rwmixwrite; DiskSpd -w",
+    other_tools: "fio rwmixwrite; DiskSpd -w",
     of_part: true,
     set: |job, text| {
         job.part.read_percent = 100.0 - values::percent(text)?;
@@ -52,7 +52,7 @@ pub(super) const TRIM: NativeOption = NativeOption {
     help: "Trim instead of reading or writing.",
     detail: "Discards the blocks of a device, or punches holes into a file.",
     example: "trim = true",
-    elsewhere: "fio rw=randtrim",
+    other_tools: "fio rw=randtrim",
     of_part: true,
     set: |job, text| assign(&mut job.part.trim, values::flag(text)),
     ..ROW
@@ -60,7 +60,7 @@ pub(super) const TRIM: NativeOption = NativeOption {
 
 pub(super) const EXACT_MIX: NativeOption = NativeOption {
     name: "exact-mix",
-    help: "Keep the share of reads exactly instead of drawing each operation.",
+    help: "Keep the share of reads exactly, not only on average.",
     detail: "After any number of operations the share is right to within one operation.",
     example: "exact-mix = true",
     of_part: true,
@@ -75,7 +75,7 @@ pub(super) const BLOCK: NativeOption = NativeOption {
     detail: "Default: 4KiB. A range `4KiB-64KiB` draws multiples of the first; `4KiB/60,64KiB/40` gives lengths with a \
              share each.",
     example: "block = \"8KiB\"",
-    elsewhere: "fio bs, bsrange, bssplit; DiskSpd -b",
+    other_tools: "fio bs, bsrange, bssplit; DiskSpd -b",
     of_part: true,
     set: |job, text| assign(&mut job.part.sizes, values::block_sizes(text)),
     ..ROW
@@ -84,10 +84,10 @@ pub(super) const BLOCK: NativeOption = NativeOption {
 pub(super) const ALIGN: NativeOption = NativeOption {
     name: "align",
     value: "SIZE",
-    help: "Positions are multiples of this; for sequential access, the stride.",
+    help: "Alignment of positions; for sequential access, the stride.",
     detail: "Default: the block size.",
     example: "align = \"64KiB\"",
-    elsewhere: "fio blockalign; DiskSpd -r<size>, -s<size>",
+    other_tools: "fio blockalign; DiskSpd -r<size>, -s<size>",
     of_part: true,
     set: |job, text| assign(&mut job.part.alignment, values::block(text).map(Some)),
     ..ROW
@@ -100,7 +100,7 @@ pub(super) const CONTENT: NativeOption = NativeOption {
     detail: "`random` (default: new for each write, so that nothing can be compressed or deduplicated), `once` (random, \
              the same again), `zeros`, `counting`, `compressible:PERCENT`, `duplicated:PERCENT`.",
     example: "content = \"compressible:50\"",
-    elsewhere: "fio refill_buffers, zero_buffers, buffer_compress_percentage, dedupe_percentage; DiskSpd -Z, -Zr",
+    other_tools: "fio refill_buffers, zero_buffers, buffer_compress_percentage, dedupe_percentage; DiskSpd -Z, -Zr",
     of_part: true,
     set: |job, text| assign(&mut job.part.content, values::content(text)),
     ..ROW
@@ -112,7 +112,7 @@ pub(super) const FLUSH_EVERY: NativeOption = NativeOption {
     help: "Flush after this many writes of a worker.",
     detail: "Default: never. Flushes are timed and counted apart.",
     example: "flush-every = 1",
-    elsewhere: "fio fsync, fdatasync",
+    other_tools: "fio fsync, fdatasync",
     set: |job, text| {
         assign(
             &mut job.flush_every,
@@ -128,7 +128,7 @@ pub(super) const FLUSH: NativeOption = NativeOption {
     help: "Which flush is used: data (fdatasync) or full (fsync).",
     detail: "Default: data.",
     example: "flush = \"full\"",
-    elsewhere: "fio fsync, fdatasync",
+    other_tools: "fio fsync, fdatasync",
     set: |job, text| {
         assign(
             &mut job.flush_kind,
@@ -143,7 +143,7 @@ pub(super) const FLUSH_AT_END: NativeOption = NativeOption {
     help: "Flush once when the job is over, outside the measured window.",
     detail: "Default: no.",
     example: "flush-at-end = true",
-    elsewhere: "fio end_fsync",
+    other_tools: "fio end_fsync",
     set: |job, text| assign(&mut job.flush_at_end, values::flag(text)),
     ..ROW
 };

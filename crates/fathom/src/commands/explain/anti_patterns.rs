@@ -7,8 +7,8 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
 
-/// Tells those of the names, or all.
-pub(super) fn tell(names: &[String], json: bool) -> Result<Exit, Faults> {
+/// Prints the named anti-patterns, or all.
+pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     let list: Vec<&AntiPattern> = if names.is_empty() {
         ANTI_PATTERNS.iter().collect()
     } else {

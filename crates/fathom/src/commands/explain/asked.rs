@@ -1,5 +1,4 @@
-//! What a result is compared with: limits from the catalogue or the command line, requirements and
-//! policies.
+//! Options that results are judged by: limits, requirements and policies.
 
 use std::path::Path;
 
@@ -16,18 +15,17 @@ use crate::limits::{self, LimitArgs, Storage, StorageArgs};
 /// The help heading of the requirements.
 const HEADING: &str = "Requirements";
 
-/// What results are held against. Nothing is run that could be run again, and the result may come
-/// from another machine.
+/// Options for judging existing results, which may come from another machine.
 #[derive(clap::Args)]
 pub struct PromiseArgs {
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     storage: StorageArgs<true>,
-    /// Required figures, such as 'iops>=4000,p99<=20ms,read.mean<=3ms,mbps>=200'
+    /// Require figures, such as 'iops>=4000,p99<=20ms,mbps>=200'
     #[arg(long, value_name = "CLAUSES", help_heading = HEADING)]
     require: Vec<String>,
-    /// What a policy of the catalogue, or of a file, promises; `fathom policies` lists them
+    /// Judge by this policy; `fathom policies` lists them
     #[arg(long, value_name = "NAME|FILE", help_heading = HEADING)]
     policy: Option<String>,
     #[command(flatten, next_help_heading = HEADING)]
@@ -37,7 +35,7 @@ pub struct PromiseArgs {
 }
 
 impl PromiseArgs {
-    /// Whether an option describes the storage below the loads.
+    /// True if an option describes the storage below the loads.
     pub fn describes_storage(&self) -> bool {
         self.limits.host_cache || !self.storage.0.is_empty()
     }
@@ -54,10 +52,11 @@ pub fn read(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
     if let Some(name) = &args.policy {
         add_policy(&mut context, args, name)?;
     }
-    let known = limits::known(&args.limits, &args.catalogue)?;
+    let known = limits::from_args(&args.limits, &args.catalogue)?;
     context.layers.extend(known.layers);
     context.bursts.extend(known.bursts.iter().map(limits::policy_burst));
-    // The longest first: a verdict names the first that may have carried the whole test.
+    // The longest comes first: a verdict names the first one that could have lasted for the whole
+    // test.
     context.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
     context.credits.extend(known.bursts);
     for text in &args.require {
@@ -90,7 +89,9 @@ fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> R
     context.layers.extend(resolved.layers);
     context.clauses.extend(resolved.clauses);
     for burst in &resolved.bursts {
-        context.credits.push(limits::burst(resolved.title.clone(), *burst));
+        context
+            .credits
+            .push(limits::known_burst(resolved.title.clone(), *burst));
     }
     context.bursts.extend(resolved.bursts);
     context.latency_ns = resolved.latency_ns;

@@ -17,7 +17,8 @@ use crate::session::Session;
 
 pub use asked::{PromiseArgs, read as asked};
 
-/// The word that asks for what is no test of storage. A file of that name is `./anti-patterns`.
+/// The argument that prints commands which are no test of storage. A file of that name is
+/// `./anti-patterns`.
 const ANTI_PATTERNS: &str = "anti-patterns";
 
 /// Explain an existing result of fathom or another tool
@@ -56,7 +57,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     if let Some((first, names)) = args.file.split_first()
         && *first == ANTI_PATTERNS
     {
-        return anti_patterns::tell(names, json);
+        return anti_patterns::print(names, json);
     }
     let asked = asked::read(&args.promise)?;
     let storage = args.promise.storage()?;
@@ -68,10 +69,10 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(exit(&explanations, args.strict))
 }
 
-/// Explains what was read.
+/// Explains a loaded result.
 ///
 /// # Errors
-/// There is nothing in it, or a job that `storage` or a limit names.
+/// It has no load, or lacks a job that `storage` or a limit names.
 pub fn explain(mut found: Loaded, asked: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
     storage.apply_to_loads(&mut found.loads)?;
     let jobs: Vec<_> = found
@@ -96,8 +97,8 @@ pub fn explain(mut found: Loaded, asked: &ExplainContext, storage: &Storage) -> 
     Ok(explain::explain(found.source, found.remarks, found.loads, &asked))
 }
 
-/// The code of one explanation.
-pub fn exit_of(explanation: &Explanation) -> Exit {
+/// The exit code of one explanation.
+pub fn exit_code(explanation: &Explanation) -> Exit {
     exit(std::slice::from_ref(explanation), false)
 }
 
@@ -114,8 +115,7 @@ fn document<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("an explanation is plain JSON") + "\n"
 }
 
-/// The worst verdict decides; without one only errors in the figures do, and warnings if none are
-/// wanted.
+/// The worst verdict decides the exit code; without verdicts errors do, and with `strict` warnings.
 fn exit(explanations: &[Explanation], strict: bool) -> Exit {
     let loads = || explanations.iter().flat_map(|explanation| &explanation.loads);
     let verdicts: Vec<_> = loads()

@@ -33,7 +33,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     }
     for load in &explanation.loads {
         text += &format!("\n{}\n", load.observation.name);
-        text += &of_load(load);
+        text += &format_load(load);
     }
     for table in &explanation.shared_limits {
         text += &format!("\n{}\n", diagnosis::table_title(table));
@@ -42,7 +42,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     if !findings.is_empty() {
         text += "\nWhat weakens the figures\n";
-        text += &findings_of(&findings);
+        text += &format_findings(&findings);
     }
     text += "\n";
     text += &screen::wrapped(
@@ -51,13 +51,13 @@ pub(super) fn render(explanation: &Explanation) -> String {
     text
 }
 
-fn findings_of(findings: &[Finding]) -> String {
+fn format_findings(findings: &[Finding]) -> String {
     let mut bytes = Vec::new();
     formats::findings(findings, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn of_load(load: &Explained) -> String {
+fn format_load(load: &Explained) -> String {
     let mut text = String::new();
     for sentence in &load.sentences {
         text += &screen::wrapped(sentence);
@@ -67,12 +67,12 @@ fn of_load(load: &Explained) -> String {
     text += &what_limits(load);
     if let Some(verdict) = &load.verdict {
         text += &format!("\n  {}\n", headline(verdict.outcome, &verdict.clauses, load.length));
-        text += &of_verdict(verdict);
+        text += &format_verdict(verdict);
     }
     text
 }
 
-/// A table with a column for each direction that there is.
+/// A table with a column for each direction.
 fn percentiles(load: &Explained) -> String {
     let observation = &load.observation;
     let mixed = observation.directions.read.is_some() && observation.directions.write.is_some();
@@ -170,7 +170,7 @@ fn limits(limits: &[LimitUse]) -> String {
     text
 }
 
-/// Columns of limits that jobs share, and what follows from them.
+/// Shared limits in columns, and conclusions.
 fn shared_limits(table: &LimitTable) -> String {
     let mut bytes = Vec::new();
     diagnosis::write_rows(&diagnosis::job_rows(table), &mut bytes).expect("writing to memory does not fail");
@@ -184,7 +184,7 @@ fn shared_limits(table: &LimitTable) -> String {
     text
 }
 
-/// What limited the load, unless the sentences above have said it already.
+/// The diagnosis, unless the sentences above contain it.
 fn what_limits(load: &Explained) -> String {
     let found = &load.diagnosis;
     let said = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
@@ -199,7 +199,7 @@ fn what_limits(load: &Explained) -> String {
     text
 }
 
-fn of_verdict(verdict: &Verdict) -> String {
+fn format_verdict(verdict: &Verdict) -> String {
     let mut text = String::new();
     for reason in &verdict.reasons {
         text += &screen::wrapped(&reason.what);

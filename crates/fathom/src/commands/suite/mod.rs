@@ -124,17 +124,17 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        session.whole(plan)?;
+        session.merge_fleet_plan(plan)?;
     }
     if args.dry.dry_run {
         return dry_run(session, &ready, &plans, &permissions);
     }
     // Elsewhere each host looks at its own targets, when a workload begins.
-    if !session.leads() {
+    if !session.has_fleet() {
         refuse(&plans, &permissions)?;
     }
     let targets: Vec<Target> = plans.iter().flat_map(|plan| plan.targets.iter().cloned()).collect();
-    outputs.prove(&targets)?;
+    outputs.check_files(&targets)?;
     let started = Zoned::now();
     let mut errand = SuiteRunner {
         session,
@@ -220,7 +220,7 @@ impl SuiteRunner<'_> {
                 }
                 let name = format!("{}: {}", self.suite, one.name);
                 let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
-                history::keep_as(
+                history::record_as(
                     &self.args.study.measure,
                     self.args.study.save.as_ref(),
                     EntryKind::Suite,
@@ -248,12 +248,13 @@ impl SuiteRunner<'_> {
             held.settings = convert::to_native(&plan).text;
             self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
             let again = if number > 1 { ", again, with more slots" } else { "" };
-            self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
+            self.screen
+                .print(&format!("{place} {}: {}{again}", one.name, held.load));
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
             let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
                 shared_files.adopt_created(&event);
-                screen.take(&event);
+                screen.handle_event(&event);
             });
             let results = results?;
             held.verdict = judged::judge(&results, &one.clauses).only();
@@ -287,7 +288,7 @@ fn finish(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: 
                 ::report::junit::document(&report::junit_suite(report, started, &text))
             }),
         ],
-        page: Some(&|| pages::of_study(study, 0.0).expect("a suite has a page")),
+        page: Some(&|| pages::study(study, 0.0).expect("a suite has a page")),
         study: Some(study),
     })
 }

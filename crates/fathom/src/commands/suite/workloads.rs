@@ -13,8 +13,8 @@ use report::words;
 use study::suite::{self, Load};
 use study::verify::{Attempt, Search, Unverifiable, Verification};
 
-use super::super::run::{apply_options, check_target_count, document_of, note_changes};
-use super::super::verify::shared_among;
+use super::super::run::{apply_options, check_target_count, load_document, record_preset_changes};
+use super::super::verify::divide_among_hosts;
 use super::Args;
 use crate::fault::{Fault, Faults};
 use crate::judged;
@@ -61,7 +61,7 @@ impl Ready {
     pub(super) fn plan(&self, attempt: Option<&Attempt>, hosts: Option<u32>) -> Result<Plan, Faults> {
         let plan = native::lower(&self.document(attempt))?;
         Ok(match &self.paced {
-            Some(_) => shared_among(hosts, plan),
+            Some(_) => divide_among_hosts(hosts, plan),
             None => plan,
         })
     }
@@ -78,13 +78,13 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
     let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
     let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
     let of_file = match &workload.base {
-        Base::File(name) => Some(document_of(Some(&folder.join(name).display().to_string()))?),
-        Base::Usual | Base::Preset(_) => None,
+        Base::File(name) => Some(load_document(Some(&folder.join(name).display().to_string()))?),
+        Base::Default | Base::Preset(_) => None,
     };
     let mut document = workload.document(suite, of_file)?;
     document.arguments.clone_from(&session.process.arguments);
     apply_options(&mut document, &args.load.given, args.study.measure.seed)?;
-    note_changes(&mut document, &args.load.given);
+    record_preset_changes(&mut document, &args.load.given);
     check_target_count(&document)?;
     if document.jobs.len() != 1 {
         let what = format!(

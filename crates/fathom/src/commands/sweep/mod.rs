@@ -2,7 +2,7 @@
 
 mod text;
 
-pub(super) use text::how;
+pub(super) use text::describe_analyses;
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
@@ -32,7 +32,7 @@ use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 
-/// The heading of what is varied.
+/// The heading of sweep options.
 const HEADING: &str = "Sweep";
 
 /// Vary depth, block size, rate, …; find the knee
@@ -54,7 +54,7 @@ const HEADING: &str = "Sweep";
     mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, html [default: text]")),
 )]
 pub struct Args {
-    /// What to test: directory, file, block device, or a job file of one job
+    /// Directory, file, block device, or a job file of one job
     #[arg(value_name = "TARGET|FILE.toml", value_hint = ValueHint::AnyPath)]
     what: Option<String>,
     /// What to vary; repeat it for a table over several [default: depth=1..512]
@@ -74,10 +74,10 @@ pub struct Args {
     /// Leave no point out, whatever the others say
     #[arg(long, help_heading = HEADING)]
     all_points: bool,
-    /// Add no points beside the knee, and do not measure the first again
+    /// Skip points beside the knee and the repeat of the first
     #[arg(long, help_heading = HEADING)]
     grid_only: bool,
-    /// Measure nothing: report a saved sweep again, with another --slo if one is given
+    /// Report a saved sweep again, with another --slo if given
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING)]
     #[arg(conflicts_with_all = ["what", "over"])]
     from: Option<String>,
@@ -89,7 +89,7 @@ pub struct Args {
     safety: SafetyArgs,
 }
 
-/// Sweeps.
+/// Runs a sweep.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let limit = limit(args)?;
@@ -98,7 +98,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         return Ok(Exit::Done);
     }
     let mut document = document(session, args)?;
-    if !session.leads() {
+    if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
     let asked = asked(args, &mut document, limit)?;
@@ -108,9 +108,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if args.test.dry.dry_run {
         return dry_run(session, &document, asked, &base, &permissions);
     }
-    outputs.prove(&base.targets)?;
+    outputs.check_files(&base.targets)?;
     let name = document.name.clone().unwrap_or_else(|| "sweep".into());
-    let mut errand = SweepRunner {
+    let mut runner = SweepRunner {
         session,
         document,
         permissions,
@@ -120,13 +120,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut sweep = Sweep::new(asked);
     let mut failed = false;
     while let Some(next) = sweep.next_run() {
-        match errand.measure(&next) {
+        match runner.measure(&next) {
             Ok(results) => {
-                errand.tell(&next, &results);
+                runner.print_run(&next, &results);
                 sweep.record(next, results);
             }
-            // What cannot be done at all is reported at once; what cannot be done at one point is
-            // reported in the report.
+            // A failure of the first point ends the sweep; later ones appear in the report.
             Err(faults) if next.number == 1 => return Err(faults),
             Err(_) if session.process.is_interrupted() => {}
             Err(faults) => {
@@ -138,7 +137,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             break;
         }
     }
-    drop(errand);
+    drop(runner);
     let study = sweep.finish(&name, session.process.is_interrupted()).ok_or_else(|| {
         let help = "let it run for at least one point";
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
@@ -161,12 +160,12 @@ pub(super) fn show(
         let fault = Fault::new(format!("{file} holds a study of another kind: it is not a sweep"));
         Faults::usage(fault.help("`fathom ab --from` shows comparisons in turns"))
     })?;
-    outputs.prove(&[])?;
+    outputs.check_files(&[])?;
     finish(outputs, &report, study)
 }
 
-/// The code of all runs together: that of the first which did not end well. `failed` says that some
-/// could not be made.
+/// The exit code of all runs: that of the first failed one. `failed` is true if some runs could not
+/// start.
 pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
@@ -197,7 +196,7 @@ fn limit(args: &Args) -> Result<Option<Limit>, Faults> {
 /// The one job that is varied.
 fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = args.what.as_ref();
-    let mut document = run::document_of(what.filter(|what| what.ends_with(".toml")))?;
+    let mut document = run::load_document(what.filter(|what| what.ends_with(".toml")))?;
     document.arguments.clone_from(&session.process.arguments);
     if let (Some(target), Some(job)) = (what.filter(|what| !what.ends_with(".toml")), document.jobs.first_mut()) {
         job.targets = vec![target.clone()];
@@ -207,7 +206,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     Ok(document)
 }
 
-/// Studies are about one load.
+/// Refuses documents with several jobs: a study varies one load.
 pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     if document.jobs.len() == 1 {
         return Ok(());
@@ -217,7 +216,7 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
     let fault = Fault::new(format!("{who} one job, and here are {}", document.jobs.len())).at(file);
-    Err(Faults::usage(fault.help("make a job file with the one that is meant")))
+    Err(Faults::usage(fault.help("write a job file with only one job")))
 }
 
 fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<SweepSettings, Faults> {
@@ -233,8 +232,7 @@ fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<S
     }
     let varies = |parameter: Parameter| varied.iter().any(|varied| varied.parameter == parameter);
     let job = &mut document.jobs[0];
-    // A rate that is offered needs slots for all that is in flight; a depth that the user gave is
-    // kept.
+    // A paced sweep needs slots for all operations in flight; a depth of the user's is kept.
     let opens = varies(Parameter::Rate) && !varies(Parameter::Depth) && job.depth.is_none();
     let slots_max = opens.then(|| verify::slots_max(largest_block(job, &varied)));
     let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();
@@ -261,7 +259,7 @@ fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<S
     })
 }
 
-/// The largest block that any point has.
+/// The largest block of all points.
 fn largest_block(job: &JobSpec, varied: &[Varied]) -> Bytes {
     let parts = match job.parts.is_empty() {
         true => std::slice::from_ref(&job.part),
@@ -293,8 +291,8 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
 }
 
-/// Every value is tried on the job before anything is measured: a mistake in the last of them does
-/// not come up after an hour.
+/// Checks every value before anything is measured, so that a mistake in the last one does not end
+/// the sweep after an hour.
 fn try_settings(document: &Document, asked: &SweepSettings) -> Result<(), Faults> {
     let mut settings = asked.varied.iter().flat_map(|varied| &varied.values);
     settings.try_for_each(|setting| set(&mut document.jobs[0].clone(), setting))
@@ -317,7 +315,7 @@ fn plan(document: &Document, next: &NextRun) -> Result<Plan, Faults> {
     Ok(native::lower(&document)?)
 }
 
-/// What measuring the points takes.
+/// Measures the points.
 struct SweepRunner<'a> {
     session: &'a Session,
     document: Document,
@@ -331,7 +329,7 @@ impl SweepRunner<'_> {
         let mut plan = plan(&self.document, next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         let slots = next.slots.map(|slots| format!(", up to {slots} in flight"));
-        self.screen.say(&format!(
+        self.screen.print(&format!(
             "[{}/{}] {}: {} of {}{}, {} left in all",
             next.number,
             next.expected_total,
@@ -346,14 +344,14 @@ impl SweepRunner<'_> {
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
-            screen.take(&event);
+            screen.handle_event(&event);
         });
         Ok(results?)
     }
 
-    fn tell(&mut self, next: &NextRun, results: &Results) {
+    fn print_run(&mut self, next: &NextRun, results: &Results) {
         if let Some(line) = text::line(&next.settings, results) {
-            self.screen.say(&line);
+            self.screen.print(&line);
         }
     }
 }

@@ -172,18 +172,18 @@ fn advice(report: &Report, curve: &Curve) -> String {
         Parameter::Targets => Axis::Targets,
         _ => Axis::InFlight,
     };
-    text + &how(&curve.knee, axis, report.limit.is_some())
+    text + &describe_analyses(&curve.knee, axis, report.limit.is_some())
 }
 
-/// How a curve was read, in a line for each way.
-pub(in crate::commands) fn how(knee: &Knee, axis: Axis, limited: bool) -> String {
+/// The analyses of a curve, a line for each method.
+pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: bool) -> String {
     let mut text = String::new();
     let unit = match axis {
         Axis::Targets => "targets",
         Axis::InFlight | Axis::Rate => "in flight",
     };
     if let Some(bounds) = &knee.bounds {
-        text += &wrapped(&of_bounds(bounds, unit));
+        text += &wrapped(&format_bounds(bounds, unit));
     }
     if knee.bounds.is_some() && !limited {
         let at = knee.kneedle.map_or("none".to_owned(), |at| format!("{at} {unit}"));
@@ -193,12 +193,12 @@ pub(in crate::commands) fn how(knee: &Knee, axis: Axis, limited: bool) -> String
         ));
     }
     if let Some(usl) = &knee.usl {
-        text += &wrapped(&of_usl(usl, unit, knee));
+        text += &wrapped(&format_usl(usl, unit, knee));
     }
     text
 }
 
-fn of_bounds(bounds: &Bounds, unit: &str) -> String {
+fn format_bounds(bounds: &Bounds, unit: &str) -> String {
     format!(
         "bounds: {} per operation at {} {unit} (R0), at most {} per second, reached at {}; on an ideal device the knee is at \
          {:.1} {unit} (N*)",
@@ -210,12 +210,12 @@ fn of_bounds(bounds: &Bounds, unit: &str) -> String {
     )
 }
 
-fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
+fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     const LAW: &str = "universal scalability law (USL)";
     let last = knee.points.last().map_or(0.0, |point| point.load);
     let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
-    // A device that saturates has a corner where the law has a curve; the fit then falls where the
-    // rate does not.
+    // A device that saturates has a corner, but the law has a curve, so the fit may fall although
+    // the rate does not.
     let end = match (usl.peak_at, usl.roof_iops) {
         (Some(peak), _) if peak < last && !knee.retrograde => {
             return format!(

@@ -1,4 +1,4 @@
-//! The command line of `fathom verify`, and what is understood of it.
+//! The command line of `fathom verify`, resolved against the catalogue and the targets.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,9 @@ use crate::outputs::OutputArgs;
 use crate::permissions::SafetyArgs;
 use crate::session::Session;
 
-/// The heading of what the load is, where the policy does not decide it.
+/// The heading of options that replace parts of the policy's load.
 const LOAD: &str = "Load";
-/// The heading of what the machine and the disks below the target are.
+/// The heading of options that describe the machine and its disks.
 const ENVIRONMENT: &str = "Machine and disks around it";
 
 /// Test whether storage meets an SLA: PASS or FAIL, and why
@@ -42,20 +42,20 @@ const ENVIRONMENT: &str = "Machine and disks around it";
         fathom verify --require 'iops>=100000' /dev/mapper/volume*"
 )]
 pub struct Args {
-    /// Directories, files or block devices; or a .toml with simulated devices
+    /// Directories, files, block devices, or a .toml (simulated)
     #[arg(value_name = "TARGET", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     target: Vec<String>,
-    /// Entry of the catalogue (`fathom policies` lists them), or a policy file
+    /// Policy of the catalogue (`fathom policies`), or a file
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     policy: Option<String>,
-    /// Clauses such as iops>=4000,p99<=3ms,read.mean<=1ms,mbps>=200; beside a policy or alone
+    /// Require clauses such as iops>=4000,p99<=3ms,read.mean<=1ms
     #[arg(long, value_name = "CLAUSES")]
     require: Option<String>,
     #[command(flatten)]
     inputs: InputArgs,
     #[command(flatten)]
     catalogue: CatalogueArgs,
-    /// 30 s instead of the policy's time: shows a limit, not whether it lasts
+    /// Test for 30 s only: finds a limit, not whether it lasts
     #[arg(long, help_heading = LOAD)]
     pub(super) quick: bool,
     /// Measured window, if not the policy's
@@ -85,7 +85,7 @@ pub struct Args {
     /// Size of the file that is made [default: twice the memory, at most half of the space]
     #[arg(long, value_name = "SIZE", help_heading = LOAD)]
     file_size: Option<String>,
-    /// Size of the virtual machine, such as Standard_B2ms: its limits may bind first
+    /// Size of the virtual machine, such as Standard_B2ms
     #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
     vm: Option<String>,
     /// Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000
@@ -109,8 +109,7 @@ pub struct Args {
     pub(super) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(super) dry: DryRunArgs,
-    /// Watch for so long before the test what others do to its devices; 0 does not
-    /// [default: 10s, with --quick 3s]
+    /// Watch for other I/O before the test; 0 turns it off [default: 10s, with --quick 3s]
     #[arg(long, value_name = "TIME", help_heading = "Safety")]
     pub(super) preflight: Option<String>,
     #[command(flatten)]
@@ -119,7 +118,7 @@ pub struct Args {
     pub(super) safety: SafetyArgs,
 }
 
-/// Threads to issue with; `None`: as many as it takes.
+/// Number of threads; `None` lets the load decide.
 #[derive(Clone, Copy, Debug)]
 struct Workers(Option<u32>);
 
@@ -131,8 +130,8 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
     }
 }
 
-/// Everything that was understood of the command line.
-pub(super) struct Asked {
+/// The resolved command line.
+pub(super) struct VerifyRequest {
     pub(super) verification: Verification,
     pub(super) policy: Option<Resolved>,
     pub(super) requirement: Option<String>,
@@ -140,14 +139,14 @@ pub(super) struct Asked {
     pub(super) machine: Option<Machine>,
     pub(super) known: KnownLimits,
     pub(super) storage: Storage,
-    /// Limits that a job file states: the plan keeps them.
+    /// Limits from a job file, copied into the plan.
     pub(super) caps: Vec<Layer>,
-    /// What is known of this machine, where it was detected, in a sentence.
+    /// How this machine was detected, in a sentence.
     pub(super) detected: Option<String>,
 }
 
-pub(super) fn understand(session: &Session, args: &Args) -> Result<Asked, Faults> {
-    refuse_unclear(args)?;
+pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyRequest, Faults> {
+    refuse_unclear_promise(args)?;
     let named = args.policy.as_deref();
     let file = named.map(Path::new).filter(|path| path.is_file());
     let catalogue = catalogue(&args.catalogue, file)?;
@@ -159,7 +158,7 @@ pub(super) fn understand(session: &Session, args: &Args) -> Result<Asked, Faults
             let policy = find(&catalogue, name, file)?;
             let resolved = policy.resolve_with(&inputs(&args.inputs)?, &overrides);
             let resolved = resolved.map_err(|error| {
-                let help = format!("`fathom policies {}` tells what it asks for", policy.id());
+                let help = format!("`fathom policies {}` lists its inputs", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
             })?;
             (Some(resolved), policy.expired(today()))
@@ -174,32 +173,32 @@ pub(super) fn understand(session: &Session, args: &Args) -> Result<Asked, Faults
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
     let targets = Targets::parse(&args.target)?;
-    let storage = Storage::of_one_load(
+    let storage = Storage::for_single_load(
         &args.storage,
         args.host_cache,
         &targets.storage.clone().unwrap_or_default(),
     )?;
-    let surrounding = Surrounding::find(args, &catalogue, &promise, &targets, &storage)?;
+    let below = LimitsBelow::find(args, &catalogue, &promise, &targets, &storage)?;
     let caps = targets.caps.clone();
-    let credits: Vec<Burst> = surrounding.credits.iter().map(|(_, burst)| *burst).collect();
-    Ok(Asked {
+    let credits: Vec<Burst> = below.credits.iter().map(|(_, burst)| *burst).collect();
+    Ok(VerifyRequest {
         verification: verification(session, args, promise.with_credits(&credits), targets)?,
         policy,
         requirement: args.require.clone(),
         expired,
-        machine: surrounding.machine,
-        known: surrounding.known,
+        machine: below.machine,
+        known: below.known,
         storage,
         caps,
-        detected: surrounding.detected,
+        detected: below.detected,
     })
 }
 
-/// Refuses what leaves open what to test, or for how long.
-fn refuse_unclear(args: &Args) -> Result<(), Faults> {
+/// Refuses options that do not decide what to test, or for how long.
+fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
     if args.policy.is_none() && args.require.is_none() {
-        return Err(Faults::usage(Fault::new("nothing is promised").help(
-            "say what is: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
+        return Err(Faults::usage(Fault::new("no promise to verify").help(
+            "name one: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
         )));
     }
     if args.quick && args.time.is_some() {
@@ -211,7 +210,7 @@ fn refuse_unclear(args: &Args) -> Result<(), Faults> {
     Ok(())
 }
 
-/// The entry of a name, or the one that a file holds.
+/// Finds a policy by name, or takes the one in a file.
 fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result<&'a Policy, Faults> {
     let of_file = |path: &Path| {
         let origin = policies::Origin::User(path.display().to_string());
@@ -234,7 +233,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result
     }
 }
 
-/// What is known of a disk means nothing without a policy that asks for it.
+/// Refuses inputs of a policy without a policy.
 fn refuse_inputs(args: &InputArgs) -> Result<(), Faults> {
     match inputs(args)?.keys().next() {
         None => Ok(()),
@@ -330,27 +329,27 @@ fn rate(args: &Args) -> Result<Option<f64>, Faults> {
     }
 }
 
-/// What lies between the program and the disks.
-struct Surrounding {
-    /// Limits that were named; absent: none.
+/// Limits of the machine and the disks below the targets.
+struct LimitsBelow {
+    /// The machine with its limits, if any were named.
     machine: Option<Machine>,
-    /// With those of the policy, what a diagnosis may find.
+    /// The named limits and those of the policy, for the diagnosis.
     known: KnownLimits,
-    /// Credits of machine and disks, with the name of what has them.
+    /// Burst credits, each with the name of its machine or disk.
     credits: Vec<(String, Burst)>,
-    /// The machine that was detected, or why it does not count.
+    /// The detected machine, or why its limits are not used.
     detected: Option<String>,
 }
 
-impl Surrounding {
+impl LimitsBelow {
     fn find(
         args: &Args,
         catalogue: &Catalogue,
         promise: &Promise,
         targets: &Targets,
         storage: &Storage,
-    ) -> Result<Surrounding, Faults> {
-        // A simulated device lies on no disk of this machine.
+    ) -> Result<LimitsBelow, Faults> {
+        // A simulated device uses no disk of this machine.
         let real = match targets.simulated.is_empty() {
             true => targets.paths.iter().map(String::as_str).collect(),
             false => Vec::new(),
@@ -384,7 +383,7 @@ impl Surrounding {
         let bursts = credits.iter().cloned().chain(of_policy);
         let known = KnownLimits {
             layers: layers.clone(),
-            bursts: bursts.map(|(layer, burst)| limits::burst(layer, burst)).collect(),
+            bursts: bursts.map(|(layer, burst)| limits::known_burst(layer, burst)).collect(),
             ..KnownLimits::default()
         };
         let workload = &promise.workload;
@@ -392,7 +391,7 @@ impl Surrounding {
             reach: policies::reach(&layers, workload.block, workload.read_percent, storage.replicas()),
             layers,
         });
-        Ok(Surrounding {
+        Ok(LimitsBelow {
             machine,
             known,
             credits,
@@ -410,7 +409,7 @@ fn verification(session: &Session, args: &Args, promise: Promise, targets: Targe
         false => (seconds(duration), seconds(warm_up)),
     };
     let file_size = size("file-size", &args.file_size)?;
-    // What lies on other hosts cannot be seen from here.
+    // Targets of other hosts cannot be examined here.
     if session.ranks().is_none() {
         targets.check_missing(file_size)?;
     }

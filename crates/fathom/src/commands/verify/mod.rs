@@ -1,7 +1,7 @@
-//! `fathom verify`: issues a promised load and judges what came of it.
+//! `fathom verify`: issues a promised load and judges the result.
 
 mod args;
-mod made_files;
+mod created_files;
 mod report;
 mod targets;
 
@@ -15,7 +15,7 @@ use archive::history::EntryKind;
 use jiff::Zoned;
 use model::Nanos;
 use model::access::Access;
-use model::environment::Before;
+use model::environment::BackgroundIo;
 use model::fleet::{Rank, expand_name};
 use model::observation::Observation;
 use model::plan::{Divide, Plan};
@@ -32,29 +32,29 @@ use crate::permissions;
 use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::Session;
-use args::{Asked, understand};
-use made_files::MadeFiles;
+use args::{VerifyRequest, resolve_args};
+use created_files::CreatedFiles;
 
 pub use args::Args;
 
-/// How long is watched what others do, before the test.
+/// Default length of the preflight, which watches for I/O of other programs.
 const PREFLIGHT: Nanos = Nanos::secs(10);
 /// The same with `--quick`.
 const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Tests a promise.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let asked = understand(session, args)?;
+    let request = resolve_args(session, args)?;
     let permissions = permissions::from_args(&args.safety);
     let preflight = preflight::time(
         args.preflight.as_ref(),
         if args.quick { QUICK_PREFLIGHT } else { PREFLIGHT },
     )?;
-    let first = asked
+    let first = request
         .verification
         .next(&Search::default())
         .expect("nothing was issued yet");
-    let plan = plan_of(session, &asked, &first);
+    let plan = build_plan(session, &request, &first);
     if args.dry.dry_run {
         Outputs::parse(&args.output)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
@@ -64,25 +64,25 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     if let Some(path) = &args.junit {
-        outputs.also(path, &plan)?;
+        outputs.check_file(path, &plan)?;
     }
     let started = Zoned::now();
-    let before = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);
-    let (mut results, shallower, mut verdict, issued) = attempts(session, args, &asked, &before, &mut outputs)?;
-    verdict.notes.extend(asked.detected.clone());
+    let background_io = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);
+    let (mut results, shallower, mut verdict, issued) =
+        run_attempts(session, args, &request, &background_io, &mut outputs)?;
+    verdict.notes.extend(request.detected.clone());
     results
         .findings
-        .extend(study::diagnosis::beyond_limits(&results, &asked.known));
-    // A run that was cut short is no sign of what would have limited it, and failed operations are
-    // no limit.
+        .extend(study::diagnosis::beyond_limits(&results, &request.known));
+    // A run that was cut short cannot show its limit, and failed operations are no limit.
     let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
     if is_missed && !Exit::is_cut_short(&results) {
         let known = KnownLimits {
             question: question(&verdict),
-            ..asked.known.clone()
+            ..request.known.clone()
         };
-        // What the user named, what the policy knows, and what the system itself limits: one of
-        // them may be why.
+        // Any of these may have limited the load: limits from the command line, the policy or the
+        // system.
         results.diagnoses = match &shallower {
             // The probes are what --confirm does elsewhere.
             Some(shallower) => study::diagnosis::diagnoses_with_deeper_run(&results, shallower, &known),
@@ -93,12 +93,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             results.diagnoses.retain(|one| !says_nothing(one));
         }
     }
-    let verified = report::document(&asked, &results, verdict, &issued);
+    let verified = report::document(&request, &results, verdict, &issued);
     let strict = args.output.strict;
     let text = report::text(&verified, strict);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
-    let page = match outputs.want_page() {
-        true => report::page(&asked, &results, &verified),
+    let page = match outputs.has_page() {
+        true => report::page(&request, &results, &verified),
         false => String::new(),
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
@@ -108,13 +108,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if let Some(path) = &args.junit {
         let document = junit::document(&report::suite(&verified, &started, &text));
         outputs::write_file(path, document.as_bytes())
-            .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
+            .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     }
-    Ok(Exit::of_verdict(&results, verified.verdict.outcome, strict))
+    Ok(Exit::from_verdict(&results, verified.verdict.outcome, strict))
 }
 
-/// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was
-/// not.
+/// The figure that the diagnosis explains: the latency if only the latency broke the promise.
 fn question(verdict: &Verdict) -> Question {
     let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
     let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
@@ -124,8 +123,7 @@ fn question(verdict: &Verdict) -> Question {
     }
 }
 
-/// The verdict names the generator or others: a diagnosis that does not know why has nothing to
-/// add.
+/// The verdict blames fathom or other programs. An undetermined diagnosis then adds nothing.
 fn is_cause_elsewhere(verdict: &Verdict) -> bool {
     let clauses = verdict.clauses.iter().filter_map(|judged| judged.cause);
     let reasons = verdict.reasons.iter().filter_map(|reason| reason.cause);
@@ -134,32 +132,32 @@ fn is_cause_elsewhere(verdict: &Verdict) -> bool {
         .any(|cause| matches!(cause, Cause::Generator | Cause::Others))
 }
 
-/// What was issued in the end, after which probes.
-struct IssuedLast {
+/// The last attempt, and the probes before it.
+struct LastAttempt {
     attempt: Attempt,
     search: Search,
 }
 
-/// Runs probes and windows until the promise is judged. Where the probes found saturation, the
-/// results of the one before the last are there too: half the depth of the window.
-fn attempts(
+/// Runs probes and windows until the promise is judged. If the probes found saturation, the results
+/// of the last probe but one are returned too: it had half the window's depth.
+fn run_attempts(
     session: &Session,
     args: &Args,
-    asked: &Asked,
-    before: &Option<Before>,
+    request: &VerifyRequest,
+    background_io: &Option<BackgroundIo>,
     outputs: &mut Outputs,
-) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
+) -> Result<(Results, Option<Results>, Verdict, LastAttempt), Faults> {
     let permissions = permissions::from_args(&args.safety);
-    let verification = &asked.verification;
+    let verification = &request.verification;
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
-    let mut made = MadeFiles::missing_among(&verification.paths);
+    let mut created = CreatedFiles::for_missing(&verification.paths);
     let (mut probed, mut shallower) = (None, None);
     let mut has_run = false;
     loop {
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
-        screen.say(&introduction(verification, &attempt));
-        let mut plan = plan_of(session, asked, &attempt);
+        screen.print(&introduction(verification, &attempt));
+        let mut plan = build_plan(session, request, &attempt);
         session.prepare_shared_files(&mut shared_files, &mut plan)?;
         let label = match attempt {
             Attempt {
@@ -171,17 +169,17 @@ fn attempts(
         screen.begin(&plan, label);
         let results = session
             .execution(plan, &permissions)
-            .after(before.clone())
+            .with_background_io(background_io.clone())
             .run(&mut |event| {
                 shared_files.adopt_created(&event);
-                screen.take(&event);
-                made.take(&event);
+                screen.handle_event(&event);
+                created.handle_event(&event);
                 if !attempt.is_probe {
-                    outputs.take(&event).iter().for_each(|line| screen.say(line));
+                    outputs.handle_event(&event).iter().for_each(|line| screen.print(line));
                 }
             })
             .map_err(|error| match error {
-                // Every host was there before.
+                // All hosts took part in the previous run, so one was lost.
                 RunError::Hosts(_) if has_run => Faults::from(error).with(Exit::Partial),
                 error => without_verdict(error.into()),
             })?;
@@ -189,8 +187,8 @@ fn attempts(
         let Some(observed) = Observation::from_results(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
-        // A run that was cut short is judged as it is: what is left of it tells no depth, and a
-        // lost host takes no more work.
+        // A run that was cut short is judged as it is: it cannot find a depth, and a lost host
+        // cannot run again.
         let cut_short = Exit::is_cut_short(&results);
         if attempt.is_probe && !cut_short && observed.errors.unwrap_or(0) == 0 {
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
@@ -203,12 +201,12 @@ fn attempts(
         verification.record_window(&mut search, &attempt, &verdict, &observed);
         if cut_short || attempt.is_probe || verification.next(&search).is_none() {
             let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
-            return Ok((results, shallower, verdict, IssuedLast { attempt, search }));
+            return Ok((results, shallower, verdict, LastAttempt { attempt, search }));
         }
     }
 }
 
-/// A test that could not begin fails no promise, whatever went wrong.
+/// A test that could not begin must not exit as a broken promise.
 fn without_verdict(faults: Faults) -> Faults {
     match faults.exit() {
         Exit::Failed => faults.with(Exit::Refused),
@@ -225,16 +223,16 @@ fn nothing_measured(results: &Results) -> Faults {
 }
 
 /// Builds an attempt's plan and adds what is known of the storage below.
-fn plan_of(session: &Session, asked: &Asked, attempt: &Attempt) -> Plan {
-    let mut plan = shared_among(session.ranks(), asked.verification.plan(attempt));
-    asked.storage.apply_to_plan(&mut plan);
-    plan.limits.clone_from(&asked.caps);
+fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> Plan {
+    let mut plan = divide_among_hosts(session.ranks(), request.verification.plan(attempt));
+    request.storage.apply_to_plan(&mut plan);
+    plan.limits.clone_from(&request.caps);
     plan
 }
 
-/// A promise is about all hosts together: they divide the rate, what is in flight where each has at
-/// least one of it, and a shared target where it is gone through in order.
-pub(super) fn shared_among(ranks: Option<u32>, mut plan: Plan) -> Plan {
+/// A promise is about all hosts together, so they divide the rate. They divide the depth if each
+/// host gets at least one slot, and a shared target if its access is sequential.
+pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
     let Some(ranks) = ranks else { return plan };
     let has_own = plan
         .targets

@@ -9,37 +9,37 @@ use model::fleet::Fleet;
 use model::results::Results;
 use study::verify::{self, Paragraph, TestLength};
 
-use super::IssuedLast;
-use super::args::Asked;
+use super::LastAttempt;
+use super::args::VerifyRequest;
 use crate::pages;
 use crate::screen;
 
-/// Everything that is known of a verdict.
-pub(super) fn document(asked: &Asked, results: &Results, verdict: Verdict, last: &IssuedLast) -> Verified {
+/// The document of a verdict, for programs.
+pub(super) fn document(request: &VerifyRequest, results: &Results, verdict: Verdict, last: &LastAttempt) -> Verified {
     Verified {
         format_version: FORMAT_VERSION,
         kind: VerifiedKind::Verdict,
         tool: results.tool.clone(),
-        target: asked.verification.paths.join(", "),
+        target: request.verification.paths.join(", "),
         promise: verdict::Promise {
-            policy: asked.policy.clone(),
-            requirement: asked.requirement.clone(),
-            expired: asked.expired.clone(),
+            policy: request.policy.clone(),
+            requirement: request.requirement.clone(),
+            expired: request.expired.clone(),
         },
-        issued: asked.verification.issued(&last.attempt),
+        issued: request.verification.issued(&last.attempt),
         climb: last.search.climb().cloned(),
         issued_by: results.fleet.as_ref().map(Fleet::words),
-        machine: asked.machine.clone(),
+        machine: request.machine.clone(),
         verdict,
         diagnoses: results.diagnoses.clone(),
         findings: results.findings.clone(),
     }
 }
 
-/// The page of a promise: the verdict first, then all that was measured.
-pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> String {
-    let clauses = pages::promised(&asked.verification.promise.clauses);
-    let promised = match (&asked.policy, &asked.requirement) {
+/// The page: the verdict first, then all measurements.
+pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verified) -> String {
+    let clauses = pages::promised(&request.verification.promise.clauses);
+    let promised = match (&request.policy, &request.requirement) {
         (Some(policy), None) => format!(
             "what {} promises: {}",
             policy.id,
@@ -56,10 +56,10 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }
     let mut page = pages::run(results, shown);
-    // `.` tells those nothing who did not run it.
+    // A relative path such as `.` means nothing to other readers.
     let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
     let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
-    page.title = match &asked.policy {
+    page.title = match &request.policy {
         Some(policy) => format!("{} on {target}", policy.id),
         None => target,
     };
@@ -85,7 +85,7 @@ pub(super) fn text(verified: &Verified, strict: bool) -> String {
     text
 }
 
-/// Warnings and errors of the self-checks, and whether they are why a PASS does not end with 0.
+/// Warnings and errors of the self-checks, and whether they change the exit code of a PASS.
 fn weaknesses(verified: &Verified, strict: bool) -> String {
     // The diagnosis below covers these findings in more detail.
     let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");

@@ -1,4 +1,4 @@
-//! What `fathom verify` tests: paths of this machine, or the simulated devices of job files.
+//! Targets of `fathom verify`: paths of this machine, or simulated devices in job files.
 
 use std::path::Path;
 
@@ -14,27 +14,27 @@ use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::user_file;
 
-/// Share of the space that may be used which a file takes at most.
-const OF_SPACE: f64 = 0.5;
+/// A new file takes at most this share of the usable space.
+const MAX_SPACE_SHARE: f64 = 0.5;
 /// Share of a file system that stays free.
-const KEPT_FREE: f64 = 0.2;
-/// What names a device of a job file.
+const MIN_FREE_SHARE: f64 = 0.2;
+/// Prefix of a simulated device in a job file.
 const SIMULATED: &str = "simulated:";
 
-/// Everything that is tested together.
+/// All targets of the test.
 pub(super) struct Targets {
     /// Directories, files and block devices, or `simulated:NAME`.
     pub(super) paths: Vec<String>,
-    /// The device of each path, if they are simulated; else empty.
+    /// The device of each path if they are simulated, else empty.
     pub(super) simulated: Vec<SimulatedDevice>,
-    /// What the jobs of job files state of the storage below.
+    /// Facts about the storage, from job files.
     pub(super) storage: Option<StoragePath>,
-    /// Limits that job files state.
+    /// Limits from job files.
     pub(super) caps: Vec<Layer>,
 }
 
 impl Targets {
-    /// Reads the job files among the targets. What is named twice would be tested twice.
+    /// Reads the job files among the targets. Refuses duplicates, which would be tested twice.
     pub(super) fn parse(named: &[String]) -> Result<Targets, Faults> {
         let mut targets = Targets {
             paths: Vec::new(),
@@ -48,7 +48,7 @@ impl Targets {
                 return Err(Faults::usage(fault.help("name each target once")));
             }
             if let Some(device) = name.strip_prefix(SIMULATED) {
-                return Err(Faults::usage(a_device_of_a_file(device)));
+                return Err(Faults::usage(device_needs_file(device)));
             }
             match job_file(Path::new(name))? {
                 Some(document) => targets.add_file(name, document)?,
@@ -106,8 +106,8 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses a path that does not exist without a size for a new file. With a size it warns: if
-    /// the path is misspelt, the file is on another disk than the user means.
+    /// Refuses a path that does not exist, unless a size for a new file is set. It warns in that
+    /// case too: with a misspelt path, the file may be on the wrong disk.
     pub(super) fn check_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
         let has_folder = |path: &Path| match path.parent() {
             Some(folder) if folder != Path::new("") => folder.is_dir(),
@@ -141,9 +141,9 @@ impl Targets {
         Ok(())
     }
 
-    /// Twice the memory over all files, so that no cache of this machine can hold them, but at most
-    /// half of the space that may be used, as if all directories lay on one file system. The short
-    /// form takes the usual size of a small file.
+    /// Default size of each file: together twice the memory, so that no cache of this machine can
+    /// hold them, but at most half of the usable space, as if all directories were on one file
+    /// system. With `quick`, or without space for 1 GiB, the plan's own default applies.
     pub(super) fn default_size(&self, quick: bool) -> Option<Bytes> {
         let folders = || self.paths.iter().map(Path::new).filter(|path| path.is_dir());
         let count = folders().count() as u64;
@@ -152,17 +152,16 @@ impl Targets {
         }
         let usable = |path: &Path| {
             let (total, available) = space_of(path)?;
-            Some((available as f64 - total as f64 * KEPT_FREE).max(0.0) * OF_SPACE)
+            Some((available as f64 - total as f64 * MIN_FREE_SHARE).max(0.0) * MAX_SPACE_SHARE)
         };
         let least = folders().filter_map(usable).min_by(f64::total_cmp)?;
         let wanted = (2 * memory_total(&System::live())).min(least as u64) / count;
-        // Whole MiB; where there is hardly any space, the usual size of a run is found out and
-        // explained there.
+        // Whole MiB. If space is short, preparing the target reports it.
         (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
     }
 }
 
-fn a_device_of_a_file(device: &str) -> Fault {
+fn device_needs_file(device: &str) -> Fault {
     Fault::new(format!("`{SIMULATED}{device}` is the name of a device in a job file")).help(format!(
         "name the file that has the [simulated.{device}] table: `fathom verify device.toml`"
     ))

@@ -1,5 +1,5 @@
-//! What DiskSpd says and does while it runs: verbose lines, progress dots, the word about Ctrl-C,
-//! named events.
+//! DiskSpd's console during a run: verbose lines, progress dots, the message about Ctrl-C, named
+//! events.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,11 +11,11 @@ use model::event::{Event, Phase};
 use model::plan::Plan;
 use model::results::Results;
 
-use super::super::{complain, tell};
+use super::super::{print_stderr, print_stdout};
 use super::local_env::LocalEnv;
 use crate::screen::Screen;
 
-/// Follows a run.
+/// The console of a run.
 #[derive(Debug)]
 pub struct Console<'a> {
     profile: &'a Profile,
@@ -27,10 +27,10 @@ pub struct Console<'a> {
     /// Ctrl-C was reported.
     is_interruption_shown: bool,
     dots: Dots,
-    /// When the measured time began, while it lasts.
+    /// Start of the measured time, while it lasts.
     measuring: Option<Instant>,
     finished: usize,
-    /// For people at a terminal, where DiskSpd itself says nothing.
+    /// Our progress line on a terminal, if DiskSpd itself prints nothing.
     screen: Screen,
 }
 
@@ -44,7 +44,7 @@ struct Dots {
 }
 
 impl<'a> Console<'a> {
-    /// A console for a plan made of a profile.
+    /// A console for the plan of a profile.
     pub fn new(profile: &'a Profile, plan: &Plan, env: &'a LocalEnv, interrupt: &'static AtomicBool) -> Console<'a> {
         let cpus = plan.steps.iter().map(|step| {
             let workers = step.jobs.iter().flat_map(|job| &job.workers);
@@ -74,35 +74,35 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Something is about to be done for the first time span.
+    /// Prints the lines before the first time span.
     pub fn begin(&mut self) {
-        self.say_of_span(0);
+        self.print_span(0);
     }
 
-    /// Follows an event. Waiting for a named event holds the run back.
-    pub fn take(&mut self, event: &Event) {
-        self.screen.take(event);
-        self.tell_interrupt();
+    /// Handles an event. Blocks the run while it waits for a named event.
+    pub fn handle_event(&mut self, event: &Event) {
+        self.screen.handle_event(event);
+        self.print_interrupt();
         match event {
             Event::Ready { step, .. } => {
-                self.say_of_threads(*step as usize);
+                self.print_threads(*step as usize);
                 let interrupted = || self.interrupt.load(Ordering::Relaxed);
                 if let Some(event) = self.env.event(EventRole::Wait) {
                     event.wait(interrupted);
                 }
             }
-            Event::Phase { step, phase, .. } => self.enter(*step as usize, *phase),
+            Event::Phase { step, phase, .. } => self.print_phase(*step as usize, *phase),
             Event::Interval(interval) => {
                 let operations: u64 = interval.counts.iter().map(|(_, counts)| counts.operations).sum();
                 self.dots.operations += operations;
-                let surely = self.dots.surely();
-                self.dots.print(surely);
+                let min_due = self.dots.min_due();
+                self.dots.print(min_due);
             }
             Event::JobEnded { step, .. } => {
                 self.stop_measuring();
-                self.say("finished test...");
+                self.print_verbose("finished test...");
                 self.finished = *step as usize + 1;
-                self.say_of_span(self.finished);
+                self.print_span(self.finished);
             }
             Event::Preparing { .. }
             | Event::Prepared { .. }
@@ -112,18 +112,18 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Says what is only known at the end.
+    /// Prints the remaining dots, whose number is only known at the end.
     pub fn end(mut self, results: Option<&Results>) {
         self.screen.clear();
-        self.tell_interrupt();
+        self.print_interrupt();
         if let Some(results) = results.filter(|_| self.dots.every > 0) {
-            let exactly = self.dots.exactly(results);
-            self.dots.print(exactly);
+            let count_done = self.dots.count_done(results);
+            self.dots.print(count_done);
         }
     }
 
-    fn tell_interrupt(&mut self) {
-        // A named event stops a run in silence.
+    fn print_interrupt(&mut self) {
+        // A named event stops a run without a message.
         let by_signal = engine::sys::signals::stop_signal().is_some();
         if self.interrupt.load(Ordering::Relaxed) && by_signal && !self.is_interruption_shown {
             self.is_interruption_shown = true;
@@ -132,19 +132,21 @@ impl<'a> Console<'a> {
         }
     }
 
-    fn enter(&mut self, step: usize, phase: Phase) {
+    fn print_phase(&mut self, step: usize, phase: Phase) {
         let span = &self.profile.time_spans[step];
         match phase {
-            Phase::WarmUp if span.warm_up > 0 => self.say(&format!("starting warm up for {}s...", span.warm_up)),
+            Phase::WarmUp if span.warm_up > 0 => {
+                self.print_verbose(&format!("starting warm up for {}s...", span.warm_up))
+            }
             Phase::Measured => {
-                self.say_of_processors();
-                self.say(&format!("starting measurements for {}s...", span.duration));
+                self.print_processors();
+                self.print_verbose(&format!("starting measurements for {}s...", span.duration));
                 self.measuring = Some(Instant::now());
                 self.signal(EventRole::Start);
             }
             Phase::CoolDown => {
                 self.stop_measuring();
-                self.say(&format!("starting cool down for {}s...", span.cool_down));
+                self.print_verbose(&format!("starting cool down for {}s...", span.cool_down));
             }
             Phase::Delay | Phase::WarmUp | Phase::Verify | Phase::Draining => {}
         }
@@ -153,42 +155,42 @@ impl<'a> Console<'a> {
     fn stop_measuring(&mut self) {
         let Some(since) = self.measuring.take() else { return };
         let seconds = since.elapsed().as_secs_f64();
-        self.say(&format!("stopped measurements, total measured time {seconds:.2}s..."));
-        self.say_of_processors();
+        self.print_verbose(&format!("stopped measurements, total measured time {seconds:.2}s..."));
+        self.print_processors();
         self.signal(EventRole::Finish);
     }
 
     fn signal(&self, role: EventRole) {
         let Some(event) = self.env.event(role) else { return };
         if let Err(error) = event.set() {
-            complain(&[format!("WARNING: an event could not be set: {error}")]);
+            print_stderr(&[format!("WARNING: an event could not be set: {error}")]);
         }
     }
 
-    /// What is done before the threads of a time span are there.
-    fn say_of_span(&self, number: usize) {
+    /// Prints the lines before the threads of a time span start.
+    fn print_span(&self, number: usize) {
         let Some(span) = self.profile.time_spans.get(number) else {
             return;
         };
-        self.say(&format!("Generating requests for timespan {}.", number + 1));
+        self.print_verbose(&format!("Generating requests for timespan {}.", number + 1));
         for target in &span.targets {
             if let Some(size) = target.file_size.filter(|size| *size > 0) {
-                self.say(&format!("Creating file '{}' of size {size}.", target.path));
+                self.print_verbose(&format!("Creating file '{}' of size {size}.", target.path));
             }
         }
     }
 
-    fn say_of_threads(&self, step: usize) {
+    fn print_threads(&self, step: usize) {
         if !self.profile.verbose {
             return;
         }
         let span = &self.profile.time_spans[step];
         let list = threads(span);
         for (number, uses) in list.iter().enumerate() {
-            self.say(&format!("creating thread {number}"));
+            self.print_verbose(&format!("creating thread {number}"));
             for of in uses {
                 let path = &span.targets[of.target].path;
-                self.say(&format!(
+                self.print_verbose(&format!(
                     "thread {number} is relative thread {} for {path}",
                     of.relative
                 ));
@@ -197,13 +199,13 @@ impl<'a> Console<'a> {
         for (number, uses) in list.iter().enumerate() {
             if let Some(cpu) = self.cpus[step].get(number).copied().flatten() {
                 let (group, cpu) = (cpu / 64, cpu % 64);
-                self.say(&format!("thread {number}: affinitizing to Group {group} / CPU {cpu}"));
+                self.print_verbose(&format!("thread {number}: affinitizing to Group {group} / CPU {cpu}"));
             }
             let seed = span.seed.wrapping_add(number as u32);
             for of in uses {
                 let target = &span.targets[of.target];
                 let (path, relative) = (&target.path, of.relative);
-                self.say(&format!(
+                self.print_verbose(&format!(
                     "thread {number}: file '{path}' relative thread {relative} (random seed: {seed})"
                 ));
                 let pattern = match target.random_percent {
@@ -211,16 +213,16 @@ impl<'a> Console<'a> {
                     0 => "sequential IO".to_owned(),
                     percent => format!("{percent}% random IO"),
                 };
-                self.say(&format!("thread {number}: {pattern}"));
+                self.print_verbose(&format!("thread {number}: {pattern}"));
             }
-            self.say(&format!("thread {number}: waiting for a signal to start"));
+            self.print_verbose(&format!("thread {number}: waiting for a signal to start"));
         }
         for number in 0..list.len() {
-            self.say(&format!("thread {number}: received signal to start"));
+            self.print_verbose(&format!("thread {number}: received signal to start"));
         }
     }
 
-    fn say_of_processors(&self) {
+    fn print_processors(&self) {
         let mut groups: Vec<(u32, usize)> = Vec::new();
         for cpu in &self.usable {
             match groups.iter_mut().find(|(group, _)| *group == cpu / 64) {
@@ -229,14 +231,14 @@ impl<'a> Console<'a> {
             }
         }
         for (group, count) in groups {
-            self.say(&format!(
+            self.print_verbose(&format!(
                 "get system perf info: queried for Group {group} ({count} CPUs)"
             ));
         }
     }
 
-    /// A line of `-v`, with the local time.
-    fn say(&self, what: &str) {
+    /// Prints a line of `-v`, with the local time.
+    fn print_verbose(&self, what: &str) {
         if self.profile.verbose {
             put(&format!("{}: {what}\n", Zoned::now().strftime("%Y-%m-%dT%H:%M:%S")));
         }
@@ -244,15 +246,14 @@ impl<'a> Console<'a> {
 }
 
 impl Dots {
-    /// Dots that are due whatever the share of each thread: each of them may have begun one that is
-    /// not full.
-    fn surely(&self) -> u64 {
+    /// The dots that are certainly due: each thread may have an incomplete one.
+    fn min_due(&self) -> u64 {
         let full = self.operations.checked_div(self.every).unwrap_or(0);
         full.saturating_sub(self.threads.saturating_sub(1))
     }
 
-    /// Dots for what each thread has really done, in every phase.
-    fn exactly(&self, results: &Results) -> u64 {
+    /// The dots for the operations of each thread, in all phases.
+    fn count_done(&self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let each = jobs.flat_map(|job| &job.workers).map(|worker| {
             let streams = worker.streams.iter().flat_map(|stream| stream.lifetime.iter());
@@ -270,7 +271,7 @@ impl Dots {
     }
 }
 
-/// Where stdout is full, the report that follows will say so.
+/// A failure is reported by the report that follows.
 fn put(text: &str) {
-    let _ = tell(text);
+    let _ = print_stdout(text);
 }

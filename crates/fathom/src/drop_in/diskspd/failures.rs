@@ -1,4 +1,4 @@
-//! Why a run failed, in DiskSpd's words, with what to do about it in ours.
+//! Why a run failed: DiskSpd's messages, with our hints.
 
 use dialects::diskspd::profile::{Profile, ResultFormat, Target};
 use dialects::diskspd::threads;
@@ -13,21 +13,21 @@ use run::{RunError, SetupError, WorkerFault};
 
 use super::error_codes;
 
-/// What is printed about a failed run.
+/// Messages about a failed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     /// Lines for stdout, before the report.
     pub stdout: Vec<String>,
     /// Lines for stderr.
     pub stderr: Vec<String>,
-    /// What to do, for lines `hint: …`.
+    /// Texts of `hint: …` lines.
     pub hints: Vec<String>,
 }
 
-/// A thread has failed, so the run has.
-const OF_THREADS: &str = "There has been an error during threads execution";
-/// The run has failed.
-const OF_RUN: &str = "Error generating I/O requests";
+/// Message: a thread failed, so the run failed.
+const THREAD_ERROR: &str = "There has been an error during threads execution";
+/// Message: the run failed.
+const RUN_ERROR: &str = "Error generating I/O requests";
 
 impl Messages {
     fn line(&mut self, line: String) {
@@ -43,18 +43,18 @@ impl Messages {
     /// The lines that end every failed run.
     fn closed(mut self, of_threads: bool, format: ResultFormat) -> Messages {
         if of_threads {
-            self.stderr.push(OF_THREADS.into());
+            self.stderr.push(THREAD_ERROR.into());
         }
         if format == ResultFormat::Xml {
             self.stderr.push(String::new());
         }
-        self.stderr.push(OF_RUN.into());
+        self.stderr.push(RUN_ERROR.into());
         self
     }
 }
 
-/// A profile that is not supported here.
-pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
+/// Messages about an unsupported profile.
+pub fn messages_for_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
     let mut messages = Messages::default();
     for complaint in complaints {
         messages.line(complaint.what.clone());
@@ -67,8 +67,8 @@ pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) 
     messages.closed(opened, format)
 }
 
-/// A run that came to nothing. Absent if it was asked to stop.
-pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Messages> {
+/// Messages about a run that failed; `None` if it was stopped.
+pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
     let of_threads = match error {
         RunError::Interrupted => return None,
@@ -80,11 +80,11 @@ pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Mess
             false
         }
         RunError::Refused(refusals) => {
-            refusals.iter().for_each(|refusal| messages.line(of_refusal(refusal)));
+            refusals.iter().for_each(|refusal| messages.line(refusal_line(refusal)));
             false
         }
         RunError::Targets(errors) => {
-            let opened = errors.iter().map(|error| of_target(error, plan, &mut messages));
+            let opened = errors.iter().map(|error| add_target_error(error, plan, &mut messages));
             opened.fold(false, |any, one| any | one)
         }
         RunError::Hosts(troubles) => {
@@ -94,15 +94,17 @@ pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Mess
             false
         }
         RunError::Setup(faults) => {
-            faults.iter().for_each(|fault| of_setup(fault, profile, &mut messages));
+            faults
+                .iter()
+                .for_each(|fault| add_setup_error(fault, profile, &mut messages));
             true
         }
     };
     Some(messages.closed(of_threads, profile.result_format))
 }
 
-/// A run of which some threads failed, or some time span could not begin. Absent if all went well.
-pub fn of_results(results: &Results, profile: &Profile) -> Option<Messages> {
+/// Messages about failed threads and time spans; `None` on success.
+pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
     let mut of_threads = false;
     for (span, step) in results.plan.steps.iter().zip(&results.steps) {
@@ -111,8 +113,9 @@ pub fn of_results(results: &Results, profile: &Profile) -> Option<Messages> {
         for (number, worker) in step.jobs.iter().flat_map(|job| &job.workers).enumerate() {
             let Some(failure) = &worker.failure else { continue };
             of_threads = true;
-            messages.line(of_worker(number, failure, routines.get(number) == Some(&true)));
-            // DiskSpd's words name neither the file nor the place; where it has no words, ours do.
+            messages.line(worker_line(number, failure, routines.get(number) == Some(&true)));
+            // DiskSpd's message names neither file nor position. Without a message of DiskSpd, ours
+            // names them.
             let in_its_words = failure.operation.is_some() || failure.errno.is_some();
             messages.hint(in_its_words.then(|| format!("{}: {}", failure.what, failure.at)));
             messages.hint(failure.help.clone());
@@ -126,9 +129,8 @@ pub fn of_results(results: &Results, profile: &Profile) -> Option<Messages> {
     (!messages.stderr.is_empty()).then(|| messages.closed(of_threads, profile.result_format))
 }
 
-/// Files that were to be made and are not whole. One that was not there before has been removed
-/// again.
-pub fn half_made(plan: &Plan) -> Vec<String> {
+/// Lines about files whose creation was not completed. New files have been removed.
+pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for target in &plan.targets {
         let Prepare::Recreate { size, .. } = target.prepare else {
@@ -148,8 +150,9 @@ pub fn half_made(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Targets that end before the area that was asked for, one line for each thread that uses them.
-pub fn beyond_the_end(results: &Results, profile: &Profile) -> Vec<String> {
+/// Lines about targets that are smaller than the requested area, one for each thread that uses
+/// them.
+pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(host) = results.hosts.first() else {
         return lines;
@@ -173,8 +176,8 @@ pub fn beyond_the_end(results: &Results, profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// Transfers that were shorter than asked for, one line for each thread and direction.
-pub fn short_transfers(results: &Results) -> Vec<String> {
+/// Lines about short transfers, one for each thread and direction.
+pub fn short_transfer_lines(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for (plan, step) in results.plan.steps.iter().zip(&results.steps) {
         let workers = plan.jobs.iter().flat_map(|job| &job.workers);
@@ -195,7 +198,7 @@ pub fn short_transfers(results: &Results) -> Vec<String> {
     lines
 }
 
-fn of_worker(number: usize, failure: &Failure, routines: bool) -> String {
+fn worker_line(number: usize, failure: &Failure, routines: bool) -> String {
     match (&failure.operation, failure.errno) {
         (Some(_), Some(errno)) if routines => {
             format!("Thread {number} failed executing an I/O operation (error code: {errno})")
@@ -209,8 +212,8 @@ fn of_worker(number: usize, failure: &Failure, routines: bool) -> String {
     }
 }
 
-/// One line, as DiskSpd has no such refusal.
-fn of_refusal(refusal: &Refusal) -> String {
+/// Our own line, because DiskSpd has no such refusal.
+fn refusal_line(refusal: &Refusal) -> String {
     let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     format!(
         "ERROR: {} must not be {}: {}; {}",
@@ -221,8 +224,8 @@ fn of_refusal(refusal: &Refusal) -> String {
     )
 }
 
-/// True if it is a thread that would have met the error.
-fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool {
+/// Adds the message; true if DiskSpd reports it from a thread.
+fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool {
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     messages.hint(silent.then(|| error.to_string()));
     messages.hint(match error {
@@ -291,9 +294,9 @@ fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool 
     }
 }
 
-/// A thread that could not begin. Only those of the first time span are reported this way.
-fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
-    // The cause first, where DiskSpd's own words do not tell it.
+/// Adds the message about a thread that could not start, in the first time span.
+fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
+    // The cause comes first if DiskSpd's message does not contain it.
     let silent = matches!(
         fault.why,
         SetupError::Alignment { .. }
@@ -301,7 +304,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
             | SetupError::Content { .. }
     );
     messages.hint(silent.then(|| fault.why.to_string()));
-    messages.hint(fault.why.help().map(in_words_of_diskspd));
+    messages.hint(fault.why.help().map(translate_help));
     let number = fault.worker;
     let used: Vec<(&Target, u32)> = profile.time_spans.first().map_or_else(Vec::new, |span| {
         let uses = threads(span).into_iter().nth(number).unwrap_or_default();
@@ -334,11 +337,11 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
                 error_codes::INVALID_PARAMETER
             ));
         }
-        SetupError::NotRemote { .. } => messages.line(not_bypassed(error_codes::NOT_SUPPORTED)),
+        SetupError::NotRemote { .. } => messages.line(cache_not_bypassed(error_codes::NOT_SUPPORTED)),
         SetupError::Placement { what, source } if what.contains("local cache") => {
-            messages.line(not_bypassed(source.raw_os_error().unwrap_or(0)));
+            messages.line(cache_not_bypassed(source.raw_os_error().unwrap_or(0)));
         }
-        // What DiskSpd prints here is not published.
+        // DiskSpd's message for this case is not published.
         SetupError::Placement { what, source } if what.contains("BypassIO") => {
             messages.line(format!("ERROR: {what}: {source}"));
         }
@@ -369,15 +372,15 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
     }
 }
 
-fn not_bypassed(code: i32) -> String {
+fn cache_not_bypassed(code: i32) -> String {
     format!(
         "Failed to disable local caching (error {code}). NOTE: only supported on remote filesystems with Windows 8 or \
          newer."
     )
 }
 
-/// Advice that speaks of native options, in those of DiskSpd.
-fn in_words_of_diskspd(help: String) -> String {
+/// Replaces native options in help texts by those of DiskSpd.
+fn translate_help(help: String) -> String {
     [
         ("`cache buffered`", "leave out -S, -Su and -Sh"),
         (

@@ -1,4 +1,4 @@
-//! What reading a DiskSpd command line asks for: files, processors, named events.
+//! The environment for parsing a DiskSpd command line: files, processors, named events.
 
 use std::io::ErrorKind;
 use std::time::UNIX_EPOCH;
@@ -8,25 +8,28 @@ use dialects::diskspd::{EventRole, ParseEnv, Processors, Version};
 use super::super::named_events::NamedEvent;
 use crate::user_file;
 
-/// This machine, and the events that were opened while the command line was read.
+/// This machine, and the named events that the command line opened.
 #[derive(Debug, Default)]
 pub struct LocalEnv {
     events: Vec<(EventRole, NamedEvent)>,
-    /// Threads run on other machines, whose processors are not known here.
-    elsewhere: bool,
+    /// Threads also run on other machines, whose processors are unknown.
+    has_other_hosts: bool,
 }
 
 /// The variable that names the DiskSpd whose switches are accepted.
 pub const VERSION: &str = "FATHOM_DISKSPD_VERSION";
 
-/// Processors of a machine that is not known: the system there says which there are.
-const ANY: u32 = 4096;
+/// Upper limit of CPU numbers on an unknown machine.
+const MAX_CPUS_ELSEWHERE: u32 = 4096;
 
 impl LocalEnv {
-    /// Where threads run on other machines, too.
-    pub fn of_hosts(elsewhere: bool) -> LocalEnv {
+    /// An environment; `has_other_hosts` if threads also run on other machines.
+    pub fn for_hosts(has_other_hosts: bool) -> LocalEnv {
         let events = Vec::new();
-        LocalEnv { events, elsewhere }
+        LocalEnv {
+            events,
+            has_other_hosts,
+        }
     }
 
     /// The event of a role, if the command line names one.
@@ -38,14 +41,14 @@ impl LocalEnv {
 
 impl Drop for LocalEnv {
     fn drop(&mut self) {
-        self.events.iter().for_each(|(_, event)| event.let_go());
+        self.events.iter().for_each(|(_, event)| event.close());
     }
 }
 
 impl ParseEnv for LocalEnv {
     fn processors(&self) -> Processors {
-        let online = match self.elsewhere {
-            true => (0..ANY).collect(),
+        let online = match self.has_other_hosts {
+            true => (0..MAX_CPUS_ELSEWHERE).collect(),
             false => engine::sys::thread::usable_cpus(),
         };
         Processors {
@@ -69,7 +72,7 @@ impl ParseEnv for LocalEnv {
         let seconds = uptime.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
         match seconds {
             Some(seconds) => (seconds * 1000.0) as u64,
-            // Where the system does not tell, any number that is another one next time serves.
+            // Without an uptime, any number that differs next time will do.
             None => UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64),
         }
     }
@@ -80,27 +83,26 @@ impl ParseEnv for LocalEnv {
                 Some(number) => engine::os_error_name(number),
                 None => error.to_string(),
             })?;
-        decoded(&bytes).ok_or_else(|| "it is neither UTF-8 nor UTF-16 text".to_owned())
+        decode_text(&bytes).ok_or_else(|| "it is neither UTF-8 nor UTF-16 text".to_owned())
     }
 
     fn open_event(&mut self, role: EventRole, name: &str) -> Result<(), String> {
-        let event = NamedEvent::open_or_make(name).map_err(|error| error.to_string())?;
+        let event = NamedEvent::open_or_create(name).map_err(|error| error.to_string())?;
         self.events.push((role, event));
         Ok(())
     }
 
     fn signal_event(&mut self, name: &str) -> Result<(), String> {
         NamedEvent::set_existing(name).map_err(|error| match error.kind() {
-            // DiskSpd's words say it.
+            // DiskSpd's message reports the failure.
             ErrorKind::NotFound => String::new(),
             _ => error.to_string(),
         })
     }
 }
 
-/// Text with or without a byte order mark. Scripts of PowerShell write UTF-16 unless something else
-/// is asked for.
-fn decoded(bytes: &[u8]) -> Option<String> {
+/// Decodes text with or without a byte order mark. PowerShell writes UTF-16 by default.
+fn decode_text(bytes: &[u8]) -> Option<String> {
     let wide = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();
         let units: Vec<u16> = pairs.iter().map(|pair| of(*pair)).collect();
@@ -131,9 +133,9 @@ mod tests {
             wide(u16::to_le_bytes, [0xff, 0xfe]),
             wide(u16::to_be_bytes, [0xfe, 0xff]),
         ] {
-            assert_eq!(decoded(&bytes).as_deref(), Some(text));
+            assert_eq!(decode_text(&bytes).as_deref(), Some(text));
         }
-        assert_eq!(decoded(&[0xff, 0xfe, 0x41]), None);
-        assert_eq!(decoded(&[0xc3, 0x28]), None);
+        assert_eq!(decode_text(&[0xff, 0xfe, 0x41]), None);
+        assert_eq!(decode_text(&[0xc3, 0x28]), None);
     }
 }

@@ -24,7 +24,9 @@ use model::plan::{Dialect, Plan, Step};
 use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
-use super::{advise, can_keep, complain, keep, lost_hosts, note, note_findings, tell};
+use super::{
+    can_save_result, lost_host_lines, note, print_findings, print_notes, print_stderr, print_stdout, record_results,
+};
 use crate::permissions;
 use crate::process::start_thread;
 use crate::session::Session;
@@ -32,38 +34,38 @@ use console::Console;
 use failures::Messages;
 use local_env::LocalEnv;
 
-/// Done.
+/// Success.
 const DONE: u8 = 0;
 /// The run failed.
 const FAILED: u8 = 1;
-/// What was asked for is wrong.
-const WRONG: u8 = 3;
+/// Wrong arguments.
+const USAGE_ERROR: u8 = 3;
 
-/// Does what a command line of DiskSpd asks for. The first `skip` words are the program's name.
+/// Runs a command line of DiskSpd. The first `skip` arguments are the program's name.
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let (program, arguments) = session
         .process
         .arguments
         .split_at(skip.min(session.process.arguments.len()));
-    let mut env = LocalEnv::of_hosts(session.leads());
+    let mut env = LocalEnv::for_hosts(session.has_fleet());
     ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut env) {
         Reading::End(diskspd::End {
             system: Some(format), ..
         }) => report_system(session, format),
         Reading::End(end) => {
             end.notes.iter().for_each(|text| note(text));
-            complain(&end.stderr);
-            advise(&hints(&end.hints));
+            print_stderr(&end.stderr);
+            print_notes(&hints(&end.hints));
             match print_lines(&end.stdout) {
                 true => end.code,
                 false => FAILED,
             }
         }
-        Reading::Print(_) | Reading::Run(_) if wrong_environment().is_some() => {
-            complain(&wrong_environment().into_iter().collect::<Vec<_>>());
-            WRONG
+        Reading::Print(_) | Reading::Run(_) if check_environment().is_some() => {
+            print_stderr(&check_environment().into_iter().collect::<Vec<_>>());
+            USAGE_ERROR
         }
-        Reading::Run(_) if !can_keep() => FAILED,
+        Reading::Run(_) if !can_save_result() => FAILED,
         Reading::Print(request) => {
             introduce(&request);
             match print_lines(&profile_lines(session, &request.profile)) {
@@ -80,53 +82,56 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
 
 fn introduce(request: &Request) {
     request.notes.iter().for_each(|text| note(text));
-    complain(&request.stderr);
+    print_stderr(&request.stderr);
 }
 
 fn hints(hints: &[String]) -> Vec<String> {
     hints.iter().map(|hint| format!("hint: {hint}")).collect()
 }
 
-/// False if stdout could not take them.
+/// Prints lines; false if stdout fails.
 fn print_lines(lines: &[String]) -> bool {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     print(&text)
 }
 
 fn print(text: &str) -> bool {
-    match tell(text) {
+    match print_stdout(text) {
         Ok(()) => true,
         Err(error) => {
-            complain(&[format!("ERROR: standard output could not be written: {error}")]);
+            print_stderr(&[format!("ERROR: standard output could not be written: {error}")]);
             false
         }
     }
 }
 
 /// The variable that asks for an older form of text reports.
-const FORM: &str = "FATHOM_DISKSPD_TEXT";
+const TEXT_FORM_VARIABLE: &str = "FATHOM_DISKSPD_TEXT";
 
-/// The form of text reports that scripts of earlier times expect, if they ask for it.
+/// The form of text reports: that of an older version if the variable asks for it.
 fn form() -> TextForm {
-    match std::env::var_os(FORM) {
+    match std::env::var_os(TEXT_FORM_VARIABLE) {
         Some(form) if form == "2.0" => TextForm::V2_0,
         _ => TextForm::V2_2,
     }
 }
 
-/// What is wrong with the variables, if anything.
-fn wrong_environment() -> Option<String> {
-    [(FORM, &["2.0"][..]), (local_env::VERSION, &["2.2", "2.3"])]
-        .into_iter()
-        .find_map(|(name, values)| {
-            let value = std::env::var_os(name)
-                .filter(|value| !value.is_empty() && !values.iter().any(|known| value == *known))?;
-            Some(format!(
-                "ERROR: {name} is `{}`: it can only be {}",
-                value.display(),
-                values.join(" or ")
-            ))
-        })
+/// The message about a wrong environment variable, if any.
+fn check_environment() -> Option<String> {
+    [
+        (TEXT_FORM_VARIABLE, &["2.0"][..]),
+        (local_env::VERSION, &["2.2", "2.3"]),
+    ]
+    .into_iter()
+    .find_map(|(name, values)| {
+        let value =
+            std::env::var_os(name).filter(|value| !value.is_empty() && !values.iter().any(|known| value == *known))?;
+        Some(format!(
+            "ERROR: {name} is `{}`: it can only be {}",
+            value.display(),
+            values.join(" or ")
+        ))
+    })
 }
 
 fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
@@ -146,7 +151,7 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
 
 fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     let cpus = engine::sys::thread::usable_cpus();
-    // Reading it takes a while on a large machine, and mostly threads take processors by number.
+    // The topology takes a while to read on a large machine, and is rarely needed.
     let arranged = profile
         .time_spans
         .iter()
@@ -160,7 +165,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
         arguments: &session.process.arguments,
         form: form(),
         windows: cfg!(windows),
-        memory: (!session.leads()).then(|| engine::probe::memory_free().bytes.0),
+        memory: (!session.has_fleet()).then(|| engine::probe::memory_free().bytes.0),
         topology: &topology,
     };
     let lowered = match diskspd::lower(profile, lower_env) {
@@ -172,8 +177,8 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
                 ..Plan::default()
             };
             debug_assert_eq!(plan.origin.dialect, Dialect::Diskspd);
-            let messages = failures::of_complaints(&complaints, profile.result_format);
-            return fail(&session.nothing_measured(plan), profile, &messages);
+            let messages = failures::messages_for_complaints(&complaints, profile.result_format);
+            return fail(&session.empty_results(plan), profile, &messages);
         }
     };
     lowered.notes.iter().for_each(|text| note(text));
@@ -181,8 +186,8 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
         stop_on(event, session.process.interrupt_flag());
     }
     let mut plan = lowered.plan;
-    if session.leads() {
-        take_turns(profile, &mut plan);
+    if session.has_fleet() {
+        assign_cpus_in_turn(profile, &mut plan);
         if arranged {
             note(
                 "each host's threads take its processors by number: -ac, -as, -ap and the like order those of one host",
@@ -194,29 +199,29 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     console.begin();
     let outcome = session
         .execution(plan, &permissions::from_env())
-        .run(&mut |event| console.take(&event));
+        .run(&mut |event| console.handle_event(&event));
     console.end(outcome.as_ref().ok());
     match outcome {
         Ok(results) => conclude(results, profile),
         Err(RunError::Interrupted) => {
-            let results = session.nothing_measured(echo);
+            let results = session.empty_results(echo);
             let code = report(&results, profile);
-            advise(&hints(&failures::half_made(&results.plan)));
+            print_notes(&hints(&failures::incomplete_file_lines(&results.plan)));
             code
         }
         Err(error) => {
-            let mut messages = failures::of_error(&error, &echo, profile).unwrap_or_default();
-            // Where preparing has not begun, every file is as it was.
+            let mut messages = failures::messages_for_error(&error, &echo, profile).unwrap_or_default();
+            // If preparing has not begun, all files are unchanged.
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
-                messages.hints.splice(0..0, failures::half_made(&echo));
+                messages.hints.splice(0..0, failures::incomplete_file_lines(&echo));
             }
-            fail(&session.nothing_measured(echo), profile, &messages)
+            fail(&session.empty_results(echo), profile, &messages)
         }
     }
 }
 
-/// Each of several hosts has processors of its own, which its threads take in turn.
-fn take_turns(profile: &Profile, plan: &mut Plan) {
+/// Lets the threads of each host use that host's processors in turn.
+fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
     let spans = profile.time_spans.iter().zip(&mut plan.steps);
     for (_, step) in spans.filter(|(span, _)| !span.no_affinity && span.affinity.is_empty()) {
         let workers = step.jobs.iter_mut().flat_map(|job| &mut job.workers);
@@ -227,7 +232,7 @@ fn take_turns(profile: &Profile, plan: &mut Plan) {
     }
 }
 
-/// A named event that ends the run like Ctrl-C.
+/// Watches a named event that ends the run like Ctrl-C.
 fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
     const POLL_INTERVAL: Duration = Duration::from_millis(10);
     let waiting = start_thread("stop event", move || {
@@ -237,23 +242,23 @@ fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBoo
         interrupt.store(true, Ordering::Relaxed);
     });
     if let Err(error) = waiting {
-        complain(&[format!(
+        print_stderr(&[format!(
             "ERROR: the stop event is not watched: a thread cannot be started: {error}"
         )]);
     }
 }
 
-/// Reports a run that was executed, wholly or in part.
+/// Reports a run that was executed completely or in part.
 fn conclude(mut results: Results, profile: &Profile) -> u8 {
-    complain(&failures::beyond_the_end(&results, profile));
-    complain(&failures::short_transfers(&results));
-    let messages = failures::of_results(&results, profile);
-    let lost = lost_hosts(&results);
-    complain(&lost.iter().map(|line| format!("ERROR: {line}")).collect::<Vec<_>>());
-    let kept = keep(&results, EntryKind::Diskspd);
-    note_findings(&results);
-    // DiskSpd shows nothing of a time span in which a thread has failed, and says of those that did
-    // not begin that they were interrupted too. The saved result has all that was measured.
+    print_stderr(&failures::short_target_lines(&results, profile));
+    print_stderr(&failures::short_transfer_lines(&results));
+    let messages = failures::messages_for_results(&results, profile);
+    let lost = lost_host_lines(&results);
+    print_stderr(&lost.iter().map(|line| format!("ERROR: {line}")).collect::<Vec<_>>());
+    let kept = record_results(&results, EntryKind::Diskspd);
+    print_findings(&results);
+    // DiskSpd omits time spans with a failed thread, and reports later ones as interrupted. The
+    // saved result has all measurements.
     for (plan, step) in results.plan.steps.iter().zip(&mut results.steps) {
         if step
             .jobs
@@ -270,8 +275,8 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     let code = report(&results, profile);
     match messages {
         Some(messages) => {
-            complain(&messages.stderr);
-            advise(&hints(&messages.hints));
+            print_stderr(&messages.stderr);
+            print_notes(&hints(&messages.hints));
             FAILED
         }
         None if !kept || !lost.is_empty() => FAILED,
@@ -279,12 +284,12 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     }
 }
 
-/// Reports a run that came to nothing: what was asked for, and why not.
+/// Reports a run that did not start: its settings, and the reason.
 fn fail(results: &Results, profile: &Profile, messages: &Messages) -> u8 {
     print_lines(&messages.stdout);
     report(results, profile);
-    complain(&messages.stderr);
-    advise(&hints(&messages.hints));
+    print_stderr(&messages.stderr);
+    print_notes(&hints(&messages.hints));
     FAILED
 }
 
@@ -295,9 +300,9 @@ fn report(results: &Results, profile: &Profile) -> u8 {
     })
 }
 
-/// What the head of a report says of this machine.
+/// Prints the system information of a report.
 fn report_system(session: &Session, format: ResultFormat) -> u8 {
-    let results = session.nothing_measured(Plan::default());
+    let results = session.empty_results(Plan::default());
     print_report(|bytes| reports::system(&results, format == ResultFormat::Xml, bytes))
 }
 

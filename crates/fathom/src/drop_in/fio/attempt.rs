@@ -1,4 +1,4 @@
-//! Executes what of a plan can be executed, again without the clones that could not begin.
+//! Executes a plan, and repeats without the clones that could not begin.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -32,8 +32,8 @@ pub(super) struct RunActions<'a> {
     pub(super) trigger: Trigger,
 }
 
-/// Executes what of a plan can be executed. The exit code, if that is nothing.
-pub(super) fn attempt(
+/// Executes the usable part of a plan. Returns an exit code if nothing can be executed.
+pub(super) fn execute_usable(
     session: &Session,
     actions: &mut RunActions<'_>,
     plan: &Plan,
@@ -41,11 +41,11 @@ pub(super) fn attempt(
     output: &mut Output,
 ) -> Result<Results, u8> {
     let mut unusable = unusable.to_vec();
-    let snapshots = status::reports_wanted(actions.jobs);
+    let snapshots = status::start_report_watch(actions.jobs);
     loop {
         let partial = PartialPlan::new(plan, &unusable);
-        if partial.kept.steps.is_empty() {
-            let mut nothing = partial.nothing_measured(session);
+        if partial.plan.steps.is_empty() {
+            let mut nothing = partial.empty_results(session);
             add_disks(&mut nothing, &unusable);
             return Ok(nothing);
         }
@@ -53,14 +53,14 @@ pub(super) fn attempt(
             Ok(mut results) => {
                 actions.add_idleness(&mut results);
                 failures::number_as_fio(&mut results);
-                return Ok(match (session.ranks(), session.whole(plan)) {
+                return Ok(match (session.ranks(), session.merge_fleet_plan(plan)) {
                     (Some(hosts), Ok(whole)) => partial.on_hosts(hosts, whole).restore(results),
                     _ => partial.restore(results),
                 });
             }
-            Err(RunError::Interrupted) => return Ok(partial.nothing_measured(session)),
+            Err(RunError::Interrupted) => return Ok(partial.empty_results(session)),
             Err(error) => {
-                let messages = failures::of_error(&error, plan, &partial.origins);
+                let messages = failures::messages_for_error(&error, plan, &partial.origins);
                 messages.stderr.iter().for_each(|line| output.complaint(line));
                 messages.stdout.iter().for_each(|line| output.error_line(line));
                 messages.hints.iter().for_each(|hint| output.hint(hint));
@@ -79,7 +79,7 @@ pub(super) fn attempt(
     }
 }
 
-/// Executes a plan, with fio's progress, reports on request, and the commands of its jobs.
+/// Executes a plan with fio's progress line, reports on request, and job commands.
 fn execute(
     session: &Session,
     actions: &mut RunActions<'_>,
@@ -88,8 +88,8 @@ fn execute(
     output: &mut Output,
 ) -> Result<Results, RunError> {
     let jobs = actions.jobs;
-    let mut status = Status::new(jobs, &partial.kept, session.process.interrupt_flag());
-    let mut so_far = SoFar::new(session, &partial.kept);
+    let mut status = Status::new(jobs, &partial.plan, session.process.interrupt_flag());
+    let mut partial_results = PartialResults::new(session, &partial.plan);
     let cancelled = Mutex::new(Vec::new());
     let hooks = RunHooks {
         snapshots: Some(snapshots),
@@ -97,12 +97,12 @@ fn execute(
         others: None,
     };
     let permissions = permissions::from_env();
-    let execution = session.execution(partial.kept.clone(), &permissions).with_hooks(hooks);
+    let execution = session.execution(partial.plan.clone(), &permissions).with_hooks(hooks);
     let outcome = execution.run(&mut |event: Event| {
         if let Event::Snapshot { step, last, results } = event {
-            so_far.take(step as usize, *results);
+            partial_results.store(step as usize, *results);
             if !last {
-                let mut results = so_far.whole.clone();
+                let mut results = partial_results.whole.clone();
                 status.clear();
                 actions.add_idleness(&mut results);
                 failures::number_as_fio(&mut results);
@@ -110,18 +110,18 @@ fn execute(
             }
             return;
         }
-        status.take(&event, output);
+        status.handle_event(&event, output);
         match event {
-            // The workers are held back until this returns.
+            // The workers start only after this returns.
             Event::Ready { step, .. } => {
-                let not = actions.before_step(step as usize, &partial.origins[step as usize], output);
+                let not = actions.run_before_step(step as usize, &partial.origins[step as usize], output);
                 if let Ok(mut cancelled) = cancelled.lock() {
                     cancelled.extend(not.into_iter().map(|job| (step as usize, job)));
                 }
             }
             Event::JobEnded { step, job, .. } => {
                 let origin = &partial.origins[step as usize][job as usize];
-                actions.commands.after((origin.step, origin.job), output);
+                actions.commands.run_postrun((origin.step, origin.job), output);
             }
             _ => {}
         }
@@ -131,20 +131,21 @@ fn execute(
 }
 
 impl RunActions<'_> {
-    /// A step is ready and its workers wait. The jobs of it, by number, that must not begin.
-    fn before_step(&mut self, step: usize, origins: &[Origin], output: &mut Output) -> Vec<usize> {
+    /// Runs the commands before a step whose workers wait. Returns the numbers of jobs that must
+    /// not begin.
+    fn run_before_step(&mut self, step: usize, origins: &[Origin], output: &mut Output) -> Vec<usize> {
         if let Some(idle) = &mut self.idle {
             idle.start_counting();
         }
         let Some(origin) = origins.first().filter(|_| step > 0) else {
             return Vec::new();
         };
-        let failed = self.commands.before_step(origin.step, output);
+        let failed = self.commands.run_before_step(origin.step, output);
         let place = |job: &(usize, usize)| origins.iter().position(|origin| (origin.step, origin.job) == *job);
         failed.iter().filter_map(place).collect()
     }
 
-    /// Adds how idle the processors were, where that is measured.
+    /// Adds the idleness of the processors, if measured.
     fn add_idleness(&self, results: &mut Results) {
         if let Some(host) = results.hosts.first_mut() {
             host.idleness = self.idle.as_ref().map(IdleProfile::snapshot);
@@ -153,19 +154,19 @@ impl RunActions<'_> {
 }
 
 /// The results of the steps so far.
-struct SoFar {
+struct PartialResults {
     whole: Results,
 }
 
-impl SoFar {
-    fn new(session: &Session, plan: &Plan) -> SoFar {
-        SoFar {
+impl PartialResults {
+    fn new(session: &Session, plan: &Plan) -> PartialResults {
+        PartialResults {
             whole: ::run::nothing_measured(plan.clone(), &session.process.clock()),
         }
     }
 
-    /// Takes what a step has measured so far.
-    fn take(&mut self, step: usize, results: StepResults) {
+    /// Stores the partial results of a step.
+    fn store(&mut self, step: usize, results: StepResults) {
         self.whole.steps[step] = results;
         self.whole.hosts[0].ended_unix_ns = unix_now();
     }
@@ -177,7 +178,7 @@ fn unix_now() -> u64 {
         .map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The disks of files that could not be opened, which did nothing.
+/// Adds the disks of files that could not be opened, without I/O.
 fn add_disks(results: &mut Results, unusable: &[Unusable]) {
     let system = System::live();
     for one in unusable.iter().filter(|one| one.function.starts_with("open(")) {

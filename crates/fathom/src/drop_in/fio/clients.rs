@@ -1,8 +1,7 @@
-//! `--client`: jobs that other hosts run, each with `fathom fio --server`, and one report of
-//! all of them.
+//! `--client`: other hosts run the jobs, each with `fathom fio --server`; one report covers all of
+//! them.
 //!
-//! What is asked of files is left to the host that has them: here nothing is known of them but
-//! their names.
+//! Files are examined by the host that has them; this process knows only their names.
 
 use std::collections::HashSet;
 use std::io;
@@ -25,10 +24,10 @@ use report::formats::fio::clients::Client;
 
 use super::local_env::{self, LocalEnv, RealDisk};
 use super::output::Output;
-use super::server::{ON_TOKENS, addresses, given_token};
+use super::server::{TOKEN_HELP, addresses, token_from_env};
 use super::status::Status;
-use super::{FAILED, SIGNALLED, banner, failures, logs, tell_read};
-use crate::drop_in::{can_keep, complain, keep, note};
+use super::{FAILED, SIGNALLED, banner, failures, logs, print_parse_messages};
+use crate::drop_in::{can_save_result, note, print_stderr, record_results};
 use crate::fleet;
 use crate::fleet::link::{self, ConnectError, Connector};
 use crate::permissions;
@@ -40,11 +39,11 @@ struct ClientHost<'a> {
     hostname: String,
     port: u16,
     address: Address,
-    /// Its part of the command line.
+    /// Its jobs, from its part of the command line.
     jobs: &'a Jobs,
 }
 
-/// Why nothing was executed: lines, and what to do.
+/// Why nothing was executed: messages and hints.
 #[derive(Default)]
 struct Refused {
     lines: Vec<String>,
@@ -54,7 +53,7 @@ struct Refused {
 impl From<String> for Refused {
     fn from(line: String) -> Refused {
         let hints = match line.contains("token") {
-            true => vec![ON_TOKENS.to_owned()],
+            true => vec![TOKEN_HELP.to_owned()],
             false => Vec::new(),
         };
         Refused {
@@ -64,7 +63,7 @@ impl From<String> for Refused {
     }
 }
 
-/// Carries out what a command line with `--client` asks for.
+/// Runs a command line with `--client`.
 pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitCode {
     let mut file = None;
     let mut readings = Vec::new();
@@ -76,7 +75,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
     let mut output = match Output::new(file, false) {
         Ok(output) => output,
         Err(error) => {
-            complain(&[format!("fio: output file open error: {error}")]);
+            print_stderr(&[format!("fio: output file open error: {error}")]);
             return ExitCode::from(FAILED);
         }
     };
@@ -91,14 +90,14 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
                 break;
             }
             Reading::End(end) => {
-                tell_read(&mut output, &end.read, &[]);
+                print_parse_messages(&mut output, &end.read, &[]);
                 code = Some(end.code.max(code.unwrap_or(0)));
             }
         }
     }
     let code = match code {
         Some(code) => code,
-        None if !can_keep() => FAILED,
+        None if !can_save_result() => FAILED,
         None => run(session, parts, &all, &mut output).unwrap_or_else(|refused| {
             refused.lines.iter().for_each(|line| output.complaint(line));
             refused.hints.iter().for_each(|hint| output.hint(hint));
@@ -108,44 +107,42 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
     match output.close() {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
-            complain(&[format!("fio: the output could not be written: {error}")]);
+            print_stderr(&[format!("fio: cannot write the output: {error}")]);
             ExitCode::from(code.max(FAILED))
         }
     }
 }
 
 fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) -> Result<u8, Refused> {
-    if session.leads() {
-        return Err(
-            "fio: --client names hosts, and FATHOM_HOSTS or a launcher of MPI has brought others"
-                .to_owned()
-                .into(),
-        );
+    if session.has_fleet() {
+        return Err("fio: cannot use --client together with FATHOM_HOSTS or an MPI launcher"
+            .to_owned()
+            .into());
     }
     let mut hosts = Vec::new();
     for (part, jobs) in parts.iter().zip(all) {
         for named in &part.hosts {
-            hosts.extend(hosts_of(named, jobs)?);
+            hosts.extend(parse_hosts(named, jobs)?);
         }
     }
     let mut seen = HashSet::new();
-    if let Some(twice) = hosts
+    if let Some(duplicate) = hosts
         .iter()
         .find(|host| !seen.insert((host.hostname.clone(), host.port)))
     {
-        let (hostname, port) = (&twice.hostname, twice.port);
-        return Err(format!("fio: {hostname},{port} is named twice, and runs one thing at a time").into());
+        let (hostname, port) = (&duplicate.hostname, duplicate.port);
+        return Err(format!("fio: {hostname},{port} is named twice; a host runs one job list at a time").into());
     }
     let mut lowered = Vec::new();
     let mut requests = Vec::new();
     for host in &hosts {
-        refuse_what_stays_here(host.jobs)?;
+        refuse_local_options(host.jobs)?;
         let mut one = lower(host, &session.process.arguments)?;
         one.plan.origin.profile = banner::lines(host.jobs).concat();
         let wanted = logs::Logs::from_jobs(host.jobs, &mut one.plan).map_err(Refused::from)?;
         if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
             return Err(
-                "fio: with --client logs need log_avg_msec: single operations are not brought here"
+                "fio: with --client logs need log_avg_msec: hosts send no single operations"
                     .to_owned()
                     .into(),
             );
@@ -157,14 +154,14 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     let plan = host_plans.merge();
     let flags = &all[0].flags;
     if flags.formats.is_json_only() {
-        output.keep_to_reports();
+        output.suppress_information();
     }
     let names = connect(session, &hosts)?;
     for (place, host) in hosts.iter().enumerate() {
         if flags.formats.normal {
-            output.line(&introduction(&names[place]));
+            output.line(&host_line(&names[place]));
         }
-        reported_of(
+        print_host_start(
             &names[place].name,
             host.jobs,
             &lowered[place],
@@ -183,8 +180,8 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     ))
 }
 
-/// The hosts of a word behind `--client`: one, or those that a file lists.
-fn hosts_of<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, String> {
+/// The hosts of an argument of `--client`: one host, or a file that lists them.
+fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, String> {
     let one = |text: &str| -> Result<ClientHost<'a>, String> {
         let address = Address::parse(text)?;
         let (hostname, port) = match &address {
@@ -211,8 +208,8 @@ fn hosts_of<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, Stri
     }
 }
 
-/// What a command line asks for that other hosts cannot do for it.
-fn refuse_what_stays_here(jobs: &Jobs) -> Result<(), String> {
+/// Refuses options that work on this host only.
+fn refuse_local_options(jobs: &Jobs) -> Result<(), String> {
     let flags = &jobs.flags;
     let with_flag = [
         ("--idle-prof", flags.idle_profile.is_some()),
@@ -297,17 +294,17 @@ fn lower(host: &ClientHost<'_>, words: &[String]) -> Result<fio::Lowered, Refuse
         true => Ok(lowered),
         false => Err(Refused {
             lines: lowered.unusable.into_iter().map(|one| one.line).collect(),
-            hints: vec!["what is there on the other host is not known here: give a size".into()],
+            hints: vec!["files of the other host are not examined here: give a size".into()],
         }),
     }
 }
 
-/// Reaches all hosts, and leads them from now on. Who they are, in their order.
+/// Connects to all hosts as their coordinator. Returns them in order.
 fn connect(session: &Session, hosts: &[ClientHost<'_>]) -> Result<Vec<Host>, Refused> {
-    let token = given_token()?;
+    let token = token_from_env()?;
     let mut duplexes = Vec::new();
     for host in hosts {
-        duplexes.push(reached(host, token.as_deref(), session.process.interrupt_flag())?);
+        duplexes.push(connect_host(host, token.as_deref(), session.process.interrupt_flag())?);
     }
     let named: Vec<String> = hosts.iter().map(|host| host.hostname.clone()).collect();
     let fleet = fleet::coordinate_duplexes(&session.process, duplexes, &named).map_err(|faults| Refused {
@@ -317,28 +314,28 @@ fn connect(session: &Session, hosts: &[ClientHost<'_>]) -> Result<Vec<Host>, Ref
     let coordinator = fleet.coordinator.as_ref();
     let machines = (0..hosts.len() as u32).filter_map(|rank| Some(coordinator?.host_of_rank(rank).clone()));
     let machines = machines.collect();
-    session.lead(fleet);
+    session.set_fleet(fleet);
     Ok(machines)
 }
 
-fn reached(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result<Duplex, Refused> {
+fn connect_host(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result<Duplex, Refused> {
     let (hostname, port) = (&host.hostname, host.port);
     let not_there = |error: io::Error| {
-        // The words without the number, as fio has them.
+        // fio prints the error text without its number.
         let words = error.raw_os_error().map_or(error.to_string(), reports::codes::words);
         Refused {
             lines: vec![
                 format!("fio: connect: {words}"),
                 format!("fio: failed to connect to {hostname}:{port}"),
             ],
-            hints: vec!["start `fathom fio --server` there, and look at its port and its firewall".into()],
+            hints: vec!["start `fathom fio --server` there, and check its port and firewall".into()],
         }
     };
     let not_let_in = |error: HandshakeError| {
         let hint = match error {
-            HandshakeError::WrongToken => ON_TOKENS,
+            HandshakeError::WrongToken => TOKEN_HELP,
             _ => {
-                "only `fathom fio --server` and `fathom agent --listen` are understood: servers of fio itself speak otherwise"
+                "connect to `fathom fio --server` or `fathom agent --listen`: servers of fio itself use another protocol"
             }
         };
         Refused {
@@ -366,7 +363,7 @@ fn reached(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBool) -
     })
 }
 
-fn introduction(host: &Host) -> String {
+fn host_line(host: &Host) -> String {
     let big = ["s390", "powerpc64", "ppc64"]
         .iter()
         .any(|name| host.architecture.starts_with(name));
@@ -386,8 +383,15 @@ fn introduction(host: &Host) -> String {
     )
 }
 
-/// What fio would say of the jobs of a host, with its name before it.
-fn reported_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], place: usize, output: &mut Output) {
+/// Prints what fio prints when jobs start, with the host's name in front.
+fn print_host_start(
+    name: &str,
+    jobs: &Jobs,
+    lowered: &fio::Lowered,
+    plans: &[Plan],
+    place: usize,
+    output: &mut Output,
+) {
     let named = |text: &str| format!("<{name}> {text}");
     jobs.stdout().for_each(|line| output.line(&named(line)));
     jobs.stderr().for_each(|line| output.complaint(&named(line)));
@@ -402,7 +406,7 @@ fn reported_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], 
         let mut starting = Vec::new();
         let written = reports::starting(&plans[place], &mut starting);
         debug_assert!(written.is_ok(), "a vector takes everything");
-        // The version is in the introduction.
+        // The introduction already has the version.
         let text = String::from_utf8_lossy(&starting).into_owned();
         text.lines().skip(1).for_each(|line| output.line(&named(line)));
     }
@@ -413,10 +417,10 @@ fn reported_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], 
 fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> Result<Results, Refused> {
     let mut status = Status::new(jobs, &plan, session.process.interrupt_flag());
     let permissions = permissions::from_env();
-    let nothing = session.nothing_measured(plan.clone());
+    let nothing = session.empty_results(plan.clone());
     let outcome = session
         .execution(plan, &permissions)
-        .run(&mut |event: Event| status.take(&event, output));
+        .run(&mut |event: Event| status.handle_event(&event, output));
     status.end(output);
     match outcome {
         Ok(mut results) => {
@@ -425,7 +429,7 @@ fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> R
         }
         Err(RunError::Interrupted) => Ok(nothing),
         Err(error) => {
-            let messages = failures::of_error(&error, &nothing.plan, &[]);
+            let messages = failures::messages_for_error(&error, &nothing.plan, &[]);
             Err(Refused {
                 lines: messages.stderr.into_iter().chain(messages.stdout).collect(),
                 hints: messages.hints,
@@ -454,7 +458,7 @@ fn conclude(
         .into_iter()
         .zip(hosts.iter().zip(names))
         .map(|(results, (host, name))| Client {
-            // Where only a port was named, fio reports no name.
+            // If the address has only a port, fio reports no name.
             hostname: match &host.address {
                 Address::Network { host: None, .. } => String::new(),
                 _ => host.hostname.clone(),
@@ -465,7 +469,7 @@ fn conclude(
         })
         .collect();
     for client in &clients {
-        let messages = failures::of_results(&client.results);
+        let messages = failures::messages_for_results(&client.results);
         let named = |line: &String| format!("<{}> {line}", client.name);
         messages.stdout.iter().for_each(|line| output.error_line(&named(line)));
         messages.stderr.iter().for_each(|line| output.complaint(&named(line)));
@@ -474,7 +478,7 @@ fn conclude(
     }
     let mut written = true;
     for (place, client) in clients.iter().enumerate() {
-        if let Err(complaint) = requests[place].write_of_host(&client.results, &suffix(hosts, place)) {
+        if let Err(complaint) = requests[place].write_of_host(&client.results, &log_suffix(hosts, place)) {
             output.complaint(&complaint);
             written = false;
         }
@@ -489,12 +493,12 @@ fn conclude(
     if flags.formats.normal {
         output.bytes(|out| reports::clients::normal(&clients, out));
     }
-    let heard = |severity: Severity, rule: &str| severity >= Severity::Note && rule != "NOT-STARTED";
-    for finding in results.findings.iter().filter(|one| heard(one.severity, &one.rule)) {
+    let is_shown = |severity: Severity, rule: &str| severity >= Severity::Note && rule != "NOT-STARTED";
+    for finding in results.findings.iter().filter(|one| is_shown(one.severity, &one.rule)) {
         let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
         note(&format!("{at}{} [{}]", finding.what, finding.rule));
     }
-    let kept = keep(&results, EntryKind::Fio);
+    let kept = record_results(&results, EntryKind::Fio);
     match (session.process.is_interrupted(), kept && written) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,
@@ -502,8 +506,8 @@ fn conclude(
     }
 }
 
-/// What ends the names of a host's logs: the port too, where the same host has several.
-fn suffix(hosts: &[ClientHost<'_>], place: usize) -> String {
+/// Suffix of a host's log files; with the port if the host occurs more than once.
+fn log_suffix(hosts: &[ClientHost<'_>], place: usize) -> String {
     let ClientHost { hostname, port, .. } = &hosts[place];
     let word = PathBuf::from(hostname).display().to_string().replace(['/', '\\'], "_");
     match hosts.iter().filter(|host| host.hostname == *hostname).count() {

@@ -1,5 +1,5 @@
-//! Commands before and after a job (`exec_prerun`, `exec_postrun`), which are run only
-//! where the user allows it.
+//! Commands before and after a job (`exec_prerun`, `exec_postrun`). They run only with the user's
+//! permission.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -13,13 +13,13 @@ use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
 /// The commands of a run, by step and number of the job in the plan.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
-    list: Vec<Commanded>,
+    list: Vec<JobCommands>,
     /// Jobs of later steps that did not begin, because the command before them failed.
-    called_off: Vec<(usize, usize)>,
+    cancelled: Vec<(usize, usize)>,
 }
 
 #[derive(Debug)]
-struct Commanded {
+struct JobCommands {
     job: (usize, usize),
     name: String,
     clones: usize,
@@ -37,7 +37,7 @@ impl Commands {
         if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !are_programs_allowed()) {
             return Err(refusal(job.name(), "ioengine=exec runs a program"));
         }
-        let commanded = |(place, job): ((usize, usize), &Job)| Commanded {
+        let job_commands = |(place, job): ((usize, usize), &Job)| JobCommands {
             job: place,
             name: job.name().to_owned(),
             clones: job.options.job.numjobs.max(1) as usize,
@@ -45,7 +45,7 @@ impl Commands {
             after: job.options.job.exec_postrun.clone(),
         };
         let places = plan.jobs().map(|(place, _)| place);
-        let mut list: Vec<Commanded> = places.zip(&jobs.jobs).map(commanded).collect();
+        let mut list: Vec<JobCommands> = places.zip(&jobs.jobs).map(job_commands).collect();
         list.retain(|one| one.before.is_some() || one.after.is_some());
         match list.first().filter(|_| !are_programs_allowed()) {
             Some(one) => Err(refusal(
@@ -57,34 +57,34 @@ impl Commands {
             )),
             None => Ok(Commands {
                 list,
-                called_off: Vec::new(),
+                cancelled: Vec::new(),
             }),
         }
     }
 
-    /// Carries out what stands before the jobs of the first step. The jobs, by number, that must
-    /// not run then.
-    pub(super) fn before_all(&self, output: &mut Output) -> Vec<(usize, usize)> {
-        self.before(0, output)
+    /// Runs the commands before the jobs of the first step. Returns the numbers of jobs that must
+    /// not run.
+    pub(super) fn run_before_first_step(&self, output: &mut Output) -> Vec<(usize, usize)> {
+        self.run_prerun(0, output)
     }
 
-    /// Carries out what stands before the jobs of a later step, whose workers wait meanwhile. The
-    /// jobs that must not begin.
-    pub(super) fn before_step(&mut self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
-        let failed = self.before(step, output);
-        self.called_off.extend(&failed);
+    /// Runs the commands before the jobs of a later step while its workers wait. Returns the jobs
+    /// that must not begin.
+    pub(super) fn run_before_step(&mut self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
+        let failed = self.run_prerun(step, output);
+        self.cancelled.extend(&failed);
         failed
     }
 
-    fn before(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
+    fn run_prerun(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
         let of_step = self.list.iter().filter(|one| one.job.0 == step);
         let failed = of_step.filter(|one| !one.run(one.before.as_deref(), "prerun", output));
         failed.map(|one| one.job).collect()
     }
 
-    /// Carries out what stands after a job, unless that did not begin.
-    pub(super) fn after(&self, job: (usize, usize), output: &mut Output) {
-        if self.called_off.contains(&job) {
+    /// Runs the command after a job, if the job began.
+    pub(super) fn run_postrun(&self, job: (usize, usize), output: &mut Output) {
+        if self.cancelled.contains(&job) {
             return;
         }
         for one in self.list.iter().filter(|one| one.job == job) {
@@ -97,7 +97,7 @@ fn refusal(job: &str, what: &str) -> String {
     format!("fio: {job}: {what} with the rights of this user; set {ALLOW_PROGRAMS}=1 to allow it")
 }
 
-impl Commanded {
+impl JobCommands {
     /// Runs a command once for each clone, as fio does. False if one of them failed.
     fn run(&self, command: Option<&str>, when: &str, output: &mut Output) -> bool {
         let Some(command) = command else { return true };

@@ -1,4 +1,4 @@
-//! Why jobs failed, in fio's words, with what to do about it in ours.
+//! Why jobs failed: fio's messages, with our hints.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -18,25 +18,25 @@ use run::{RunError, Setting, SetupError};
 use super::mismatches;
 use super::partial_plan::Origin;
 
-/// What is reported about a run that failed, wholly or in part.
+/// Messages about a run that failed completely or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Messages {
     /// Lines for stdout.
     pub(super) stdout: Vec<String>,
     /// Lines for stderr.
     pub(super) stderr: Vec<String>,
-    /// What to do, for lines `hint: …`.
+    /// Texts of `hint: …` lines.
     pub(super) hints: Vec<String>,
-    /// Workers without which the others can go on.
+    /// Workers that the run can do without.
     pub(super) unusable: Vec<Unusable>,
 }
 
-/// fio's number for what the system says.
-fn number_of(error: &std::io::Error) -> Option<i32> {
+/// fio's error number for a system error.
+fn fio_errno(error: &std::io::Error) -> Option<i32> {
     error.raw_os_error().map(number)
 }
 
-/// Gives all errors of results the numbers that fio has for them.
+/// Converts all error numbers in results to those of fio.
 pub(super) fn number_as_fio(results: &mut Results) {
     let jobs = results.steps.iter_mut().flat_map(|step| &mut step.jobs);
     for worker in jobs.flat_map(|job| &mut job.workers) {
@@ -60,7 +60,7 @@ pub(super) fn process_line(errno: i32, function: &str) -> String {
     line_of(std::process::id(), errno, function)
 }
 
-/// The same about a clone that has no process yet.
+/// The line about a clone that failed before it had a process.
 pub(super) fn set_up_line(errno: i32, function: &str) -> String {
     line_of(0, errno, function)
 }
@@ -69,10 +69,10 @@ fn line_of(process: u32, errno: i32, function: &str) -> String {
     format!("fio: pid={process}, err={errno}/{}", place(errno, function))
 }
 
-/// Where fio would have met an error.
+/// The place at which fio reports an error.
 fn place(errno: i32, function: &str) -> String {
     let why = match function {
-        // What an engine says that lacks what it needs.
+        // Engines that lack a required option.
         "cpuio" => "cpu thread needs rate (cpuload=)".to_owned(),
         "exec" => "no program is defined, it is mandatory to define one".to_owned(),
         _ => words(errno),
@@ -80,8 +80,7 @@ fn place(errno: i32, function: &str) -> String {
     format!("file:fathom:0, func={function}, error={why}")
 }
 
-/// Workers whose files cannot be used as they need them, as far as that shows before anything is
-/// made.
+/// Workers whose files cannot be used, as far as this is visible before any file is created.
 pub(super) fn unusable_targets(plan: &Plan, known: &[Unusable]) -> Vec<Unusable> {
     let mut found: Vec<Unusable> = Vec::new();
     for ((step, number), job) in plan.jobs() {
@@ -100,8 +99,8 @@ pub(super) fn unusable_targets(plan: &Plan, known: &[Unusable]) -> Vec<Unusable>
     found
 }
 
-/// The system says that nothing is there.
-const MISSING: i32 = 2;
+/// `ENOENT`.
+const ENOENT: i32 = 2;
 
 fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
     let fault = |line: String, errno: i32, function: String| Unusable {
@@ -120,33 +119,32 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
             }
             let stat = std::fs::metadata(&target.path)
                 .err()
-                .and_then(|error| number_of(&error));
+                .and_then(|error| fio_errno(&error));
             match (stat, &target.prepare) {
-                (Some(MISSING), Prepare::LayOut { may_create: false, .. }) => {
+                (Some(ENOENT), Prepare::LayOut { may_create: false, .. }) => {
                     let line = "fio: file creation disallowed by allow_file_create=0";
-                    return Some(fault(line.into(), MISSING, String::new()));
+                    return Some(fault(line.into(), ENOENT, String::new()));
                 }
-                (Some(MISSING), Prepare::LayOut { .. }) => return None,
-                (Some(MISSING) | None, _) => {}
+                (Some(ENOENT), Prepare::LayOut { .. }) => return None,
+                (Some(ENOENT) | None, _) => {}
                 (Some(errno), _) => return Some(fault(place(errno, "fstat"), errno, "fstat".into())),
             }
-            // What another user may open shows when that user opens it.
+            // Another user's permissions show only when that user opens the file.
             if worker.placement.user.is_some() || worker.placement.group.is_some() {
                 return None;
             }
-            // A pipe would wait for its other end. What is neither file nor device is refused when
-            // targets are examined.
+            // Opening a pipe would block. Other file types are refused when targets are examined.
             if sys::facts::kind_of(Path::new(&target.path)).is_ok_and(|kind| kind == FileKind::Other) {
                 return None;
             }
             let opened = OpenOptions::new().read(true).write(writes).open(&target.path);
-            let errno = number_of(&opened.err()?)?;
+            let errno = fio_errno(&opened.err()?)?;
             Some(fault(String::new(), errno, format!("open({})", target.path)))
         })
     })
 }
 
-/// What to do about an error of files that are to be opened or made.
+/// Help for an error when files are opened or created.
 pub(super) fn help(errno: i32) -> Option<&'static str> {
     match errno {
         2 => Some("it does not exist: check the spelling, or give a size to have it made"),
@@ -159,8 +157,8 @@ pub(super) fn help(errno: i32) -> Option<&'static str> {
     }
 }
 
-/// A run that came to nothing, or that can go on without some workers.
-pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) -> Messages {
+/// Messages about a run that failed, or that can continue without some workers.
+pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) -> Messages {
     let mut messages = Messages::default();
     match error {
         RunError::Interrupted => {}
@@ -173,14 +171,16 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
             .for_each(|trouble| messages.stderr.push(format!("fio: {trouble}"))),
         RunError::Refused(refusals) => refusals
             .iter()
-            .for_each(|refusal| messages.stderr.push(of_refusal(refusal))),
-        RunError::Targets(errors) => errors.iter().for_each(|error| of_target(error, plan, &mut messages)),
+            .for_each(|refusal| messages.stderr.push(refusal_line(refusal))),
+        RunError::Targets(errors) => errors
+            .iter()
+            .for_each(|error| add_target_error(error, plan, &mut messages)),
         RunError::Setup(faults) => {
             for fault in faults {
                 let Some(origin) = places.first().and_then(|step| step.get(fault.job)) else {
                     continue;
                 };
-                let (errno, function) = of_setup(&fault.why);
+                let (errno, function) = setup_error_place(&fault.why);
                 if let SetupError::State { path, source } = &fault.why {
                     messages.stderr.extend(state_lines(path, source));
                 }
@@ -208,9 +208,9 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
     messages
 }
 
-/// What fio says of a state that cannot be loaded.
+/// fio's lines about a verify state that cannot be loaded.
 fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
-    match number_of(why) {
+    match fio_errno(why) {
         Some(errno) => vec![
             format!("fio: open state file: {}", words(errno)),
             format!("fio: state file: {path} (for_write=0)"),
@@ -219,7 +219,7 @@ fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
     }
 }
 
-fn of_refusal(refusal: &Refusal) -> String {
+fn refusal_line(refusal: &Refusal) -> String {
     let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     format!(
         "fio: {} must not be {}: {}; {}",
@@ -230,12 +230,12 @@ fn of_refusal(refusal: &Refusal) -> String {
     )
 }
 
-fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) {
+fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
     let (path, errno) = match error {
         TargetError::Missing { path, .. } => (path.clone(), 2),
         TargetError::Unfit { path, what, .. } if what.contains("directory") => (path.clone(), 21),
         TargetError::Unfit { path, .. } => (path.clone(), 22),
-        TargetError::Look { path, source } => (path.clone(), number_of(source).unwrap_or(5)),
+        TargetError::Look { path, source } => (path.clone(), fio_errno(source).unwrap_or(5)),
         TargetError::NoSpace { path, .. } | TargetError::NoRoom { path, .. } => (path.clone(), 28),
         TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, number)),
         TargetError::TooSmall { path, .. } | TargetError::Replaced { path } | TargetError::Refused { path, .. } => {
@@ -274,23 +274,23 @@ fn ids(target: &StreamTarget) -> impl Iterator<Item = &model::plan::TargetId> {
 /// The function of fio that chooses an I/O scheduler.
 const SCHEDULER: &str = "iosched_switch";
 
-fn of_setup(why: &SetupError) -> (i32, String) {
+fn setup_error_place(why: &SetupError) -> (i32, String) {
     const INVALID: i32 = 22;
     match why {
         SetupError::Open(error) => (
-            number_of(&error.source).unwrap_or(INVALID),
+            fio_errno(&error.source).unwrap_or(INVALID),
             format!("open({})", error.path.display()),
         ),
-        SetupError::State { source, .. } => (number_of(source).unwrap_or(INVALID), "verify_load_state".into()),
+        SetupError::State { source, .. } => (fio_errno(source).unwrap_or(INVALID), "verify_load_state".into()),
         SetupError::Alignment { .. } => (INVALID, "io_u error".into()),
         SetupError::Setting { setting, source, .. } => {
             let function = match setting {
                 Setting::ControlGroup => "cgroup",
                 Setting::Scheduler => SCHEDULER,
             };
-            (number_of(source).unwrap_or(INVALID), function.into())
+            (fio_errno(source).unwrap_or(INVALID), function.into())
         }
-        SetupError::Common(why) => of_setup(why),
+        SetupError::Common(why) => setup_error_place(why),
         SetupError::Engine(error) => (error.errno().map_or(INVALID, number), "setup".into()),
         _ => (INVALID, "setup".into()),
     }
@@ -311,8 +311,8 @@ fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
     steps.flat_map(|(plan, step)| plan.jobs.iter().zip(&step.jobs))
 }
 
-/// What is said of workers that failed while they ran.
-pub(super) fn of_results(results: &Results) -> Messages {
+/// Messages about workers that failed during the run.
+pub(super) fn messages_for_results(results: &Results) -> Messages {
     let mut messages = Messages::default();
     for (plan, job) in with_plans(results) {
         for (number, worker) in job.workers.iter().enumerate() {
@@ -334,10 +334,10 @@ pub(super) fn of_results(results: &Results) -> Messages {
             }
             let not_kept = worker.not_kept.iter().map(|what| format!("fio: {what}"));
             messages.stderr.extend(not_kept);
-            // Those that were never begun were reported then.
+            // Workers that never started were reported before the run.
             if let Some(failure) = worker.failure.as_ref().filter(|failure| failure.operation.is_some()) {
                 let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);
-                of_failure(failure, streams, worker, &mut messages);
+                add_failure(failure, streams, worker, &mut messages);
             } else if let Some(failure) = worker.failure.as_ref().filter(|_| worker.active_ns.0 > 0) {
                 messages.stderr.push(format!("fio: {}: {}", failure.at, failure.what));
                 messages
@@ -347,7 +347,7 @@ pub(super) fn of_results(results: &Results) -> Messages {
             }
         }
         if missed_rate(plan, job) {
-            of_missed_rate(plan, job, &mut messages);
+            add_missed_rate(plan, job, &mut messages);
         }
     }
     messages
@@ -366,7 +366,7 @@ fn operation_line(failure: &Failure) -> Option<String> {
     ))
 }
 
-fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, messages: &mut Messages) {
+fn add_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, messages: &mut Messages) {
     const INVALID: i32 = 22;
     const MISMATCH: i32 = 84;
     let (Some(operation), errno) = (&failure.operation, failure.errno.unwrap_or(5)) else {
@@ -407,7 +407,7 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, mes
     add_help(failure.help.as_deref().or(help(errno)), messages);
 }
 
-/// The words of fio where not even the first direct operation is taken.
+/// fio's message if the first direct operation fails.
 const NO_DIRECT: &str = "fio: first direct IO errored. File system may not support direct IO, or iomem_align= is bad, or invalid \
                          block size. Try setting direct=0.";
 
@@ -419,8 +419,9 @@ fn add_help(help: Option<&str>, messages: &mut Messages) {
     }
 }
 
-/// fio looks at each clone by itself; here their rates are one, and each is charged its part.
-fn of_missed_rate(plan: &Job, job: &JobResults, messages: &mut Messages) {
+/// fio checks each clone by itself. Here the rate is that of all clones, so each gets an equal
+/// share.
+fn add_missed_rate(plan: &Job, job: &JobResults, messages: &mut Messages) {
     let rules = plan.control.iter().zip(&job.control);
     let missed = rules.filter(|(_, outcome)| !outcome.attained);
     let Some((Control::MinimumRate(rule), outcome)) =

@@ -1,4 +1,4 @@
-//! What reading and lowering ask of this machine.
+//! Facts of this machine for reading and lowering job files.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use jiff::Zoned;
 
 use crate::user_file::{self, MAX_TEXT};
 
-/// Files, variables and hardware as they are.
+/// The environment of this process.
 #[derive(Debug, Default)]
 pub(super) struct LocalEnv {
     output: Option<PathBuf>,
-    /// Nothing is to be changed.
+    /// No file may be changed.
     only_reads: bool,
 }
 
 impl LocalEnv {
-    /// Where nothing is to be changed: the file of `--output` stays as it is.
+    /// An environment that changes no file: that of `--output` stays.
     pub(super) fn only_reading() -> LocalEnv {
         LocalEnv {
             only_reads: true,
@@ -65,10 +65,10 @@ impl ParseEnv for LocalEnv {
         if self.only_reads {
             return Ok(());
         }
-        // Said at once where it cannot be written; what it holds is replaced later.
+        // Only checks that it can be written; its content is replaced later.
         let existing = fs::metadata(path).is_ok();
         let opened = match fs::metadata(path) {
-            // Opening a pipe would wait for its reader, and closing it again would send that away.
+            // Opening a pipe would block, and closing it would end its reader.
             Ok(meta) if !meta.is_file() && !meta.is_dir() => Ok(()),
             _ => OpenOptions::new().append(true).create(true).open(path).map(|_| ()),
         };
@@ -103,7 +103,7 @@ impl ParseEnv for LocalEnv {
     }
 }
 
-/// Files and devices as they are.
+/// The real files and devices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RealDisk;
 
@@ -154,7 +154,7 @@ impl Disk for RealDisk {
         let Some(Identity::BlockDevice(number)) = sys::facts::identity_of(path.as_ref()) else {
             return false;
         };
-        // A partition has no queue of its own.
+        // A partition uses the queue of its disk.
         let queues = ["queue", "../queue"].iter();
         let mut models = queues.map(|queue| fs::read_to_string(format!("/sys/dev/block/{number}/{queue}/zoned")));
         models.any(|model| model.is_ok_and(|model| model.trim() == "host-managed"))
@@ -166,8 +166,7 @@ impl Disk for RealDisk {
     }
 }
 
-/// Standard input, in a file that has no name and goes with this process: it is read more than
-/// once. Several clones have the same.
+/// Copies standard input to an unnamed file, because several clones read it, more than once.
 fn spooled_input() -> std::io::Result<(String, fs::File)> {
     static INPUT: Mutex<Option<fs::File>> = Mutex::new(None);
     let mut input = INPUT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -187,7 +186,7 @@ fn descriptor(file: &fs::File) -> i32 {
     std::os::fd::AsRawFd::as_raw_fd(file)
 }
 
-/// There are no names for open files here; a trace has to lie in one.
+/// This system has no paths for open files.
 #[cfg(not(unix))]
 fn descriptor(_: &fs::File) -> i32 {
     -1

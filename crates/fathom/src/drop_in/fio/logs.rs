@@ -1,4 +1,4 @@
-//! The logs that jobs ask for: bandwidth, operations per second, latencies, histograms.
+//! The logs of jobs: bandwidth, operations per second, latencies, histograms.
 
 use std::path::Path;
 
@@ -11,22 +11,21 @@ use model::results::Results;
 use report::formats::fio::logs::{LogRequest, WindowValue};
 use tempfile::TempDir;
 
-/// What is asked for, and where single operations are kept until the run is over.
+/// The requested logs, and a folder for single operations during the run.
 #[derive(Debug)]
 pub(super) struct Logs {
     requests: Vec<Option<LogRequest>>,
     /// First part of the names of the logs of all jobs together.
     total: Option<String>,
-    /// Goes with everything in it.
+    /// Removed with its content on drop.
     _operations: Option<TempDir>,
 }
 
 impl Logs {
-    /// Reads what is asked for and has the plan keep single operations where a log has a line for
-    /// each.
+    /// Reads the requested logs. The plan records single operations if a log has a line for each.
     ///
     /// # Errors
-    /// The line that says why they cannot be kept.
+    /// The message, if the folder for single operations cannot be created.
     pub(super) fn from_jobs(jobs: &Jobs, plan: &mut Plan) -> Result<Logs, String> {
         let requests = jobs.jobs.iter().map(request).collect::<Result<Vec<_>, _>>()?;
         let mut operations = None;
@@ -39,7 +38,7 @@ impl Logs {
                 Some(folder) => folder,
                 None => &*operations.insert(tempfile::tempdir().map_err(|error| {
                     format!(
-                        "fio: operations cannot be logged in {}: {error}",
+                        "fio: cannot log operations in {}: {error}",
                         std::env::temp_dir().display()
                     )
                 })?),
@@ -53,20 +52,20 @@ impl Logs {
         })
     }
 
-    /// Writes the logs, all of those of jobs or none, into the present directory.
+    /// Writes the logs into the working directory: all logs of jobs, or none.
     ///
     /// # Errors
-    /// The line that says what could not be written.
+    /// The message, if a log cannot be written.
     pub(super) fn write(&self, results: &Results) -> Result<(), String> {
         self.write_of_host(results, "")
     }
 
-    /// The same for what another host has measured; `suffix` ends the names.
+    /// Writes the logs of another host, with `suffix` at the end of their names.
     ///
     /// # Errors
-    /// As before.
+    /// As [`Logs::write`].
     pub(super) fn write_of_host(&self, results: &Results, suffix: &str) -> Result<(), String> {
-        let failed = |error| format!("fio: logs could not be written: {error}");
+        let failed = |error| format!("fio: cannot write logs: {error}");
         if self.requests.iter().any(Option::is_some) {
             archive::write_fio_logs_with_suffix(results, &self.requests, Path::new(""), suffix).map_err(failed)?;
         }
@@ -77,10 +76,10 @@ impl Logs {
     }
 }
 
-/// How far a clock that an option names is ahead of the time since 1970.
+/// How far the clock of an option is ahead of Unix time.
 ///
 /// # Errors
-/// The line that refuses it.
+/// The message, if there is no such clock.
 pub(super) fn clock_ahead(option: &str, number: i64) -> Result<i64, String> {
     engine::sys::clock::ahead_of_wall_clock(number).map_err(|_| {
         format!("fio: {option}={number}: the system has no clock of this number that measures elapsed time")

@@ -1,4 +1,4 @@
-//! `merge_blktrace_file`: the traces of a job become one file, before anything is run.
+//! `merge_blktrace_file`: merges the traces of a job before it runs.
 
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
@@ -11,10 +11,10 @@ use model::trace::{MergeError, MergeInput};
 
 use crate::user_file;
 
-/// Writes the merged traces of all jobs, each once.
+/// Merges the traces of all jobs, each set once.
 ///
 /// # Errors
-/// The line that says which cannot be written, and why.
+/// The message, if a trace cannot be read or written.
 pub(super) fn merge(jobs: &Jobs, stop: &AtomicBool) -> Result<(), String> {
     let mut done: Vec<&Replay> = Vec::new();
     for job in &jobs.jobs {
@@ -35,13 +35,13 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
         return Err("fio: merge_blktrace_file needs read_iolog: name the traces to merge".into());
     };
     let names = values::names(list);
-    let percents = paired(
+    let percents = value_per_trace(
         "merge_blktrace_scalars",
         &replay.merge_blktrace_scalars,
         names.len(),
         100.0,
     )?;
-    let iterations = paired("merge_blktrace_iters", &replay.merge_blktrace_iters, names.len(), 1.0)?;
+    let iterations = value_per_trace("merge_blktrace_iters", &replay.merge_blktrace_iters, names.len(), 1.0)?;
     if let Some(wrong) = iterations.iter().find(|count| count.fract() != 0.0 || **count < 1.0) {
         return Err(format!(
             "fio: merge_blktrace_iters: {wrong} is not a number of iterations: give 1 or more"
@@ -53,7 +53,7 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
     };
     if let Some(input) = names.iter().find(same) {
         return Err(format!(
-            "fio: merge_blktrace_file: {path} is {input}, which is to be merged: name another file"
+            "fio: merge_blktrace_file: {path} is the input {input}: name another file"
         ));
     }
     let each = names.iter().zip(percents).zip(iterations);
@@ -77,8 +77,8 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
     )
 }
 
-/// The values of a list that has one for each trace, or none.
-fn paired(option: &str, list: &[f64], traces: usize, default: f64) -> Result<Vec<f64>, String> {
+/// The values of a list with one for each trace; an empty list means the default.
+fn value_per_trace(option: &str, list: &[f64], traces: usize, default: f64) -> Result<Vec<f64>, String> {
     match list.len() {
         0 => Ok(vec![default; traces]),
         count if count == traces => Ok(list.to_vec()),

@@ -1,10 +1,10 @@
-//! What verification found wrong, in the lines of fio.
+//! Lines of fio about blocks that fail verification.
 
 use dialects::fio;
 use model::mismatch::{BlockFault, HeaderField, Mismatch, dump_path};
 use model::plan::{Verify, VerifyMethod};
 
-/// The lines about what was kept of a block.
+/// The lines about dumped blocks.
 pub(super) fn dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
     let kinds = ["received", "expected"].into_iter().filter(|_| verify.dump);
     let line = |kind: &str| {
@@ -15,7 +15,7 @@ pub(super) fn dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
     kinds.filter_map(line).collect()
 }
 
-/// The lines about one piece of a block.
+/// The lines about one part of a block.
 pub(super) fn lines(mismatch: &Mismatch) -> Vec<String> {
     let Mismatch {
         path,
@@ -34,7 +34,7 @@ pub(super) fn lines(mismatch: &Mismatch) -> Vec<String> {
         )]
     };
     let failed = |method: &str| {
-        // The flags of an operation that is in flight, which it is for fio while it is checked.
+        // fio prints the flags of an operation in flight.
         format!("{method}: verify failed at file {path} offset {offset}, length {length} {requested}, flags=8)")
     };
     match fault {
@@ -75,7 +75,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The name of a method in messages, which call a pattern one with or without a header.
+/// The name of a method in messages: `pattern` with or without a header.
 fn name(method: VerifyMethod) -> &'static str {
     fio::verify_method_name(match method {
         VerifyMethod::PatternWithHeader => VerifyMethod::Pattern,

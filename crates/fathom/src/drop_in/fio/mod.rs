@@ -31,7 +31,7 @@ use model::plan::{Plan, Prepare};
 use model::results::Results;
 use report::formats::fio as reports;
 
-use super::{can_keep, complain, keep, lost_hosts, note, note_findings};
+use super::{can_save_result, lost_host_lines, note, print_findings, print_stderr, record_results};
 use crate::session::Session;
 use attempt::RunActions;
 use exec::Commands;
@@ -39,12 +39,12 @@ use local_env::LocalEnv;
 use output::Output;
 use trigger::Trigger;
 
-/// Options or files are wrong, or nothing could be run.
+/// Wrong options or files, or no job could run.
 const FAILED: u8 = 1;
 /// A signal ended the run.
 const SIGNALLED: u8 = 128;
 
-/// Does what a command line of fio asks for. The first `skip` words are the program's name.
+/// Runs a command line of fio. The first `skip` arguments are the program's name.
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let started = Instant::now();
     let (program, arguments) = session
@@ -64,7 +64,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let mut output = match Output::new(env.output(), flags.status_interval_us > 0) {
         Ok(output) => output,
         Err(error) => {
-            complain(&[format!("fio: output file open error: {error}")]);
+            print_stderr(&[format!("fio: output file open error: {error}")]);
             return ExitCode::from(FAILED);
         }
     };
@@ -74,7 +74,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
                 true => banner::lines(&end.read),
                 false => Vec::new(),
             };
-            tell_read(&mut output, &end.read, &banners);
+            print_parse_messages(&mut output, &end.read, &banners);
             match (&end.action, &end.read.flags) {
                 (None, flags) if flags.daemonize.is_some() && end.code == 0 => {
                     output.complaint("fio: --daemonize belongs to --server");
@@ -84,10 +84,10 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
                 (Some(StandaloneAction::Serve), flags) => {
                     server::serve(&session.process, flags, arguments, &mut output)
                 }
-                (Some(action), _) => go(session, action, &mut output),
+                (Some(action), _) => run_standalone(session, action, &mut output),
             }
         }
-        Reading::Run(jobs) => match can_keep() {
+        Reading::Run(jobs) => match can_save_result() {
             true => run(session, (&jobs, started), &mut output),
             false => FAILED,
         },
@@ -95,20 +95,19 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     match output.close() {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
-            complain(&[format!("fio: the output could not be written: {error}")]);
+            print_stderr(&[format!("fio: cannot write the output: {error}")]);
             ExitCode::from(code.max(FAILED))
         }
     }
 }
 
-/// Does what is asked for in place of jobs. fio prints it where it is, whatever `--output` says;
-/// here it goes there too.
-fn go(session: &Session, action: &StandaloneAction, output: &mut Output) -> u8 {
+/// Runs an action that replaces jobs, such as `--crctest`. Unlike fio, it honours `--output`.
+fn run_standalone(session: &Session, action: &StandaloneAction, output: &mut Output) -> u8 {
     match action {
         StandaloneAction::CalibrateIdle => match IdleProfile::new() {
             Ok(profile) => output.bytes(|out| reports::calibration(&profile.snapshot(), out)),
             Err(error) => {
-                output.complaint(&format!("fio: idle processors cannot be measured: {error}"));
+                output.complaint(&format!("fio: cannot measure idle processors: {error}"));
                 return FAILED;
             }
         },
@@ -123,7 +122,7 @@ fn go(session: &Session, action: &StandaloneAction, output: &mut Output) -> u8 {
         StandaloneAction::TestChecksums(types) => return self_tests::checksums(types, output),
         StandaloneAction::TestCopies(types) => return self_tests::copies(types, output),
         StandaloneAction::TestClocks => return self_tests::clocks(session.process.clock(), output),
-        // It continues, and is begun where the session is known.
+        // The server needs the session, so the caller starts it.
         StandaloneAction::Serve => {}
     }
     0
@@ -132,10 +131,10 @@ fn go(session: &Session, action: &StandaloneAction, output: &mut Output) -> u8 {
 /// Jobs whose depth above 1 is capped by their engine, by their names.
 type CappedDepths = Vec<(String, u32)>;
 
-/// The plan of a command line that is not run. Nothing is opened but job files.
+/// The plan of a command line, without running it. Opens only job files.
 ///
 /// # Errors
-/// The lines that say why there is none.
+/// The messages, if there is no plan.
 pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>> {
     let mut env = LocalEnv::only_reading();
     let read = match fio::read("fio", arguments, &mut env) {
@@ -170,8 +169,8 @@ fn lower(jobs: &Jobs, words: &[String], disk: &dyn fio::Disk) -> Result<fio::Low
     fio::lower(jobs, env)
 }
 
-/// Messages about the options, in their order.
-fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
+/// Prints messages about options, in order.
+fn print_parse_messages(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
     for notice in &jobs.notices {
         match notice {
             Notice::Out(line) => output.line(line),
@@ -191,9 +190,9 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
     let banners = banner::lines(jobs);
     let normal = jobs.flags.formats.normal;
     if jobs.flags.formats.is_json_only() {
-        output.keep_to_reports();
+        output.suppress_information();
     }
-    tell_read(output, jobs, if normal { &banners } else { &[] });
+    print_parse_messages(output, jobs, if normal { &banners } else { &[] });
     if let Err(line) = merge_traces::merge(jobs, session.process.interrupt_flag()) {
         output.complaint(&line);
         return if session.process.is_interrupted() {
@@ -205,7 +204,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
     if jobs.flags.merge_blktrace_only {
         return 0;
     }
-    let mut prepared = match prepared(session, jobs, banners.concat(), started) {
+    let mut prepared = match prepare(session, jobs, banners.concat(), started) {
         Ok(prepared) => prepared,
         Err(lines) => {
             lines.iter().for_each(|line| output.complaint(line));
@@ -220,25 +219,25 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
         seed_lines(plan).iter().for_each(|line| output.line(line));
     }
     let mut unusable = std::mem::take(&mut prepared.unusable);
-    // What others have on their hosts shows there.
-    let is_alone = !session.leads();
+    // Each host of a fleet examines its own files.
+    let is_alone = !session.has_fleet();
     if is_alone {
         unusable.extend(failures::unusable_targets(plan, &unusable));
     }
-    tell_unusable(&unusable, output);
+    print_unusable(&unusable, output);
     if normal && is_alone {
-        laying_out(plan, &unusable).iter().for_each(|line| output.line(line));
+        layout_lines(plan, &unusable).iter().for_each(|line| output.line(line));
     }
     if is_alone && let Err(error) = make_directories(plan) {
         output.complaint(&error);
         return FAILED;
     }
-    prepared.said.iter().for_each(|line| output.line(line));
-    prepared.complained.iter().for_each(|line| output.complaint(line));
-    for job in prepared.actions.commands.before_all(output) {
-        unusable.extend(left_out(plan, job));
+    prepared.stdout_lines.iter().for_each(|line| output.line(line));
+    prepared.stderr_lines.iter().for_each(|line| output.complaint(line));
+    for job in prepared.actions.commands.run_before_first_step(output) {
+        unusable.extend(skip_all_clones(plan, job));
     }
-    let results = attempt::attempt(session, &mut prepared.actions, plan, &unusable, output);
+    let results = attempt::execute_usable(session, &mut prepared.actions, plan, &unusable, output);
     prepared.actions.trigger.end(output);
     let results = match results {
         Ok(results) => results,
@@ -271,29 +270,29 @@ fn seed_lines(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// Everything that is known and at hand before the first word about the run.
-struct Prepared<'a> {
+/// All that a run needs, prepared before the first line of output.
+struct PreparedRun<'a> {
     plan: Plan,
     unusable: Vec<Unusable>,
-    said: Vec<String>,
-    complained: Vec<String>,
+    stdout_lines: Vec<String>,
+    stderr_lines: Vec<String>,
     logs: logs::Logs,
     actions: RunActions<'a>,
 }
 
-/// Makes everything ready that can be refused.
+/// Prepares the run: everything that can be refused.
 ///
 /// # Errors
 /// The lines that refuse it.
-fn prepared<'a>(
+fn prepare<'a>(
     session: &Session,
     jobs: &'a Jobs,
     profile: Vec<String>,
     started: Instant,
-) -> Result<Prepared<'a>, Vec<String>> {
-    let lowered = match session.leads() {
+) -> Result<PreparedRun<'a>, Vec<String>> {
+    let lowered = match session.has_fleet() {
         true => {
-            together::refuse_what_is_of_one_host(jobs).map_err(|line| vec![line])?;
+            together::refuse_single_host_options(jobs).map_err(|line| vec![line])?;
             lower(jobs, &session.process.arguments, &together::FleetFs(jobs))
         }
         false => lower(jobs, &session.process.arguments, &local_env::RealDisk),
@@ -311,11 +310,11 @@ fn prepared<'a>(
         None => None,
     };
     let trigger = Trigger::from_jobs(jobs, started, session.process.interrupt_flag()).map_err(one)?;
-    Ok(Prepared {
+    Ok(PreparedRun {
         plan,
         unusable: lowered.unusable,
-        said: lowered.stdout,
-        complained: lowered.stderr,
+        stdout_lines: lowered.stdout,
+        stderr_lines: lowered.stderr,
         logs,
         actions: RunActions {
             jobs,
@@ -326,8 +325,8 @@ fn prepared<'a>(
     })
 }
 
-/// Tells the report how far the clocks of starts are ahead of the wall's, and whether idleness is
-/// shown of each processor.
+/// Adds to the plan what reports need: the offset of `job_start_clock_id` from wall time, and
+/// whether idleness is shown for each processor.
 ///
 /// # Errors
 /// The line that refuses a clock.
@@ -346,8 +345,8 @@ fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// What is said of workers that cannot begin.
-fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
+/// Prints messages about workers that cannot begin.
+fn print_unusable(unusable: &[Unusable], output: &mut Output) {
     for one in unusable {
         match (one.line.is_empty(), one.function.is_empty()) {
             (true, _) => output.error_line(&failures::process_line(one.errno, &one.function)),
@@ -358,7 +357,7 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
                 output.complaint(&one.line);
                 output.error_line(&failures::process_line(one.errno, &one.function));
             }
-            // fio has no process for it yet.
+            // fio has not created its process yet.
             (false, false) => {
                 output.complaint(&one.line);
                 output.complaint(&failures::set_up_line(one.errno, &one.function));
@@ -366,19 +365,19 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
         }
     }
     let help = |one: &Unusable| match one.function.as_str() {
-        "total_file_size" => Some("give a size, or name a file or device that is there and not empty"),
-        "cpuio" => Some("say how much of a processor it shall use, such as cpuload=50"),
+        "total_file_size" => Some("give a size, or name an existing file or device that is not empty"),
+        "cpuio" => Some("set the share of a processor to use, such as cpuload=50"),
         "exec" => Some("name a program, such as program=/usr/bin/vmstat"),
         _ if one.line.is_empty() || one.errno != 2 => failures::help(one.errno),
-        _ => Some("it does not exist, and must not be made here: check the spelling"),
+        _ => Some("it does not exist and may not be created: check the spelling"),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
     hints.dedup();
     hints.iter().for_each(|hint| output.hint(hint));
 }
 
-/// The workers of a job that does nothing, which is no error: its number is 0.
-fn left_out(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
+/// All clones of a skipped job, with error 0: skipping is not an error.
+fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
     let clones = plan.steps[job.0].jobs[job.1].workers.len();
     let one = |clone| Unusable {
         job,
@@ -391,25 +390,25 @@ fn left_out(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
 }
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
-    let messages = failures::of_results(&results);
+    let messages = failures::messages_for_results(&results);
     messages.stdout.iter().for_each(|line| output.error_line(line));
     messages.stderr.iter().for_each(|line| output.complaint(line));
     messages.hints.iter().for_each(|hint| output.hint(hint));
-    let lost = lost_hosts(&results);
+    let lost = lost_host_lines(&results);
     lost.iter().for_each(|line| output.complaint(&format!("fio: {line}")));
     print_reports(jobs, &results, output);
-    note_findings(&results);
-    let kept = keep(&results, EntryKind::Fio);
+    print_findings(&results);
+    let is_recorded = record_results(&results, EntryKind::Fio);
     let failed = failures::count(&results).max(lost.len());
     let signalled = session.process.is_interrupted() && (!triggered || signals::stop_signal().is_some());
-    match (signalled, kept) {
+    match (signalled, is_recorded) {
         (true, _) => SIGNALLED,
         (false, true) => (failed % 256) as u8,
         (false, false) => ((failed % 256) as u8).max(FAILED),
     }
 }
 
-/// The reports that were asked for, in fio's order.
+/// Prints the requested reports in fio's order.
 fn print_reports(jobs: &Jobs, results: &Results, output: &mut Output) {
     let formats = &jobs.flags.formats;
     if formats.terse {
@@ -425,8 +424,8 @@ fn print_reports(jobs: &Jobs, results: &Results, output: &mut Output) {
     }
 }
 
-/// The lines about files that are made or made larger, a line for each clone.
-fn laying_out(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
+/// The lines about files that are created or extended, one for each clone.
+fn layout_lines(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut noted: Vec<u32> = Vec::new();
     for ((step, number), job) in plan.jobs() {
@@ -466,7 +465,7 @@ fn laying_out(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
     lines
 }
 
-/// Directories within the names of files that are to be made.
+/// Creates the parent directories of files that will be created.
 fn make_directories(plan: &Plan) -> Result<(), String> {
     for target in &plan.targets {
         if !matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {

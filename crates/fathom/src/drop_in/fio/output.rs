@@ -1,36 +1,35 @@
-//! Where all output goes: the terminal, or the file of `--output`, errors among it.
+//! Destination of all output: the terminal, or the file of `--output`, which gets errors too.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::super::{complain, tell, text_mode};
+use super::super::{print_stderr, print_stdout, text_mode};
 
-/// Everything that is printed.
+/// The output of a run.
 #[derive(Debug)]
 pub(super) struct Output {
     to: Destination,
-    /// Lines of information are printed: not where the report is JSON alone, so that programs find
-    /// a document and nothing else.
-    informs: bool,
-    failed: Option<io::Error>,
+    /// True if information lines are printed. A JSON report alone has none, so that programs can
+    /// parse the output.
+    has_information: bool,
+    first_error: Option<io::Error>,
 }
 
 #[derive(Debug)]
 enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
-    /// A file that is written as things are reported: a pipe, or a report that is renewed during
-    /// the run.
+    /// A file that is written at once: a pipe, or a report that is repeated during the run.
     Direct(File),
-    /// A file that appears whole at the end or not at all, so that half a document is never read.
+    /// A file that is replaced at the end, so that no reader sees half a document.
     Whole { path: PathBuf, bytes: Vec<u8> },
 }
 
-/// True if a file can be put in place of what is at a path: nothing, or a regular file in a folder
-/// that takes another one.
+/// True if a path can be replaced by a new file: it is free or a regular file, and its folder is
+/// writable.
 fn can_replace(path: &Path) -> bool {
-    // These names lead to files that another process has open.
+    // These paths are descriptors that another process has opened.
     if ["/dev", "/proc"].iter().any(|special| path.starts_with(special)) {
         return false;
     }
@@ -41,10 +40,10 @@ fn can_replace(path: &Path) -> bool {
 }
 
 impl Output {
-    /// The file, if there is one; `renewed` says that reports are written during the run.
+    /// Opens the output. `renewed` is true if reports are repeated during the run.
     ///
     /// # Errors
-    /// The file cannot be written to.
+    /// The file cannot be created.
     pub(super) fn new(file: Option<PathBuf>, renewed: bool) -> io::Result<Output> {
         let to = match file {
             None => Destination::Terminal,
@@ -56,49 +55,47 @@ impl Output {
         };
         Ok(Output {
             to,
-            informs: true,
-            failed: None,
+            has_information: true,
+            first_error: None,
         })
     }
 
-    /// From now on lines of information are left out.
-    pub(super) fn keep_to_reports(&mut self) {
-        self.informs = false;
+    /// Prints no more information lines.
+    pub(super) fn suppress_information(&mut self) {
+        self.has_information = false;
     }
 
-    /// A line of information.
+    /// Prints an information line.
     pub(super) fn line(&mut self, line: &str) {
-        if self.informs {
+        if self.has_information {
             self.put(&format!("{line}\n"));
         }
     }
 
-    /// A line about an error that fio has on stdout. Where nothing but reports stands there it is a
-    /// complaint like others.
+    /// Prints an error that fio writes to stdout. If stdout has only reports, it goes to stderr.
     pub(super) fn error_line(&mut self, line: &str) {
-        match self.informs {
+        match self.has_information {
             true => self.line(line),
             false => self.complaint(line),
         }
     }
 
-    /// An error or a warning. With a file it stands there as well as on stderr, as with fio.
+    /// Prints an error or warning. With `--output` it goes to the file and to stderr, as with fio.
     pub(super) fn complaint(&mut self, line: &str) {
-        complain(&[line.to_owned()]);
+        print_stderr(&[line.to_owned()]);
         match &self.to {
             Destination::Direct(_) | Destination::Whole { .. } => self.put(&format!("{line}\n")),
             Destination::Terminal => {}
         }
     }
 
-    /// What to do about an error: a line that fio does not have, so it is kept out of files that
-    /// are read by programs.
+    /// Prints a hint. fio has no such lines, so they go to stderr only: programs read the file.
     #[expect(clippy::unused_self, reason = "all output goes this way")]
     pub(super) fn hint(&self, text: &str) {
-        complain(&[format!("hint: {text}")]);
+        print_stderr(&[format!("hint: {text}")]);
     }
 
-    /// A report, written whole or not at all by one call.
+    /// Prints a report in one write.
     pub(super) fn bytes(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let mut bytes = Vec::new();
         let written = write(&mut bytes);
@@ -113,22 +110,22 @@ impl Output {
                 bytes.extend(text_mode(text).as_bytes());
                 Ok(())
             }
-            Destination::Terminal => tell(text),
+            Destination::Terminal => print_stdout(text),
         };
         if let Err(error) = written {
-            self.failed.get_or_insert(error);
+            self.first_error.get_or_insert(error);
         }
     }
 
-    /// The first error of all that was written.
+    /// Closes the output.
     ///
     /// # Errors
-    /// That one.
+    /// The first error of any write.
     pub(super) fn close(mut self) -> io::Result<()> {
         if let Destination::Whole { path, bytes } = &self.to {
             archive::write_whole(path, bytes)?;
         }
-        match self.failed.take() {
+        match self.first_error.take() {
             Some(error) => Err(error),
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! The part of a plan that can be executed, and the way from its results to those of the whole.
+//! The executable part of a plan, and how its results become those of the whole plan.
 //!
 //! fio continues without the clones that it cannot begin, and reports about all of them.
 
@@ -12,7 +12,7 @@ use model::results::{Failure, JobResults, Results, StepResults, WorkerResults};
 
 use crate::session::Session;
 
-/// Where the workers of a job that is kept stand in the whole.
+/// Position of a job and its workers in the whole plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) step: usize,
@@ -20,21 +20,21 @@ pub(super) struct Origin {
     pub(super) clones: Vec<usize>,
 }
 
-/// A plan without the workers that cannot be used.
+/// A plan without its unusable workers.
 pub(super) struct PartialPlan<'a> {
     whole: Cow<'a, Plan>,
     unusable: Vec<Unusable>,
     /// The plan to execute.
-    pub(super) kept: Plan,
+    pub(super) plan: Plan,
     /// The number of each of its jobs in the whole plan, by step.
     pub(super) origins: Vec<Vec<Origin>>,
 }
 
 impl<'a> PartialPlan<'a> {
-    /// Leaves out what cannot be used.
+    /// Removes unusable workers from a plan.
     pub(super) fn new(whole: &'a Plan, unusable: &[Unusable]) -> PartialPlan<'a> {
-        let mut kept = whole.clone();
-        kept.steps.clear();
+        let mut plan = whole.clone();
+        plan.steps.clear();
         let mut origins = Vec::new();
         for (number, step) in whole.steps.iter().enumerate() {
             let is_usable = |job: usize, clone: usize| {
@@ -49,22 +49,22 @@ impl<'a> PartialPlan<'a> {
             let mut of_step: Vec<Origin> = step.jobs.iter().enumerate().map(of_job).collect();
             of_step.retain(|origin| !origin.clones.is_empty());
             if !of_step.is_empty() {
-                kept.steps.push(kept_step(step, &of_step));
+                plan.steps.push(usable_step(step, &of_step));
                 origins.push(of_step);
             }
         }
-        kept.groups.clear();
-        ignore_unused_targets(&mut kept);
+        plan.groups.clear();
+        ignore_unused_targets(&mut plan);
         PartialPlan {
             whole: Cow::Borrowed(whole),
             unusable: unusable.to_vec(),
-            kept,
+            plan,
             origins,
         }
     }
 
-    /// The same where each of that many hosts executes all of it: its workers side by side, in the
-    /// order of the hosts.
+    /// The partial plan if each of several hosts executes all of it: the workers of all hosts, in
+    /// host order.
     pub(super) fn on_hosts(&self, hosts: u32, whole: Plan) -> PartialPlan<'static> {
         let clones = |(step, job): (usize, usize)| self.whole.steps[step].jobs[job].workers.len();
         let origin = |origin: &Origin| {
@@ -87,7 +87,7 @@ impl<'a> PartialPlan<'a> {
                 ..whole
             }),
             unusable: (0..hosts as usize).flat_map(on).collect(),
-            kept: Plan::default(),
+            plan: Plan::default(),
             origins: self
                 .origins
                 .iter()
@@ -96,7 +96,7 @@ impl<'a> PartialPlan<'a> {
         }
     }
 
-    /// The results of what was kept, as those of the whole.
+    /// Converts results of the partial plan to those of the whole plan.
     pub(super) fn restore(&self, mut results: Results) -> Results {
         if self.unusable.is_empty() {
             results.plan.groups.clone_from(&self.whole.groups);
@@ -128,12 +128,12 @@ impl<'a> PartialPlan<'a> {
         job
     }
 
-    /// The results of the whole where nothing was executed.
-    pub(super) fn nothing_measured(&self, session: &Session) -> Results {
-        self.fail_unusable(session.nothing_measured(self.whole.clone().into_owned()))
+    /// The results of the whole plan if nothing was executed.
+    pub(super) fn empty_results(&self, session: &Session) -> Results {
+        self.fail_unusable(session.empty_results(self.whole.clone().into_owned()))
     }
 
-    /// Adds the plan of the whole, and the failures of what was left out.
+    /// Adds the whole plan, and failures of the unusable workers.
     fn fail_unusable(&self, mut results: Results) -> Results {
         results.plan = self.whole.clone().into_owned();
         for one in &self.unusable {
@@ -152,13 +152,13 @@ impl<'a> PartialPlan<'a> {
     }
 }
 
-/// The jobs of a step that are kept. What they wait for or end is numbered anew.
-fn kept_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Step {
+/// The usable jobs of a step, with renumbered dependencies.
+fn usable_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Step {
     let renumbered = |old: u32| {
         let found = origins.iter().position(|origin| origin.job == old as usize);
         found.map(|new| new as u32)
     };
-    let kept_job = |origin: &Origin| {
+    let usable_job = |origin: &Origin| {
         let mut job = step.jobs[origin.job].clone();
         let workers = &step.jobs[origin.job].workers;
         job.workers = origin.clones.iter().map(|clone| workers[*clone].clone()).collect();
@@ -170,12 +170,12 @@ fn kept_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Step 
         job
     };
     model::plan::Step {
-        jobs: origins.iter().map(kept_job).collect(),
+        jobs: origins.iter().map(usable_job).collect(),
         ..step.clone()
     }
 }
 
-/// Numbers of targets stay; unused ones are not examined.
+/// Marks unused targets as not examined, so that target numbers stay.
 fn ignore_unused_targets(plan: &mut Plan) {
     for number in 0..plan.targets.len() {
         let id = TargetId(number as u32);

@@ -17,10 +17,10 @@ use super::output::Output;
 const CHECKSUM_TIME: Duration = Duration::from_millis(200);
 /// How long each copy is measured.
 const COPY_TIME: Duration = Duration::from_millis(20);
-/// Bytes of which a checksum is taken.
+/// Bytes that each checksum covers.
 const CHECKSUM_BYTES: usize = 128 << 10;
 
-/// Those that verification uses, in the order of fio.
+/// The checksums of verification, in fio's order.
 #[rustfmt::skip]
 const CHECKSUMS: &[(&str, VerifyMethod)] = &[
     ("md5", VerifyMethod::Md5), ("crc64", VerifyMethod::Crc64), ("crc32", VerifyMethod::Crc32),
@@ -30,8 +30,8 @@ const CHECKSUMS: &[(&str, VerifyMethod)] = &[
     ("sha3-384", VerifyMethod::Sha3_384), ("sha3-512", VerifyMethod::Sha3_512),
 ];
 
-/// Copies as many bytes as the number says from a place in the first half of a buffer to the same
-/// in the second.
+/// Copies bytes from the first half of a buffer to the same position in the second: `copy(buffer,
+/// position, length)`.
 type Copy = fn(&mut [u8], usize, usize);
 
 const COPIES: &[(&str, Copy)] = &[
@@ -45,7 +45,7 @@ const COPIES: &[(&str, Copy)] = &[
     ("simple", |buffer, at, size| {
         let (from, to) = buffer.split_at_mut(COPY_BYTES);
         let bytes = to[at..][..size].iter_mut().zip(&from[at..][..size]);
-        // Otherwise the compiler would make it a memcpy.
+        // Prevents the compiler from using memcpy.
         bytes.for_each(|(to, from)| *to = black_box(*from));
     }),
     ("hybrid", |buffer, at, size| {
@@ -56,7 +56,7 @@ const COPIES: &[(&str, Copy)] = &[
     }),
 ];
 
-/// Bytes that are gone through, more than caches of a processor hold.
+/// Size of the copied area, larger than the processor's caches.
 const COPY_BYTES: usize = 32 << 20;
 const COPY_SIZES: [usize; 11] = [8, 16, 96, 128, 256, 512, 2048, 8192, 131_072, 262_144, 524_288];
 
@@ -96,7 +96,7 @@ pub(super) fn copies(types: &str, output: &mut Output) -> u8 {
     0
 }
 
-/// The rows that a comma-separated list names, or all. An unknown name is an error.
+/// The rows named in a comma-separated list, or all. An unknown name is an error.
 fn choose<'a, T>(rows: &'a [(&str, T)], types: &str, output: &mut Output) -> Option<Vec<&'a (&'a str, T)>> {
     let names = types.split(',').map(str::trim).filter(|name| !name.is_empty());
     let chosen = names.map(|name| rows.iter().find(|(known, _)| *known == name).ok_or(name));
@@ -111,7 +111,7 @@ fn choose<'a, T>(rows: &'a [(&str, T)], types: &str, output: &mut Output) -> Opt
     }
 }
 
-/// MiB per second of something that handles `bytes` each time.
+/// MiB per second of a function that processes `bytes` in each call.
 fn speed(bytes: usize, length: Duration, mut once: impl FnMut()) -> f64 {
     /// Bytes between two readings of the clock.
     const BATCH: usize = 1 << 20;
@@ -126,8 +126,8 @@ fn speed(bytes: usize, length: Duration, mut once: impl FnMut()) -> f64 {
     (count * bytes) as f64 / f64::from(1 << 20) / begun.elapsed().as_secs_f64()
 }
 
-/// `--cpuclock-test`: each processor reads the clock in turns with the first one; none may read
-/// less than the one before.
+/// `--cpuclock-test`: each processor and the first one read the clock in turns; a reading must not
+/// be less than the previous one.
 pub(super) fn clocks(clock: Clock, output: &mut Output) -> u8 {
     let cpus = usable_cpus();
     let is_counter = clock.describe().frequency_hz > 0;
@@ -157,12 +157,12 @@ pub(super) fn clocks(clock: Clock, output: &mut Output) -> u8 {
     u8::from(failed > 0)
 }
 
-/// The number of turns, and by how much readings were behind the one before.
+/// The number of turns, and the differences of readings that went back.
 fn read_in_turns(clock: Clock, cpus: [u32; 2]) -> std::io::Result<(u64, Vec<Nanos>)> {
     const TIME: Nanos = Nanos::millis(100);
-    /// No turn.
+    /// Ends the turns.
     const END: u64 = u64::MAX;
-    // The first one's where it is even.
+    // The first thread has the even turns.
     let turn = AtomicU64::new(0);
     let (last, count) = (AtomicU64::new(0), AtomicU64::new(0));
     let end = clock.now() + TIME;
@@ -179,7 +179,7 @@ fn read_in_turns(clock: Clock, cpus: [u32; 2]) -> std::io::Result<(u64, Vec<Nano
             } else if number % 2 != place {
                 std::hint::spin_loop();
                 if clock.now() > end {
-                    // The other one may have lost its processor to another program.
+                    // The other thread may not be running.
                     std::thread::yield_now();
                 }
             } else {

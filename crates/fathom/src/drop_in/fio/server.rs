@@ -1,5 +1,4 @@
-//! `--server`: runs what `--client` of another process asks for, as `fathom agent --listen`
-//! does.
+//! `--server`: runs jobs for `--client` of another process, like `fathom agent --listen`.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
@@ -16,15 +15,15 @@ use crate::fleet::link::{self, Listener};
 use crate::fleet::{self, token};
 use crate::process::Process;
 
-/// What to do where there is no token.
-pub(super) const ON_TOKENS: &str =
+/// Help for a missing token.
+pub(super) const TOKEN_HELP: &str =
     "set FATHOM_TOKEN to the same random text on both sides, for example from `openssl rand -hex 16`";
 
-/// The token of `FATHOM_TOKEN`; none if there is none: then only processes of this machine meet.
+/// The token of `FATHOM_TOKEN`. Without one, only processes of this machine can connect.
 ///
 /// # Errors
-/// The line that refuses a short one.
-pub(super) fn given_token() -> Result<Option<String>, String> {
+/// The message, if the token is too short.
+pub(super) fn token_from_env() -> Result<Option<String>, String> {
     match std::env::var("FATHOM_TOKEN") {
         Ok(text) if !text.is_empty() => token().map(Some).map_err(|faults| format!("fio: {}", faults.first())),
         _ => Ok(None),
@@ -34,8 +33,7 @@ pub(super) fn given_token() -> Result<Option<String>, String> {
 /// The addresses of a host.
 ///
 /// # Errors
-/// The line that says that there is none, or that others than this machine are reached with a token
-/// only.
+/// The message, if there is none, or if it is not of this machine and there is no token.
 pub(super) fn addresses(
     (host, port, version_6): (&str, u16, Option<bool>),
     has_token: bool,
@@ -51,25 +49,25 @@ pub(super) fn addresses(
     match has_token || found.iter().all(|address| address.ip().is_loopback()) {
         true => Ok(found),
         false => Err(format!(
-            "fio: {host},{port}: without a token that both sides know only this machine is served and reached"
+            "fio: {host},{port}: connections to other machines need a token on both sides"
         )),
     }
 }
 
-/// Serves until it is asked to stop. `words` are those of the command line, without the program.
+/// Serves until a stop request. `words` is the command line without the program.
 pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
-    let listening = given_token().and_then(|token| Ok((listener(flags, token.is_some())?, token)));
+    let listening = token_from_env().and_then(|token| Ok((listener(flags, token.is_some())?, token)));
     let ((listener, shown), token) = match listening {
         Ok(found) => found,
         Err(line) => {
-            let hint = line.contains("token").then_some(ON_TOKENS);
+            let hint = line.contains("token").then_some(TOKEN_HELP);
             output.complaint(&line);
             hint.into_iter().for_each(|hint| output.hint(hint));
             return FAILED;
         }
     };
     if let Some(file) = &flags.daemonize {
-        return match in_background(process, words, listener, Path::new(file)) {
+        return match spawn_background_server(process, words, listener, Path::new(file)) {
             Ok(()) => 0,
             Err(error) => {
                 output.complaint(&format!("fio: --daemonize={file}: {error}"));
@@ -109,9 +107,9 @@ fn listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), String
     Ok((Listener::Network(listener), format!("{},{port}", bound[0].ip())))
 }
 
-/// Starts this program again without a terminal, writes its process ID into the file, and waits
-/// until it listens.
-fn in_background(process: &Process, words: &[String], listener: Listener, file: &Path) -> io::Result<()> {
+/// Starts this program in the background, writes its process ID to the file, and waits until it
+/// listens.
+fn spawn_background_server(process: &Process, words: &[String], listener: Listener, file: &Path) -> io::Result<()> {
     let mut rest = words.iter();
     let mut kept = Vec::new();
     while let Some(word) = rest.next() {
@@ -122,8 +120,7 @@ fn in_background(process: &Process, words: &[String], listener: Listener, file: 
         }
     }
     let mut command = Command::new(std::env::current_exe()?);
-    // A link or a copy named `fio` is called by that name again: then no word `fio` precedes the
-    // arguments.
+    // Repeats the subcommand `fio`; a link or copy named `fio` has none.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::arg0(&mut command, &process.arguments[0]);
     let subcommand = &process.arguments[1..process.arguments.len() - words.len()];

@@ -1,5 +1,4 @@
-//! What fio shows while it runs: the line that is renewed about once a second, and the word about a
-//! signal.
+//! fio's progress line, redrawn about once a second, and its message about a signal.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,18 +12,18 @@ use model::mix::Mix;
 use model::plan::{Plan, Rate, RateUnit};
 use report::formats::fio::eta::{self, Limits, Live, Progress};
 
-use super::super::{complain, tell};
+use super::super::{print_stderr, print_stdout};
 use super::output::Output;
 use crate::process::start_thread;
 
-/// How often the file that asks for a report is checked for.
+/// How often to check for the file that requests a report.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// A file of this name in the directory for temporary files asks for a report.
-const ASKING_FILE: &str = "fio-dump-status";
-/// The line has no figures before this time.
+/// A file of this name in the temporary directory requests a report.
+const REQUEST_FILE: &str = "fio-dump-status";
+/// The line has no estimates before this time.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(3);
 
-/// Follows a run.
+/// The state of the progress line.
 #[derive(Debug)]
 pub(super) struct Status {
     shown: bool,
@@ -34,20 +33,20 @@ pub(super) struct Status {
     is_interruption_shown: bool,
     begun: Instant,
     last: Instant,
-    fresh_line: Instant,
+    last_newline: Instant,
     width: usize,
     limits: Option<Limits>,
-    jobs: Vec<Watched>,
+    jobs: Vec<JobProgress>,
 }
 
-/// From now on the flag that is returned is raised whenever a report is due before the end: every
-/// `--status-interval`, for SIGUSR1, and for a file that asks.
-pub(super) fn reports_wanted(jobs: &Jobs) -> &'static AtomicBool {
+/// Starts a thread that sets the returned flag when a report is due before the end: every
+/// `--status-interval`, on SIGUSR1, and for the request file.
+pub(super) fn start_report_watch(jobs: &Jobs) -> &'static AtomicBool {
     let wanted = engine::sys::signals::catch_report();
     let every = Duration::from_micros(jobs.flags.status_interval_us);
     let watching = start_thread("reports", move || {
         let folder = std::env::var_os("TMPDIR").or_else(|| std::env::var_os("TEMP"));
-        let asking = folder.map_or_else(std::env::temp_dir, Into::into).join(ASKING_FILE);
+        let asking = folder.map_or_else(std::env::temp_dir, Into::into).join(REQUEST_FILE);
         let mut due = Instant::now() + every;
         loop {
             let left = due.saturating_duration_since(Instant::now());
@@ -67,19 +66,19 @@ pub(super) fn reports_wanted(jobs: &Jobs) -> &'static AtomicBool {
     });
     if let Err(error) = watching {
         let line = format!("fio: no reports before the end: a thread cannot be started: {error}");
-        complain(&[line]);
+        print_stderr(&[line]);
     }
     wanted
 }
 
-/// A job as it is known from events.
+/// The progress of a job, from its events.
 #[derive(Clone, Debug)]
-struct Watched {
+struct JobProgress {
     step: u32,
     job: u32,
     workers: usize,
     files: u32,
-    /// The letter while it runs.
+    /// Its letter while it runs.
     letter: char,
     state: State,
     /// Bytes and operations of each direction since the last line.
@@ -118,18 +117,18 @@ impl Status {
             is_interruption_shown: false,
             begun: now,
             last: now,
-            fresh_line: now,
+            last_newline: now,
             width: 0,
             limits: limits(plan),
             jobs: plan
                 .jobs()
-                .map(|((step, number), job)| watched(step, number, job))
+                .map(|((step, number), job)| job_progress(step, number, job))
                 .collect(),
         }
     }
 
-    pub(super) fn take(&mut self, event: &Event, output: &mut Output) {
-        self.tell_signal(output);
+    pub(super) fn handle_event(&mut self, event: &Event, output: &mut Output) {
+        self.print_signal(output);
         match event {
             Event::Phase {
                 step,
@@ -138,8 +137,8 @@ impl Status {
                 length_ns,
                 ..
             } => {
-                if let Some(watched) = self.find(*step, *job) {
-                    watched.state = match phase {
+                if let Some(job_progress) = self.find(*step, *job) {
+                    job_progress.state = match phase {
                         Phase::Delay => State::Delay,
                         Phase::WarmUp => State::WarmUp,
                         Phase::Measured | Phase::CoolDown => State::Running,
@@ -147,23 +146,23 @@ impl Status {
                         Phase::Draining => State::Finishing,
                     };
                     if *phase == Phase::Measured {
-                        watched.length = length_ns.map(|length| Duration::from_nanos(length.0));
+                        job_progress.length = length_ns.map(|length| Duration::from_nanos(length.0));
                     }
                 }
             }
             Event::Interval(interval) => {
-                if let Some(watched) = self.find(interval.step, interval.job) {
+                if let Some(job_progress) = self.find(interval.step, interval.job) {
                     for (direction, counts) in interval.counts.iter() {
-                        watched.bytes[direction as usize] += counts.bytes.0;
-                        watched.operations[direction as usize] += counts.operations;
+                        job_progress.bytes[direction as usize] += counts.bytes.0;
+                        job_progress.operations[direction as usize] += counts.operations;
                     }
-                    watched.left = interval.left_ns.map(|left| Duration::from_nanos(left.0));
+                    job_progress.left = interval.left_ns.map(|left| Duration::from_nanos(left.0));
                 }
                 self.show();
             }
             Event::JobEnded { step, job, .. } => {
-                if let Some(watched) = self.find(*step, *job) {
-                    watched.state = State::Ended;
+                if let Some(job_progress) = self.find(*step, *job) {
+                    job_progress.state = State::Ended;
                 }
             }
             Event::Preparing { .. } => self.show(),
@@ -175,29 +174,29 @@ impl Status {
         }
     }
 
-    /// Something else is about to be printed.
+    /// Ends the line, so that something else can be printed.
     pub(super) fn clear(&mut self) {
         if self.width > 0 {
-            let _ = tell("\n");
+            let _ = print_stdout("\n");
             self.width = 0;
         }
     }
 
-    /// Nothing runs any more.
+    /// Ends the line after the run.
     pub(super) fn end(&mut self, output: &mut Output) {
-        self.tell_signal(output);
+        self.print_signal(output);
         self.clear();
     }
 
-    fn find(&mut self, step: u32, job: u32) -> Option<&mut Watched> {
+    fn find(&mut self, step: u32, job: u32) -> Option<&mut JobProgress> {
         self.jobs.iter_mut().find(|one| one.step == step && one.job == job)
     }
 
-    fn tell_signal(&mut self, output: &mut Output) {
+    fn print_signal(&mut self, output: &mut Output) {
         if self.is_interruption_shown || !self.interrupt.load(Ordering::Relaxed) {
             return;
         }
-        // Without a signal it was a trigger, of which fio says nothing.
+        // Without a signal a trigger ended the run; fio prints nothing then.
         if let Some(signal) = engine::sys::signals::stop_signal() {
             self.is_interruption_shown = true;
             output.line(&format!("\nfio: terminating on signal {signal}"));
@@ -212,19 +211,19 @@ impl Status {
         self.last = Instant::now();
         let width = line.chars().count();
         let blanks = " ".repeat(self.width.saturating_sub(width));
-        let newline = !self.newline.is_zero() && self.fresh_line.elapsed() >= self.newline;
+        let newline = !self.newline.is_zero() && self.last_newline.elapsed() >= self.newline;
         if newline {
-            self.fresh_line = Instant::now();
+            self.last_newline = Instant::now();
         }
         let end = if newline { '\n' } else { '\r' };
-        // Nothing depends on this line.
-        let _ = tell(&format!("{line}{blanks}{end}"));
+        // A failure to print this line does not matter.
+        let _ = print_stdout(&format!("{line}{blanks}{end}"));
         self.width = if newline { 0 } else { width };
     }
 
     fn live(&mut self) -> Live {
         let seconds = self.last.elapsed().as_secs_f64().max(1e-3);
-        let running = |one: &&Watched| !matches!(one.state, State::Waiting | State::Ended);
+        let running = |one: &&JobProgress| !matches!(one.state, State::Waiting | State::Ended);
         let mut progress = Progress::default();
         for one in &mut self.jobs {
             progress.states.extend(std::iter::repeat_n(one.shown(), one.workers));
@@ -254,7 +253,7 @@ impl Status {
     }
 }
 
-impl Watched {
+impl JobProgress {
     fn shown(&self) -> char {
         match self.state {
             State::Waiting => 'P',
@@ -268,7 +267,7 @@ impl Watched {
     }
 }
 
-fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
+fn job_progress(step: usize, number: usize, job: &model::plan::Job) -> JobProgress {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
     let letter = streams().next().map_or('R', |stream| {
         let sequential = matches!(
@@ -294,7 +293,7 @@ fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
             letter
         }
     });
-    Watched {
+    JobProgress {
         step: step as u32,
         job: number as u32,
         workers: job.workers.len(),
@@ -308,7 +307,7 @@ fn watched(step: usize, number: usize, job: &model::plan::Job) -> Watched {
     }
 }
 
-/// The rates that were asked for, of all workers together.
+/// The requested rates of all workers together.
 fn limits(plan: &Plan) -> Option<Limits> {
     let (mut bytes, mut operations) = (0, 0);
     let streams = plan

@@ -1,15 +1,14 @@
-//! Jobs that processes on several hosts execute together (mpirun, `FATHOM_HOSTS`), with one
-//! report as of one host.
+//! Jobs that several hosts execute together (mpirun, `FATHOM_HOSTS`), with one report for all.
 //!
-//! What is asked of files is left to the host that has them: here only their names are known.
+//! Files are examined by the host that has them; this process knows only their names.
 
 use dialects::fio::{Disk, Jobs, PathFacts, TraceFile};
 
 use super::clients::RemoteFs;
 use super::local_env::RealDisk;
 
-/// What only one host could do.
-pub(super) fn refuse_what_is_of_one_host(jobs: &Jobs) -> Result<(), String> {
+/// Refuses options that work on a single host only.
+pub(super) fn refuse_single_host_options(jobs: &Jobs) -> Result<(), String> {
     let flags = &jobs.flags;
     let of_jobs = |wanted: fn(&dialects::fio::Job) -> bool| jobs.jobs.iter().any(wanted);
     let asked = [
@@ -28,7 +27,7 @@ pub(super) fn refuse_what_is_of_one_host(jobs: &Jobs) -> Result<(), String> {
     }
 }
 
-/// Files of all hosts, and what the command line names of this one.
+/// Files of all hosts, and files of this host that the command line names.
 pub(super) struct FleetFs<'a>(pub(super) &'a Jobs);
 
 impl Disk for FleetFs<'_> {

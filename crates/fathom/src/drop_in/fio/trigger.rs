@@ -1,5 +1,5 @@
-//! What ends a run from outside: a file that appears, a time that is over (`--trigger-file`,
-//! `--trigger-timeout`), and the command that is run then.
+//! Ends a run when a file appears or a time has passed (`--trigger-file`, `--trigger-timeout`), and
+//! runs a command then.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -14,10 +14,10 @@ use super::output::Output;
 use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
 use crate::process::start_thread;
 
-/// How often it is looked for the file.
+/// How often to check for the file.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits for what ends the run; dropping it ends the wait.
+/// A thread that waits for the trigger; dropping this stops it.
 #[derive(Debug)]
 pub(super) struct Trigger {
     state: Arc<State>,
@@ -28,46 +28,46 @@ pub(super) struct Trigger {
 struct State {
     fired: AtomicBool,
     over: AtomicBool,
-    /// What is to be said of the command.
+    /// A message about the command.
     complaint: Mutex<Option<String>>,
 }
 
-/// What it waits for, and what it does then.
+/// The conditions, and the command to run.
 #[derive(Debug)]
-struct Wanted {
+struct TriggerRequest {
     file: Option<PathBuf>,
     at: Option<Instant>,
     command: Option<String>,
 }
 
 impl Trigger {
-    /// Waits from now on, if anything is to be waited for; `interrupt` is raised then. Time counts
-    /// from `started`.
+    /// Starts to wait if there is a trigger, and sets `interrupt` when it fires. Time counts from
+    /// `started`.
     ///
     /// # Errors
-    /// The line that refuses the command.
+    /// The message, if the command is not allowed.
     pub(super) fn from_jobs(jobs: &Jobs, started: Instant, interrupt: &'static AtomicBool) -> Result<Trigger, String> {
         let flags = &jobs.flags;
         let state = Arc::new(State::default());
-        let wanted = Wanted {
+        let request = TriggerRequest {
             file: flags.trigger_file.as_ref().map(PathBuf::from),
             at: (flags.trigger_timeout_us > 0).then(|| started + Duration::from_micros(flags.trigger_timeout_us)),
             command: flags.trigger.clone(),
         };
-        if wanted.file.is_none() && wanted.at.is_none() {
-            if wanted.command.is_some() {
+        if request.file.is_none() && request.at.is_none() {
+            if request.command.is_some() {
                 super::note("--trigger has no effect without --trigger-file or --trigger-timeout");
             }
             return Ok(Trigger { state, waiting: None });
         }
-        if wanted.command.is_some() && !are_programs_allowed() {
+        if request.command.is_some() && !are_programs_allowed() {
             return Err(format!(
                 "fio: --trigger runs a command with the rights of this user; set {}=1 to allow it",
                 ALLOW_PROGRAMS
             ));
         }
         let shared = Arc::clone(&state);
-        let waiting = start_thread("trigger", move || wanted.wait(&shared, interrupt))
+        let waiting = start_thread("trigger", move || request.wait(&shared, interrupt))
             .map_err(|error| format!("fio: no thread can be started for the trigger: {error}"))?;
         Ok(Trigger {
             state,
@@ -75,12 +75,12 @@ impl Trigger {
         })
     }
 
-    /// It has ended the run.
+    /// True if the trigger has ended the run.
     pub(super) fn has_fired(&self) -> bool {
         self.state.fired.load(Ordering::Relaxed)
     }
 
-    /// The run is over. If it was ended so, its command has been run when this returns.
+    /// Stops waiting after the run. If the trigger fired, waits for its command.
     pub(super) fn end(&mut self, output: &mut Output) {
         self.state.over.store(true, Ordering::Relaxed);
         if let Some(waiting) = self.waiting.take() {
@@ -93,9 +93,9 @@ impl Trigger {
     }
 }
 
-impl Wanted {
+impl TriggerRequest {
     fn wait(&self, state: &State, interrupt: &AtomicBool) {
-        while !self.has_come() {
+        while !self.take_file() {
             if state.over.load(Ordering::Relaxed) {
                 return;
             }
@@ -111,8 +111,8 @@ impl Wanted {
         }
     }
 
-    /// As with fio, the file goes with being seen.
-    fn has_come(&self) -> bool {
+    /// Checks for the file, and removes it as fio does.
+    fn take_file(&self) -> bool {
         let seen = |file: &PathBuf| file.exists() && std::fs::remove_file(file).is_ok();
         self.file.as_ref().is_some_and(seen) || self.at.is_some_and(|at| Instant::now() >= at)
     }

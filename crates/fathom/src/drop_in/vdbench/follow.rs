@@ -1,4 +1,4 @@
-//! Follows a run: an interval becomes a row as soon as every SD has reported it.
+//! Prints a run as it happens: an interval becomes a row as soon as every SD has reported it.
 
 use dialects::vdbench::{Run, RunRate, Sd};
 use engine::probe::CoreTimes;
@@ -14,7 +14,7 @@ use ::run::targets::SHORT_FILES;
 
 use super::output::{Output, date, time, timestamp};
 
-/// How rows look.
+/// Format of the rows.
 #[derive(Clone, Debug)]
 pub struct Style {
     pub layout: Layout,
@@ -25,7 +25,7 @@ pub struct Style {
     pub files: Option<FileColumns>,
 }
 
-/// Follows a run.
+/// Prints the rows of a run.
 pub struct Follow<'a> {
     run: &'a Run,
     facts: FlatFacts,
@@ -36,32 +36,33 @@ pub struct Follow<'a> {
     warm_up: u64,
     /// The files that show each job: that of its SD, or those of its FSD and FWD.
     items: Vec<Vec<String>>,
-    /// For each job: what it did in each interval, how many are complete, and that it has ended.
+    /// For each job: its figures by interval, the number of complete intervals, and whether it has
+    /// ended.
     jobs: Vec<(Vec<Tally>, u64, bool)>,
-    /// Intervals that have a row.
+    /// Number of printed intervals.
     shown: u64,
-    /// Processor time of each of them.
+    /// Processor time of each printed interval.
     cpus: Vec<Cpu>,
-    /// Those from the first that is averaged.
+    /// Sum of the intervals that count for the average.
     average: Tally,
     cpu: CoreTimes,
     cpu_of_average: CoreTimes,
     has_begun: bool,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
     /// Operations a second, averaged.
     pub rate: f64,
     /// Response time in milliseconds, averaged.
     pub response_ms: f64,
-    /// Intervals that were reported.
+    /// Number of reported intervals.
     pub intervals: u64,
 }
 
 impl<'a> Follow<'a> {
-    /// Nothing has been seen yet.
+    /// Prepares to print a run.
     pub fn new(
         run: &'a Run,
         facts: FlatFacts,
@@ -92,8 +93,8 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Follows an event.
-    pub fn take(&mut self, event: &Event) {
+    /// Handles an event.
+    pub fn handle_event(&mut self, event: &Event) {
         match event {
             Event::Phase {
                 phase: Phase::WarmUp | Phase::Measured,
@@ -111,7 +112,7 @@ impl<'a> Follow<'a> {
                 };
                 let (length, last) = (self.run.interval * 1_000_000_000, self.run.intervals().0);
                 let start = before * 1_000_000_000 + interval.start_ns.0;
-                // An interval that began a moment late belongs to the one that it mostly lies in.
+                // An interval that began slightly late counts for the one that it mostly overlaps.
                 let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
                 if let Some((tallies, complete, _)) = self.jobs.get_mut(interval.job as usize)
                     && number < 10_000_000
@@ -131,7 +132,7 @@ impl<'a> Follow<'a> {
                     *complete = (start + interval.length_ns.0 + length / 1000) / length;
                 }
             }
-            Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.say_now(&finding.what),
+            Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.print_stamped(&finding.what),
             Event::JobEnded { job, .. } => {
                 if let Some(of_job) = self.jobs.get_mut(*job as usize) {
                     of_job.2 = true;
@@ -149,13 +150,13 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Files that show all of a run.
-    fn whole(&self) -> [String; 3] {
+    /// The files with the totals of a run.
+    fn total_files(&self) -> [String; 3] {
         let host = &self.style.host;
         ["summary".into(), host.clone(), format!("{host}-0")]
     }
 
-    /// What the jobs of each item did.
+    /// Sums the figures of jobs by item.
     fn by_item(&self, of_jobs: &[Tally]) -> Vec<(String, Tally)> {
         let mut sums: Vec<(String, Tally)> = Vec::new();
         for (items, tally) in self.items.iter().zip(of_jobs) {
@@ -190,13 +191,13 @@ impl<'a> Follow<'a> {
         for (name, tally) in self.by_item(&of_jobs) {
             self.write_row(&name, &label, number, &tally, cpu);
         }
-        for file in self.whole() {
+        for file in self.total_files() {
             self.write_row(&file, &label, number, &sum, cpu);
         }
         if let [(wd, _)] = &self.run.workloads[..] {
             self.write_row(&wd.name, &label, number, &sum, cpu);
         }
-        self.say_row(&label, number, &sum, cpu);
+        self.print_row(&label, number, &sum, cpu);
         self.write_flat(&label, &sum, self.run.interval as f64, cpu);
         let first = self.run.intervals().1;
         if number >= first {
@@ -208,7 +209,7 @@ impl<'a> Follow<'a> {
         self.shown = number;
     }
 
-    /// Row of an interval or average in a file, below headers where it is the first of 30.
+    /// Writes the row of an interval or average to a file, with headers every 30 rows.
     fn write_row(&mut self, file: &str, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         self.write_headers(file, label, number);
         let line = self.row(label, tally, cpu);
@@ -224,15 +225,15 @@ impl<'a> Follow<'a> {
         }
     }
 
-    fn say_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
+    fn print_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         if number % 30 == 1 && !label.starts_with("avg") {
-            self.output.say("");
+            self.output.print_line("");
             for line in self.header() {
-                self.output.say(&line);
+                self.output.print_line(&line);
             }
         }
         let line = self.row(label, tally, cpu);
-        self.output.say(&line);
+        self.output.print_line(&line);
     }
 
     fn header(&self) -> [String; 2] {
@@ -286,7 +287,7 @@ impl<'a> Follow<'a> {
         self.output.write("flatfile", &line);
     }
 
-    /// A line of the status file.
+    /// Writes a line to the status file.
     pub fn write_status(&mut self, state: &str) {
         let line = format!(
             "{}\t{state}\trd={}\t{}",
@@ -297,7 +298,7 @@ impl<'a> Follow<'a> {
         self.output.write("status", &line);
     }
 
-    /// Writes what is left, the averages, histograms and what only results have. `totals_headers`
+    /// Writes remaining rows, averages, histograms and figures of the results. `totals_headers`
     /// puts headers above the row in `totals.html`.
     pub fn end(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
         while self.has_more() {
@@ -305,7 +306,7 @@ impl<'a> Follow<'a> {
         }
         let (_, first) = self.run.intervals();
         let label = format!("avg_{first}-{}", self.shown);
-        // A run that ended before the first interval that counts is shown by what there is.
+        // A run that ended before the first counting interval is averaged over what it has.
         let from = if self.shown < first { 0 } else { first as usize - 1 };
         let of_sd = |tallies: &[Tally]| {
             tallies.iter().skip(from).fold(Tally::default(), |mut sum, tally| {
@@ -326,14 +327,14 @@ impl<'a> Follow<'a> {
             self.write_row(&name, &label, self.shown, &tally, cpu);
             self.write_histogram(&format!("{name}.histogram"), &tally);
         }
-        for file in self.whole() {
+        for file in self.total_files() {
             self.write_row(&file, &label, self.shown, &average, cpu);
         }
         if totals_headers {
             self.write_headers("totals", "", 1);
         }
         self.write_row("totals", &label, self.shown, &average, cpu);
-        self.say_row(&label, self.shown, &average, cpu);
+        self.print_row(&label, self.shown, &average, cpu);
         let seconds = self.average_seconds();
         self.write_flat(&label, &average, seconds, cpu);
         self.write_histogram("histogram", &average);
@@ -341,7 +342,7 @@ impl<'a> Follow<'a> {
         self.write_workloads(results, workload_of, (&label, cpu), &average);
         self.write_status("Workload done");
         self.write_status("Slaves done");
-        self.say_counters();
+        self.print_counters();
         let all = match &self.style.files {
             Some(columns) => average.sum_of_kinds(&columns.requested),
             None => average.all(),
@@ -353,8 +354,8 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Counters of a run on files, over all its intervals.
-    fn say_counters(&mut self) {
+    /// Prints the counters of a run on files, over all its intervals.
+    fn print_counters(&mut self) {
         let Some(files) = &self.run.files else { return };
         let (mut reading, mut writing) = (Tally::default(), Tally::default());
         for (load, (tallies, ..)) in files.loads().iter().zip(&self.jobs) {
@@ -363,7 +364,7 @@ impl<'a> Follow<'a> {
         }
         let seconds = (self.shown.max(1) * self.run.interval) as f64;
         for line in file_counters(&reading, &writing, seconds) {
-            self.output.say_now(&line);
+            self.output.print_stamped(&line);
         }
     }
 
@@ -374,8 +375,8 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Files of workloads and their shares. Where several workloads share a run, their intervals
-    /// are known from the measured window only.
+    /// Writes the files of workloads and their shares. If several workloads share a run, only the
+    /// measured window has their intervals.
     fn write_workloads(
         &mut self,
         results: &Results,
@@ -389,11 +390,11 @@ impl<'a> Follow<'a> {
         let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
             let is_paced = matches!(run.rate, RunRate::Number(_) | RunRate::Variable) || wd.rate.is_some();
-            let (intervals, total) = of_workload(results, workload_of, index, run.interval, is_paced);
+            let (intervals, total) = workload_figures(results, workload_of, index, run.interval, is_paced);
             let tally = if only { average.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {
                 let number = before + number as u64 + 1;
-                // The first row of this file has the headers.
+                // The headers are above the first row.
                 let headers = if number == before + 1 { 1 } else { number };
                 let cpu = self.cpus.get(number as usize - 1).copied().unwrap_or_default();
                 self.write_row(&wd.name, &number.to_string(), headers, tally, cpu);
@@ -419,7 +420,7 @@ impl<'a> Follow<'a> {
         sds.map(row).collect()
     }
 
-    /// A table of the skew report, where there is more than one of a kind.
+    /// Writes a table of the skew report, if there is more than one row.
     fn write_skew(&mut self, kind: &str, rows: &[SkewRow]) {
         if rows.len() < 2 {
             return;
@@ -438,8 +439,8 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// What one workload did in the measured window: by interval, and in all.
-fn of_workload(
+/// Figures of a workload in the measured window: by interval, and in total.
+fn workload_figures(
     results: &Results,
     workload_of: &[Vec<Vec<usize>>],
     wanted: usize,
@@ -470,7 +471,8 @@ fn of_workload(
                     intervals[at].add(&Tally {
                         reads,
                         writes,
-                        // With a rate, points hold response times, whatever these waited for.
+                        // With a rate, points hold response times, which include waiting for a
+                        // slot.
                         in_flight_ns: (!is_paced).then_some(u128::from(point.latency_ns)),
                         ..Tally::default()
                     });

@@ -1,4 +1,4 @@
-//! What reading a parameter file asks for: files, sizes, names of this machine.
+//! The environment for parsing parameter files: files, sizes, names of this machine.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,9 +17,9 @@ pub const SELF_TEST: &str = "parmfile";
 /// This machine.
 #[derive(Debug, Default)]
 pub struct LocalEnv {
-    /// The text of the built-in test, which is no file.
+    /// The text of the built-in test, which has no file.
     pub self_test: Option<String>,
-    /// Files that were read: a pipe can be read only once.
+    /// Texts of files: a pipe can be read only once.
     texts: HashMap<String, String>,
 }
 
@@ -31,7 +31,7 @@ impl VdbenchEnv for LocalEnv {
         if let Some(text) = self.texts.get(path) {
             return Ok(text.clone());
         }
-        // Comments are in whatever encoding their writer had, which Vdbench does not mind either.
+        // Comments may have any encoding, as in Vdbench.
         let bytes = user_file::read_bytes(Path::new(path), user_file::MAX_TEXT);
         let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let text = text.map_err(|error| error.to_string())?;
@@ -48,7 +48,7 @@ impl VdbenchEnv for LocalEnv {
         if metadata.is_file() {
             return Some(metadata.len());
         }
-        // The end of a block device is its size. Anything else is refused when it is used.
+        // The size of a block device is its end. Other types are refused when they are used.
         match path.starts_with("/dev/") {
             true => File::open(path).ok()?.seek(SeekFrom::End(0)).ok(),
             false => None,
@@ -85,7 +85,7 @@ pub fn check_paths<'a>(mut paths: impl Iterator<Item = &'a str>) -> Result<(), D
     fault.map_or(Ok(()), Err)
 }
 
-/// Where a file will be that is not there yet: behind links, in a directory that has one name.
+/// The canonical path of a file that may not exist yet: resolves links and its directory.
 fn place_of(path: &Path) -> PathBuf {
     const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();

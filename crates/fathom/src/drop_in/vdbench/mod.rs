@@ -25,7 +25,7 @@ use model::plan::Plan;
 use model::results::Results;
 use report::formats::vdbench::{FlatFacts, Layout};
 
-use super::{complain, note_findings, tell};
+use super::{print_findings, print_stderr, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use follow::{Follow, Outcome, Style};
@@ -33,7 +33,7 @@ use local_env::{LocalEnv, SELF_TEST};
 use output::{Output, time};
 use reports::{files_of, head_time};
 
-/// Done.
+/// Success.
 const DONE: u8 = 0;
 /// Wrong input, or a run that failed.
 const FAILED: u8 = 157;
@@ -43,7 +43,7 @@ const LAYOUT: &str = "FATHOM_VDBENCH_LAYOUT";
 /// The variable that makes random decisions repeat.
 const SEED: &str = "FATHOM_VDBENCH_SEED";
 
-/// Does what a command line of Vdbench asks for. The first `skip` words are the program's name.
+/// Runs a command line of Vdbench. The first `skip` arguments are the program's name.
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let arguments = session.process.arguments.get(skip..).unwrap_or_default();
     banner();
@@ -77,10 +77,11 @@ fn finish_function(done: Result<(), Diagnostic>) -> u8 {
     }
 }
 
-/// Reads a command line for its meaning: the plan of all its runs, and what has none.
+/// Reads a command line without running it: the plan of all its runs, and settings that are left
+/// out.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The command line or a file is wrong.
 pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
@@ -110,14 +111,14 @@ fn banner() {
     let text = format!(
         "\n\nVdbench distribution: vdbench50407 (run by fathom {version})\nFor documentation, see docs/vdbench.md of fathom.\n\n"
     );
-    let _ = tell(&text);
+    let _ = print_stdout(&text);
 }
 
 fn seed() -> Option<u64> {
     std::env::var(SEED).ok()?.parse().ok()
 }
 
-/// Why everything ends.
+/// A failure that ends everything.
 #[derive(Debug)]
 struct Failure {
     text: String,
@@ -142,25 +143,25 @@ impl From<String> for Failure {
 }
 
 impl Failure {
-    /// The text on the console, as Vdbench prints it; where it is and what to do on stderr.
+    /// Prints the text on the console as Vdbench does, and place and help on stderr.
     fn report(&self, output: Option<&mut Output>) {
         let line = format!("{} {}", time(), self.text);
         match output {
             Some(output) => {
-                output.say("");
-                output.say(&line);
-                output.say("");
+                output.print_line("");
+                output.print_line(&line);
+                output.print_line("");
                 output.write("errorlog", &line);
             }
             None => {
-                let _ = tell(&format!("\n{line}\n\n"));
+                let _ = print_stdout(&format!("\n{line}\n\n"));
             }
         }
-        complain(&self.more);
+        print_stderr(&self.more);
     }
 }
 
-/// A command line to run.
+/// The execution of a command line.
 struct Drive<'a> {
     session: &'a Session,
     command: Command,
@@ -168,9 +169,9 @@ struct Drive<'a> {
     output: Output,
     style: Style,
     seed: u64,
-    /// Results that were kept so far.
+    /// Number of saved results.
     kept: u32,
-    /// Runs that were shown so far.
+    /// Number of printed runs.
     shown: u32,
     last_rate: f64,
     /// Key blocks that data validation has compared.
@@ -179,13 +180,13 @@ struct Drive<'a> {
     map_locks: Vec<File>,
     /// `compratio=` of the run that wrote the journals.
     compratio_before: Option<f64>,
-    /// Lines that link to the runs of a file.
+    /// Lines with links to the runs.
     run_links: Vec<String>,
 }
 
 impl<'a> Drive<'a> {
     fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
-        if session.leads() {
+        if session.has_fleet() {
             let text =
                 "cannot run a parameter file on several hosts: its hosts are those of `hd=`, and only this one is used"
                     .to_owned();
@@ -245,21 +246,25 @@ impl<'a> Drive<'a> {
         )?;
         if is_new {
             let folder = drive.output.folder.display().to_string();
-            drive.output.say_now(&format!("Created output directory '{folder}'"));
+            drive
+                .output
+                .print_stamped(&format!("Created output directory '{folder}'"));
         }
         for argument in drive.command.scanned.clone() {
-            drive.output.say_now(&format!("input argument scanned: '{argument}'"));
+            drive
+                .output
+                .print_stamped(&format!("input argument scanned: '{argument}'"));
         }
         Ok(drive)
     }
 
-    /// Everything, with the failure in the files as well.
+    /// Runs everything, and writes a failure to the files as well.
     fn all(mut self) -> Result<(), Failure> {
         match self.parameters_and_runs() {
             Ok(()) => Ok(()),
             Err(failure) => {
                 failure.report(Some(&mut self.output));
-                // It is reported; only the exit code is left.
+                // The failure is reported already; only the exit code remains.
                 Err(Failure {
                     text: String::new(),
                     more: Vec::new(),
@@ -284,7 +289,7 @@ impl<'a> Drive<'a> {
         if let Some(refusal) = parameters.refusals.first() {
             return Err(refusal.clone().into());
         }
-        // The figures of one process are not those of several hosts.
+        // The figures of one process must not pass for those of several hosts.
         if let [host] = &parameters.hosts[..] {
             self.style.host.clone_from(host);
         }
@@ -308,7 +313,7 @@ impl<'a> Drive<'a> {
         let recovery_run = (!known.is_empty()).then(|| Run::recovery(&known));
         let all: Vec<&Run> = recovery_run.iter().chain(&format_run).chain(&runs).collect();
         self.create_reports(&all)?;
-        self.output.say_now("All slaves are now connected");
+        self.output.print_stamped("All slaves are now connected");
         let done = self.run_all(
             recovery_run.as_ref(),
             (format_run.as_ref(), &formats),
@@ -339,8 +344,8 @@ impl<'a> Drive<'a> {
         self.end_validation(parameters)
     }
 
-    /// Lowers every run and asks the guard about its targets, so that nothing is refused after an
-    /// hour of other runs.
+    /// Lowers every run and asks the guard about its targets, so that none is refused after hours
+    /// of other runs.
     fn ask_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let permissions = permissions::from_env();
         let mut asked = Vec::new();
@@ -403,7 +408,7 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// False if everything ends here.
+    /// Runs the points of a curve. False if the execution ends here.
     fn run_with_curve(&mut self, run: &Run, parameters: &Parameters) -> Result<bool, Failure> {
         let mut run = run.clone();
         if let RunRate::OfLast(percent) = run.rate {
@@ -414,7 +419,7 @@ impl<'a> Drive<'a> {
             let point = run.point(*percent, base.rate);
             let outcome = self.run(&point, parameters)?;
             if let Some(stop) = run.stopcurve.filter(|stop| outcome.response_ms > *stop) {
-                self.output.say_now(&format!(
+                self.output.print_stamped(&format!(
                     "Vdbench terminating because of requested 'stopcurve={stop:.3}' with observed response time of {:.3} ms",
                     outcome.response_ms
                 ));
@@ -422,7 +427,7 @@ impl<'a> Drive<'a> {
             }
         }
         if run.pause > 0 {
-            self.output.say_now(&format!(
+            self.output.print_stamped(&format!(
                 "Waiting {} seconds; requested by 'pause' parameter",
                 run.pause
             ));
@@ -452,14 +457,15 @@ impl<'a> Drive<'a> {
         self.execute(run, lowered, parameters)
     }
 
-    /// Lays files out. One that was not completed gets its length back, so that it is not taken for
-    /// complete; one that was not there is removed.
+    /// Lays out files. An incomplete one gets its old length back, so that it does not look
+    /// complete; a new one is removed.
     fn lay_out(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
-        self.output
-            .say_now("Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb");
+        self.output.print_stamped(
+            "Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb",
+        );
         for format in formats {
             let lun = &format.sd.lun;
-            self.output.say_now(&match parameters.general.format {
+            self.output.print_stamped(&match parameters.general.format {
                 Some(true) => format!("'formatsds=yes' is causing {lun} to be (re)formatted."),
                 _ => format!("lun={lun} does not exist or is too small. host=localhost"),
             });
@@ -499,7 +505,7 @@ impl<'a> Drive<'a> {
         self.sleep(Duration::from_nanos(1_000_000_000 - u64::from(past)))?;
         self.report_sizes(run, &lowered.plan);
         let started = format!("Starting RD={}", run.start_text(false));
-        self.output.say_now(&started);
+        self.output.print_stamped(&started);
         let heading = format!("<a name=\"_{}\"></a><i><b>{} {started}</b></i>", self.shown, time());
         for file in files_of(run, &self.style.host) {
             self.output.write(&file, "");
@@ -519,7 +525,7 @@ impl<'a> Drive<'a> {
         let outcome = self
             .session
             .execution(lowered.plan, &permissions)
-            .run(&mut |event| follow.take(&event));
+            .run(&mut |event| follow.handle_event(&event));
         let results = match outcome {
             Ok(results) => results,
             Err(error) => return Err(failure_of(&error)),
@@ -538,8 +544,8 @@ impl<'a> Drive<'a> {
         outcome: &Outcome,
         parameters: &Parameters,
     ) -> Result<(), Failure> {
-        self.keep(results)?;
-        note_findings(results);
+        self.record_results(results)?;
+        print_findings(results);
         let errors = self.report_io_errors(results) + self.report_validation(results, parameters)?;
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let failures: Vec<_> = jobs
@@ -548,14 +554,14 @@ impl<'a> Drive<'a> {
             .collect();
         for failure in &failures {
             let line = format!("{} {}: {}", time(), failure.at, failure.what);
-            self.output.say(&line);
+            self.output.print_line(&line);
             self.output.write("errorlog", &line);
         }
         if errors > 0 || !failures.is_empty() {
             let help = failures.iter().find_map(|failure| failure.help.as_ref());
             let max = parameters.general.errors_max();
-            // Below the limit no failed operation ends a worker. What a warm-up has counted is not
-            // in the results.
+            // Below the limit a failed operation ends no worker. Errors of the warm-up are not in
+            // the results.
             let ends = failures
                 .iter()
                 .any(|failure| failure.operation.is_some() && failure.errno.is_some());
@@ -575,24 +581,25 @@ impl<'a> Drive<'a> {
         let ended_early = outcome.intervals < run.intervals().0;
         if let Some(MaxData { name, bytes }) = run.maxdata.filter(|_| ended_early) {
             let text = vdbench::values::loop_text(bytes);
-            self.output.say_now(&format!(
+            self.output.print_stamped(&format!(
                 "Reached {name}={text}. rd={} shutting down after next interval. ",
                 run.name
             ));
         } else if run.files.is_some() {
             self.report_end_on_files(run, ended_early);
         } else if run.elapsed.is_none() || ended_early && run.ends_with_data() {
-            self.output.say_now("All sequential workloads on all slaves are done.");
-            self.output.say_now(
+            self.output
+                .print_stamped("All sequential workloads on all slaves are done.");
+            self.output.print_stamped(
                 "This triggers end of run inspite of possibly some non-sequential workloads that are still running.",
             );
         }
         Ok(())
     }
 
-    /// Keeps the native result where that is asked for: that of the first run under the name
-    /// itself, others with their number.
-    fn keep(&mut self, results: &Results) -> Result<(), Failure> {
+    /// Saves the native result and records it in the history, each if its variable is set. The
+    /// first run has the plain file name, later ones a number.
+    fn record_results(&mut self, results: &Results) -> Result<(), Failure> {
         self.kept += 1;
         let path = std::env::var_os("FATHOM_RESULT")
             .map(PathBuf::from)
@@ -611,14 +618,14 @@ impl<'a> Drive<'a> {
             verdict: None,
             file: file.as_deref(),
         };
-        if let Err(why) = crate::history::keep_of_drop_in(&recording) {
-            complain(&[format!("WARNING: this result is not in the history: {why}")]);
+        if let Err(why) = crate::history::record_drop_in(&recording) {
+            print_stderr(&[format!("WARNING: this result is not in the history: {why}")]);
         }
         Ok(())
     }
 
     fn simulate(&mut self, runs: &[Run]) -> Result<(), Failure> {
-        // What a curve finds in a simulation.
+        // The rate of a curve in a simulation.
         const BASE: f64 = 10_000.0;
         self.run_links = Vec::new();
         self.create_common(&[])?;
@@ -626,7 +633,7 @@ impl<'a> Drive<'a> {
             let points = run.points.iter().map(|percent| run.point(*percent, BASE));
             for run in [run.clone()].into_iter().chain(points) {
                 let line = format!("{} Simulating RD={}", time(), run.start_text(true));
-                self.output.say(&line);
+                self.output.print_line(&line);
                 self.output.write("summary", &line);
             }
         }
@@ -642,7 +649,8 @@ impl<'a> Drive<'a> {
         self.output
             .write("status", &format!("{}\tVdbench complete", output::timestamp()));
         let folder = self.output.folder.display().to_string();
-        self.output.say(&format!("{line}. Output directory: {folder} \n"));
+        self.output
+            .print_line(&format!("{line}. Output directory: {folder} \n"));
         Ok(())
     }
 }
@@ -656,7 +664,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     }
 }
 
-/// What the flat file repeats of a run: values that all its workloads have.
+/// Settings of a run for the flat file: values that all its workloads share.
 fn facts_of(run: &Run, lun_bytes: u64) -> FlatFacts {
     fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
         let first = values.next()?;

@@ -1,4 +1,4 @@
-//! Runs on trees of files: anchors, formats, columns and what the console prints of them.
+//! Runs on trees of files: anchors, formats, columns and console lines.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use report::formats::vdbench::{FileColumns, thousands};
 use super::follow::Style;
 use super::{Drive, Failure};
 
-/// The columns of a file's runs; `None` if they are on SDs.
+/// The columns of a parameter file's runs; `None` if they are on SDs.
 pub(super) fn columns_of(runs: &[Run]) -> Option<FileColumns> {
     let mut on_files = runs.iter().filter_map(|run| run.files.as_ref()).peekable();
     on_files.peek()?;
@@ -28,14 +28,14 @@ fn requested_of(files: &FileRun) -> Vec<FileOperationKind> {
     }
 }
 
-/// The operations that a run asks for are those of its rate.
+/// Sets the operations that count for the rate of a run.
 pub(super) fn set_requested(style: &mut Style, run: &Run) {
     if let (Some(columns), Some(files)) = (&mut style.files, &run.files) {
         columns.requested = requested_of(files);
     }
 }
 
-/// The runs, with those that make their trees in front.
+/// Adds runs that create the trees before the runs that need them.
 pub(super) fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Run> {
     let mut all = Vec::new();
     for run in runs {
@@ -47,7 +47,7 @@ pub(super) fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Ru
     all
 }
 
-/// Bytes in their largest unit with one decimal.
+/// Formats bytes in the largest unit with one decimal.
 fn short_size(bytes: u64) -> String {
     let (mut rest, mut units) = (bytes as f64, ["k", "m", "g", "t"].iter());
     let mut unit = "";
@@ -79,7 +79,7 @@ fn anchor_size(fsd: &Fsd) -> String {
 }
 
 impl Drive<'_> {
-    /// Makes anchors that are missing, and prints what each will hold.
+    /// Creates missing anchors, and prints the size of each.
     pub(super) fn prepare_anchors(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
         let mut known: Vec<Fsd> = Vec::new();
         for fsd in runs
@@ -92,7 +92,7 @@ impl Drive<'_> {
             }
         }
         for fsd in &known {
-            self.output.say_now(&anchor_size(fsd));
+            self.output.print_stamped(&anchor_size(fsd));
         }
         for fsd in &known {
             let path = Path::new(&fsd.anchor);
@@ -112,12 +112,12 @@ impl Drive<'_> {
             })?;
             let host = self.style.host.clone();
             self.output
-                .say_now(&format!("{host}-0: Created anchor directory: {}", fsd.anchor));
+                .print_stamped(&format!("{host}-0: Created anchor directory: {}", fsd.anchor));
         }
         Ok(())
     }
 
-    /// Prints which part of their trees a run uses.
+    /// Prints which part of its trees a run uses.
     pub(super) fn report_sizes(&mut self, run: &Run, plan: &Plan) {
         let Some(files) = &run.files else { return };
         for fsd in &files.fsds {
@@ -139,7 +139,7 @@ impl Drive<'_> {
                 set.map(|set| ("workingset", fsd.working_set.unwrap_or(0), u64::from(set.files), count)),
             ];
             for (what, bytes, used, all) in parts.into_iter().flatten() {
-                self.output.say_now(&format!(
+                self.output.print_stamped(&format!(
                     "{}-0: Created {what}={} using {:>12} of {:>12} files for anchor={}",
                     self.style.host,
                     short_size(bytes),
@@ -151,24 +151,24 @@ impl Drive<'_> {
         }
     }
 
-    /// Prints that a format is complete, or why a run ended before its time.
+    /// Prints that a format is complete, or why a run ended early.
     pub(super) fn report_end_on_files(&mut self, run: &Run, ended_early: bool) {
         let Some(files) = &run.files else { return };
         let host = self.style.host.clone();
         // A format that was cut short is not complete.
         let is_complete = run.elapsed.is_none() || ended_early;
         for fsd in files.fsds.iter().filter(|_| files.makes.is_some() && is_complete) {
-            let mut say = |what: &str| {
+            let mut print_line = |what: &str| {
                 self.output
-                    .say_now(&format!("{host}-0: anchor={} {what} complete.", fsd.anchor))
+                    .print_stamped(&format!("{host}-0: anchor={} {what} complete.", fsd.anchor))
             };
             match files.makes {
                 Some(TreeFormat::All | TreeFormat::Restart) => {
-                    say("mkdir");
-                    say("create");
+                    print_line("mkdir");
+                    print_line("create");
                 }
-                Some(TreeFormat::Directories) => say("mkdir"),
-                Some(TreeFormat::Clean) | None => say("cleanup"),
+                Some(TreeFormat::Directories) => print_line("mkdir"),
+                Some(TreeFormat::Clean) | None => print_line("cleanup"),
             }
         }
         if files.makes.is_some() || !ended_early {
@@ -177,7 +177,7 @@ impl Drive<'_> {
         for load in files.loads() {
             let operation = OPERATIONS[load.operation];
             let lines = match operation {
-                // Each file was taken.
+                // Every file was used.
                 _ if load.fwd.once => continue,
                 "mkdir" | "rmdir" => {
                     let (verb, is_there, other) = match operation {
@@ -202,9 +202,9 @@ impl Drive<'_> {
                     ]
                 }
             };
-            self.output.say_now(&format!("Anchor: {}", load.fsd.anchor));
+            self.output.print_stamped(&format!("Anchor: {}", load.fsd.anchor));
             for line in lines.iter().filter(|line| !line.is_empty()) {
-                self.output.say_now(line);
+                self.output.print_stamped(line);
             }
         }
     }

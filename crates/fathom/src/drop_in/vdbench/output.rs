@@ -1,4 +1,4 @@
-//! The output directory: its files, and which earlier ones may be replaced.
+//! The output directory: its files, and the earlier files that may be replaced.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
 
-use super::super::tell;
+use super::super::print_stdout;
 
 /// The first line of every file of Vdbench.
 const MARK: &str = "<title>Vdbench ";
@@ -20,7 +20,7 @@ pub const STANDARD: &[&str] = &[
 /// An output directory with its open files.
 #[derive(Debug)]
 pub struct Output {
-    /// Its whole path.
+    /// Its absolute path.
     pub folder: PathBuf,
     shown: String,
     files: BTreeMap<String, File>,
@@ -28,23 +28,22 @@ pub struct Output {
     pub failed: Option<String>,
 }
 
-/// The moment as Vdbench writes it.
+/// The current time in Vdbench's format.
 pub fn time() -> String {
     Zoned::now().strftime("%H:%M:%S.%3f").to_string()
 }
 
-/// The day above columns.
+/// The date in column headers.
 pub fn date() -> String {
     Zoned::now().strftime("%b %d, %Y").to_string()
 }
 
-/// The moment in the flat file and in the status file.
+/// The current time in the format of the flat file and the status file.
 pub fn timestamp() -> String {
     Zoned::now().strftime("%m/%d/%Y-%H:%M:%S-%Z").to_string()
 }
 
-/// The directory that `-o` means: `+` at its end stands for the next free number, `.tod` for the
-/// time.
+/// The directory of `-o`: `+` at its end is replaced by the next free number, `.tod` by the time.
 fn resolve(name: &str) -> PathBuf {
     if let Some(stem) = name.strip_suffix('+') {
         let free = (1..=999)
@@ -59,11 +58,11 @@ fn resolve(name: &str) -> PathBuf {
 }
 
 impl Output {
-    /// Makes the directory, or removes Vdbench's own files from one that is there. The second value
-    /// is true if it was made.
+    /// Creates the directory, or removes Vdbench's own files from an existing one. The second value
+    /// is true if it is new.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// It cannot be created or cleaned.
     pub fn open(name: &str) -> Result<(Output, bool), String> {
         let path = resolve(name);
         let fail = |error: io::Error| format!("cannot use the output directory {}: {error}", path.display());
@@ -93,10 +92,10 @@ impl Output {
         ))
     }
 
-    /// Begins a file, without its `.html`.
+    /// Creates a file; `name` lacks the `.html`.
     ///
     /// # Errors
-    /// A file of that name that Vdbench has not written, or why it cannot be made.
+    /// A file of this name exists that Vdbench did not write, or it cannot be created.
     pub fn create(&mut self, name: &str, lines: &[String]) -> Result<(), String> {
         let path = self.folder.join(format!("{name}.html"));
         let made = File::options().write(true).create_new(true).open(&path);
@@ -107,7 +106,7 @@ impl Output {
         Ok(())
     }
 
-    /// Adds a line to a file, if it is one of this run.
+    /// Appends a line to a file of this run.
     pub fn write(&mut self, name: &str, line: &str) {
         let Some(file) = self.files.get_mut(name) else {
             return;
@@ -117,20 +116,20 @@ impl Output {
         }
     }
 
-    /// A line on the console and in the log file.
-    pub fn say(&mut self, line: &str) {
-        // A reader that has gone away does not end a run.
-        let _ = tell(&format!("{line}\n"));
+    /// Prints a line on the console and in the log file.
+    pub fn print_line(&mut self, line: &str) {
+        // A reader that has closed the pipe does not end a run.
+        let _ = print_stdout(&format!("{line}\n"));
         self.write("logfile", line);
     }
 
-    /// The same with the time in front.
-    pub fn say_now(&mut self, text: &str) {
-        self.say(&format!("{} {text}", time()));
+    /// Prints a line with the time in front.
+    pub fn print_stamped(&mut self, text: &str) {
+        self.print_line(&format!("{} {text}", time()));
     }
 }
 
-/// A file that begins as those of Vdbench do. Any other page stays.
+/// True for a file that begins like those of Vdbench. Other pages are not removed.
 fn is_ours(path: &Path) -> bool {
     let mut start = vec![0; MARK.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));

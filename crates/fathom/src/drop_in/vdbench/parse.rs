@@ -4,17 +4,17 @@ use std::fs;
 
 use dialects::Diagnostic;
 
-use crate::drop_in::tell;
+use crate::drop_in::print_stdout;
 
 /// The names of the function.
 pub const NAMES: [&str; 2] = ["parse", "parseflat"];
 
-/// What is wanted of a flat file.
+/// The arguments: which columns and rows of a flat file.
 #[derive(Debug, Default)]
 struct Selection {
     input: String,
     output: String,
-    /// Columns in order; none: all.
+    /// Columns in order; empty: all.
     columns: Vec<String>,
     /// Columns with the value that a row must have.
     filters: Vec<(String, String)>,
@@ -22,10 +22,10 @@ struct Selection {
     averages: bool,
 }
 
-/// Reads a flat file and writes what is wanted of it.
+/// Reads a flat file and writes the selected columns and rows.
 ///
 /// # Errors
-/// What is wrong with the arguments or the files.
+/// The arguments are wrong, or a file cannot be read or written.
 pub fn execute(arguments: &[String]) -> Result<(), Diagnostic> {
     let selection = read_arguments(arguments)?;
     let failed =
@@ -34,7 +34,7 @@ pub fn execute(arguments: &[String]) -> Result<(), Diagnostic> {
     let table = select(&text, &selection)?;
     if table.lines().count() == 1 {
         // Not a failure: a script may look for rows that a run need not have.
-        let _ = tell(&format!(
+        let _ = print_stdout(&format!(
             "No row of {} matches: {} has only the header.\n",
             selection.input, selection.output
         ));
@@ -84,7 +84,7 @@ fn usage(what: &str) -> Diagnostic {
     Diagnostic::new(what.to_owned()).help("parse -i flatfile.html -o out.csv [-c column …] [-f column value …] [-a]")
 }
 
-/// The header and the rows that are wanted, with tabs, or commas where the output is a `.csv`.
+/// The header and the selected rows, separated by tabs, or commas if the output is a `.csv`.
 fn select(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
     let mut lines = text
         .lines()
@@ -131,7 +131,7 @@ fn select(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
     Ok(table)
 }
 
-/// Numbers are the same whatever their decimals.
+/// Compares a cell; numbers are equal independent of decimals.
 fn is_same(cell: &str, wanted: &str) -> bool {
     match (cell.parse::<f64>(), wanted.parse::<f64>()) {
         (Ok(cell), Ok(wanted)) => cell == wanted,

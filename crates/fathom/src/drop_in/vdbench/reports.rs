@@ -1,5 +1,4 @@
-//! The files of an output directory: which there are, how they begin, and how they link to each
-//! other.
+//! The files of an output directory: their list, their headers and their links.
 
 use std::fs;
 
@@ -9,7 +8,7 @@ use report::formats::vdbench::{FLAT_COMMENT, file_flat_header, flat_header};
 use super::output::STANDARD;
 use super::{Drive, Failure};
 
-/// The width of what stands in front of a link.
+/// Width of the text before a link.
 const LINK: usize = 33;
 
 impl Drive<'_> {
@@ -26,7 +25,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// A file with a title, and what it links to.
+    /// Creates a file with a title and links.
     fn create_linked(&mut self, name: &str, title: &str, links: &[String]) -> Result<(), Failure> {
         let runs = if self.run_links.is_empty() {
             &[][..]
@@ -44,7 +43,8 @@ impl Drive<'_> {
         Ok(self.output.create(name, &head)?)
     }
 
-    /// The files that a simulation has as well. `items` are links of the summary to other files.
+    /// Creates the files that a simulation has too. `items` are links of the summary to other
+    /// files.
     pub(super) fn create_common(&mut self, items: &[String]) -> Result<(), Failure> {
         let mut links = vec![
             link("Link to logfile:", "logfile"),
@@ -125,7 +125,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Every file has a name of its own.
+    /// Refuses names of SDs and WDs that would share a file.
     fn check_names(&self, sds: &[String], wds: &[String]) -> Result<(), Failure> {
         let host = &self.style.host;
         for name in sds.iter().chain(wds).chain([host]) {
@@ -158,8 +158,8 @@ fn link(title: &str, name: &str) -> String {
     format!("{title:<LINK$}{}", anchor(&format!("{name}.html"), name))
 }
 
-/// `Link to Run Definitions:` with the numbers that runs have in the order in which they are
-/// executed. A turn that differs from the one before in its last loop only shows that loop.
+/// `Link to Run Definitions:` with links to all runs in order. A run that differs from the previous
+/// one in its last loop only shows only that loop.
 fn links_to_runs(runs: &[&Run]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut before: Option<&Run> = None;
@@ -216,7 +216,7 @@ fn storage_names(run: &Run) -> Vec<String> {
     }
 }
 
-/// Its WDs or FWDs.
+/// The WDs or FWDs of a run.
 fn workload_names(run: &Run) -> Vec<String> {
     match &run.files {
         Some(files) => files.fwds.iter().map(|(fwd, _)| fwd.name.clone()).collect(),
@@ -224,7 +224,7 @@ fn workload_names(run: &Run) -> Vec<String> {
     }
 }
 
-/// The files that show a run.
+/// The files with rows of a run.
 pub(super) fn files_of(run: &Run, host: &str) -> Vec<String> {
     let standard = ["summary", "totals", "histogram", "skew", "logfile", host].map(str::to_owned);
     let items = storage_names(run).into_iter().chain(workload_names(run));

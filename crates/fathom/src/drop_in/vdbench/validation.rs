@@ -1,4 +1,4 @@
-//! Data validation: the maps of a command line's runs, and what the runs found.
+//! Data validation: the maps of key blocks, and mismatches of the runs.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use super::output::time;
 use super::{Drive, Failure};
 use report::formats::vdbench::thousands;
 
-/// The error number of Vdbench for data that are not as they were written.
+/// Vdbench's error number for corrupted data.
 const MISMATCH: u32 = 60003;
 
 /// SDs that have a map.
@@ -25,7 +25,7 @@ fn mapped<'a>(parameters: &'a Parameters, validation: &'a Validation) -> impl It
 }
 
 impl Drive<'_> {
-    /// Decides what is checked of these runs.
+    /// Decides which SDs of these runs are validated.
     pub(super) fn place_maps(&self, runs: &[Run], parameters: &mut Parameters) -> Result<(), Failure> {
         if let Some(mut validation) = parameters.validation.take() {
             validation.place_maps(runs, parameters, &self.output.folder, &self.env)?;
@@ -34,8 +34,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Makes the maps, or restores those of an earlier run. Returns the SDs to read before anything
-    /// else.
+    /// Creates the maps, or restores those of an earlier run. Returns the SDs to read first.
     pub(super) fn open_maps(&mut self, parameters: &Parameters) -> Result<Vec<Sd>, Failure> {
         let mut to_read = Vec::new();
         let Some(validation) = &parameters.validation else {
@@ -63,7 +62,7 @@ impl Drive<'_> {
         Ok(if journal.skip_reads { Vec::new() } else { to_read })
     }
 
-    /// Takes over what an earlier run has left. Returns where the last block ends that is known.
+    /// Restores the map of an earlier run. Returns the end of the last known block.
     fn restore_map(
         &mut self,
         sd: &Sd,
@@ -72,7 +71,7 @@ impl Drive<'_> {
         parameters: &Parameters,
     ) -> Result<u64, Failure> {
         let (name, file) = (&sd.name, map.display());
-        self.say_slave(&format!("Starting journal recovery for {name}"));
+        self.print_slave_line(&format!("Starting journal recovery for {name}"));
         let fail = |what: String, help: &str| Failure {
             text: format!("cannot recover sd={name}: {what}"),
             more: vec![format!("help: {help}")],
@@ -93,8 +92,7 @@ impl Drive<'_> {
             let help = "begin anew with `-j`, which writes the journal around each write; this one knows too little";
             return Err(fail(what, help));
         }
-        // Blocks that a kill has left with sectors of both writes are compared with the contents of
-        // both.
+        // A block that a killed run left with sectors of two writes is compared with both.
         if journal.skip_reads && !journal.ignore_pending && found.compratio != parameters.general.compratio {
             let what = format!(
                 "`-js` with compratio={} where the journal was written with compratio={}",
@@ -137,13 +135,13 @@ impl Drive<'_> {
         );
         self.output
             .write("errorlog", &format!("{} {}-0: {restored}", time(), self.style.host));
-        self.say_slave(&format!(
+        self.print_slave_line(&format!(
             "Completed journal recovery for {name}. Starting data validation."
         ));
         Ok(found.known_end)
     }
 
-    /// Reads all that is known.
+    /// Reads all known blocks.
     pub(super) fn read_known(&mut self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
         let mut before = parameters.clone();
         before.general.compratio = self.compratio_before.unwrap_or(parameters.general.compratio);
@@ -151,8 +149,8 @@ impl Drive<'_> {
         self.execute(run, lowered, &before).map(|_| ())
     }
 
-    /// Notes in each map what a run writes. Maps that are written when a run ends are not whole
-    /// before.
+    /// Marks in each map whether it is complete: maps that are only written at the end of a run are
+    /// incomplete before.
     pub(super) fn mark_maps(&self, parameters: &Parameters, has_ended: bool) -> Result<(), Failure> {
         let Some(validation) = &parameters.validation else {
             return Ok(());
@@ -165,16 +163,17 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Forgets what lay behind the end of an SD, which a lay-out that was cut short gives up.
+    /// Forgets blocks beyond the end of an SD, after its lay-out was cut short.
     pub(super) fn forget_from(&self, sd: &Sd, end: u64, parameters: &Parameters) {
         let validation = parameters.validation.as_ref();
         if let Some((map, _)) = validation.and_then(|validation| validation.maps.get(&sd.name)) {
-            // If that fails, a recovery reports blocks that are missing, which is true.
+            // If this fails, a recovery correctly reports missing blocks.
             let _ = KeyMapFile::forget_from(Path::new(map), end);
         }
     }
 
-    /// Prints what a run has compared, and what was wrong. Returns how many key blocks are.
+    /// Prints the numbers of validated and corrupted key blocks. Returns the number of corrupted
+    /// ones.
     pub(super) fn report_validation(&mut self, results: &Results, parameters: &Parameters) -> Result<u64, Failure> {
         if parameters.validation.is_none() {
             return Ok(0);
@@ -190,7 +189,7 @@ impl Drive<'_> {
             sum(|worker| worker.mismatch_count),
         );
         self.compared += compared;
-        self.say_slave(&format!(
+        self.print_slave_line(&format!(
             "Total amount of key blocks read and validated: {:>8}; key blocks marked in error: {:>4} ",
             thousands(compared),
             thousands(wrong)
@@ -201,7 +200,7 @@ impl Drive<'_> {
         Ok(wrong)
     }
 
-    /// Prints reads and writes of SDs that failed. Returns how many did.
+    /// Prints failed reads and writes of SDs. Returns their number.
     pub(super) fn report_io_errors(&mut self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let workers: Vec<&WorkerResults> = jobs.flat_map(|job| &job.workers).collect();
@@ -214,7 +213,7 @@ impl Drive<'_> {
             };
             listed += 1;
             let (lba, size) = (operation.offset.0, operation.length);
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "op: {:<6} lun: {:<30} lba: {lba:>12} 0x{lba:08x} xfer: {size:>8} errno: {errno}: '{}' ",
                 operation.direction.word(),
                 operation.path,
@@ -230,42 +229,42 @@ impl Drive<'_> {
         });
         let all = counted + ending.count() as u64;
         if all > listed {
-            self.say_slave(&format!("{} more reads and writes have failed.", all - listed));
+            self.print_slave_line(&format!("{} more reads and writes have failed.", all - listed));
         }
         all
     }
 
-    /// Lines for each transfer with blocks that are wrong.
+    /// Prints each transfer with corrupted blocks.
     fn report_mismatches(&mut self, job: &JobResults) {
         let mismatches: Vec<&Mismatch> = job.workers.iter().flat_map(|worker| &worker.mismatches).collect();
         let is_same = |one: &&Mismatch, other: &&Mismatch| one.block_offset == other.block_offset;
         for of_transfer in mismatches.chunk_by(is_same) {
             let first = of_transfer[0];
             let (lun, lba, size) = (&first.path, first.block_offset.0, first.block_length);
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "Corrupted data block for sd={},lun={lun}; lba: {} (0x{lba:08x}) xfersize={size}",
                 job.name,
                 thousands(lba)
             ));
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "{} of {} key blocks are corrupted.",
                 of_transfer.len(),
                 size / first.length.max(1)
             ));
             for mismatch in of_transfer {
-                self.say_slave(&format!(
+                self.print_slave_line(&format!(
                     "Key block lba: 0x{:08x}: {}",
                     mismatch.offset.0, mismatch.fault
                 ));
             }
-            self.say_slave(&format!(
+            self.print_slave_line(&format!(
                 "op: read   lun: {lun:<30} lba: {lba:>12} 0x{lba:08x} xfer: {size:>8} errno: {MISMATCH}: \
                  '{MISMATCH}            A Data Validation error was discovered' "
             ));
         }
     }
 
-    /// All runs have ended: a validation that compared nothing has failed.
+    /// Checks after all runs that the validation compared some blocks.
     pub(super) fn end_validation(&mut self, parameters: &Parameters) -> Result<(), Failure> {
         if parameters.validation.is_none() || self.compared > 0 {
             return Ok(());
@@ -289,16 +288,16 @@ impl Drive<'_> {
             .into_iter()
             .flat_map(|validation| mapped(parameters, validation))
         {
-            // One that is left is emptied by the next run.
+            // The next run clears a remaining map.
             let _ = fs::remove_file(map);
         }
     }
 
-    /// A line of the slave, which Vdbench stamps a second time.
-    fn say_slave(&mut self, text: &str) {
+    /// Prints a line of the slave, which has a second time stamp in Vdbench.
+    fn print_slave_line(&mut self, text: &str) {
         let (now, host) = (time(), &self.style.host);
         let line = format!("{now} {host}-0: {now} {text}");
-        self.output.say(&line);
+        self.output.print_line(&line);
         self.output.write("errorlog", &line);
     }
 }

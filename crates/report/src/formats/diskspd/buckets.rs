@@ -1,10 +1,10 @@
-//! Operations counted in intervals, as DiskSpd's `-D` does it, and the deviation of their rate.
+//! Operations counted in intervals, like DiskSpd's `-D`, and the deviation of their rate.
 
 use model::results::Point;
 
 use super::settings::BucketGrid;
 
-/// The intervals of a series up to the one of its last operation.
+/// The intervals of a series up to its last operation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Buckets {
     length_ms: u64,
@@ -22,8 +22,7 @@ pub(super) struct Bucket {
 }
 
 impl Buckets {
-    /// Intervals without operations at the end do not count, those before do; what came after the
-    /// planned end is dropped.
+    /// Drops empty intervals at the end, and operations after the planned end.
     pub(super) fn from_points(points: &[Point], grid: BucketGrid) -> Buckets {
         let last = points.iter().rposition(|point| point.operations > 0);
         let valid = last.map_or(0, |last| last + 1);
@@ -38,7 +37,7 @@ impl Buckets {
         &self.list
     }
 
-    /// Adds a series interval by interval; the longer one says how many there are.
+    /// Adds a series interval by interval; the longer one determines their number.
     pub(super) fn merge(&mut self, other: &Buckets) {
         let longer = self.list.len().max(other.list.len());
         self.list.resize(longer, Bucket::default());
@@ -47,8 +46,8 @@ impl Buckets {
         }
     }
 
-    /// Standard deviation of the operations per second, of the intervals as a whole population. A
-    /// last interval that is shorter counts as a full one, as it does there.
+    /// Population standard deviation of the operations per second. A shorter last interval counts
+    /// as a full one, as in DiskSpd.
     pub(super) fn deviation(&self) -> f64 {
         if self.list.is_empty() {
             return 0.0;
@@ -60,7 +59,7 @@ impl Buckets {
         (squares / n).sqrt() / (self.length_ms as f64 / 1e3)
     }
 
-    /// Operations per second of a number counted in one interval.
+    /// Converts the count of an interval to operations per second.
     pub(super) fn per_second(&self, operations: u64) -> f64 {
         operations as f64 / (self.length_ms as f64 / 1e3)
     }
@@ -117,7 +116,7 @@ impl Bucket {
         }
         let mean = self.mean_ns();
         let variance = self.latency_squares_ns2 / self.operations as f64 - mean * mean;
-        // Rounding may leave a little less than nothing.
+        // Rounding may result in a slightly negative value.
         variance.max(0.0).sqrt() / 1e6
     }
 }

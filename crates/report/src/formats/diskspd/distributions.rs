@@ -1,24 +1,22 @@
-//! The distributions that were in effect on the real targets: who shares one, and the ranges with
-//! their holes.
+//! The effective distributions on the real targets: their users, and their ranges with holes.
 
 use model::results::EffectiveShare;
 
 use super::figures::Thread;
 
-/// A distribution and the targets that had it.
+/// A distribution and the targets that used it.
 pub(super) struct Shared<'a> {
     pub ranges: &'a [EffectiveShare],
-    /// Path, and the threads that used it so.
+    /// Path, and the threads that used it with this distribution.
     pub users: Vec<(&'a str, Vec<usize>)>,
 }
 
-/// Each distinct distribution, in the order in which they first appear.
+/// Each distinct distribution, in order of first appearance.
 pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
     let mut found: Vec<Shared<'a>> = Vec::new();
     for (number, thread) in threads.iter().enumerate() {
         for row in thread.rows.iter().filter(|row| !row.ranges.is_empty()) {
-            // Shares of the same distribution on targets of the same size are the same numbers, bit
-            // for bit.
+            // The same distribution on targets of equal size gives bit-identical shares.
             let index = found.iter().position(|shared| shared.ranges == row.ranges);
             let index = index.unwrap_or_else(|| {
                 let users = Vec::new();
@@ -30,7 +28,7 @@ pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
             });
             let users = &mut found[index].users;
             match users.iter_mut().find(|(path, _)| *path == row.path) {
-                // A path may be there twice in one thread.
+                // A thread may use a path twice.
                 Some((_, threads)) if threads.last() == Some(&number) => {}
                 Some((_, threads)) => threads.push(number),
                 None => users.push((&row.path, vec![number])),
@@ -40,8 +38,8 @@ pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
     found
 }
 
-/// Ascending numbers with runs of three and more drawn together: `0 - 5 7 8 10`. DiskSpd prints a
-/// number alone before a gap twice, which is of no use.
+/// Joins runs of three or more ascending numbers: `0 - 5 7 8 10`. DiskSpd prints a single number
+/// before a gap twice.
 pub(super) fn runs(numbers: &[usize]) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut rest = numbers;
@@ -58,14 +56,13 @@ pub(super) fn runs(numbers: &[usize]) -> String {
     words.join(" ")
 }
 
-/// The factor that makes the shares of ranges that were cut off at the end of a target a whole
-/// again, if any were.
+/// The factor that rescales shares to 100 %, if ranges were cut off at the end of a target.
 pub(super) fn rescaling(ranges: &[EffectiveShare]) -> Option<f64> {
     let sum: f64 = ranges.iter().map(|range| range.operations_percent).sum();
     (sum > 0.0 && sum < 100.0 - 1e-6).then(|| 100.0 / sum)
 }
 
-/// Shares and lengths from the base on, holes included as ranges without operations.
+/// Shares and lengths from the base; holes are ranges without operations.
 pub(super) fn with_holes(ranges: &[EffectiveShare]) -> Vec<(f64, u64)> {
     let mut end = 0;
     let mut all = Vec::new();

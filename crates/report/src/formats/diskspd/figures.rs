@@ -28,7 +28,7 @@ pub(super) struct Span<'a> {
     pub cpus: Vec<Shares>,
     pub threads: Vec<Thread<'a>>,
     pub totals: Split<Figures>,
-    /// Latencies of each distinct path, in the order in which they first appear.
+    /// Latencies of each distinct path, in order of first appearance.
     pub paths: Vec<(Cow<'a, str>, Split<Histogram>)>,
     /// Latencies of all.
     pub latency: Split<Histogram>,
@@ -54,7 +54,7 @@ pub(super) struct Figures {
     pub bytes: u64,
     pub operations: u64,
     pub latency: Spread,
-    /// Where intervals are counted.
+    /// Intervals, if counted.
     pub buckets: Option<Buckets>,
 }
 
@@ -206,8 +206,8 @@ fn series_of<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &B
     job.series.iter().find(fits)
 }
 
-/// The path as written and the size in bytes. A stream over several files, which DiskSpd does not
-/// have, goes by the first of them and the size of all.
+/// The path as written and the size in bytes. For several files, which DiskSpd lacks: the first
+/// path and the total size.
 fn place<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64) {
     let facts = |target: u32| results.hosts.iter().find_map(|host| host.environment.target(target));
     let size = |target: &u32| Some(facts(*target)?.size.0);
@@ -221,7 +221,7 @@ fn place<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64
     }
 }
 
-/// A count for each second; 0 where there was no time.
+/// Count per second; 0 without time.
 pub(super) fn rate(count: u64, seconds: f64) -> f64 {
     match seconds > 0.0 {
         true => count as f64 / seconds,

@@ -7,7 +7,7 @@ use model::histogram::{BUCKETS, Histogram, bucket_high};
 /// Nanoseconds of a millisecond.
 const MILLISECOND: f64 = 1e6;
 
-/// What a table or a column is about, in the order of the tables.
+/// The subject of a table or column, in the order of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Total,
@@ -17,7 +17,7 @@ pub(super) enum Part {
 
 impl Part {
     pub(super) const ALL: [Part; 3] = [Part::Total, Part::Read, Part::Write];
-    /// In the order in which XML and the columns of a chart name them.
+    /// The order of XML and of chart columns.
     pub(super) const COLUMNS: [Part; 3] = [Part::Read, Part::Write, Part::Total];
 }
 
@@ -55,7 +55,7 @@ impl<T> IndexMut<Part> for Split<T> {
 pub(super) struct Spread {
     pub operations: u64,
     pub mean_ms: f64,
-    /// Of the values as a whole population.
+    /// Population deviation.
     pub deviation_ms: f64,
 }
 
@@ -69,9 +69,7 @@ impl Spread {
     }
 }
 
-/// The time in milliseconds as DiskSpd arrives at it: its histograms have microseconds in single
-/// precision as keys, and they are divided in single precision. So is this, for the same last
-/// digit.
+/// Converts to milliseconds in single precision, as DiskSpd does, for the same last digit.
 fn milliseconds(nanos: u64) -> f32 {
     (nanos as f64 / 1e3) as f32 / 1e3
 }

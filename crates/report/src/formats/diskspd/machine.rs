@@ -1,5 +1,5 @@
-//! The processors as Windows numbers them, and what they did: groups of 64, and within a group CPUs
-//! and cores from 0.
+//! The processors in the numbering of Windows (groups of 64, with CPUs and cores from 0), and their
+//! load.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ pub(super) struct Machine {
     pub cpus: Vec<Place>,
 }
 
-/// Where a logical CPU sits.
+/// Position of a logical CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Its number over the whole machine.
@@ -44,14 +44,14 @@ impl Machine {
         let Some(host) = results.hosts.first() else {
             return Machine::default();
         };
-        // A system that says nothing of its processors may still count their time.
+        // A system without topology may still count processor time.
         let counted = results.steps.iter().flat_map(cores_of_first_host).map(|core| core.cpu);
         Machine {
             cpus: places(&host.environment.cpu, counted.collect()),
         }
     }
 
-    /// Distinct values of something.
+    /// Number of distinct values.
     pub(super) fn count<T: Ord>(&self, of: impl Fn(&Place) -> T) -> usize {
         self.cpus.iter().map(of).collect::<BTreeSet<T>>().len()
     }
@@ -60,12 +60,12 @@ impl Machine {
         self.count(|place| (place.group, place.core))
     }
 
-    /// Some core has several hardware threads.
+    /// True if a core has several hardware threads.
     pub(super) fn has_threads(&self) -> bool {
         self.cores() < self.cpus.len()
     }
 
-    /// The fastest kind of core; 0 where all are alike.
+    /// The class of the fastest cores; 0 if all are equal.
     pub(super) fn highest_class(&self) -> u8 {
         let classes = self.cpus.iter().map(|place| place.efficiency_class);
         classes.max().unwrap_or(0)
@@ -75,8 +75,8 @@ impl Machine {
         self.highest_class() > 0
     }
 
-    /// What each CPU did in a step, in the order of the CPUs. One whose time was not counted was
-    /// idle: a report without it would have another shape.
+    /// The load of each CPU in a step. CPUs without counters are shown as idle, so that the table
+    /// has all rows.
     pub(super) fn shares(&self, step: &StepResults) -> Vec<Shares> {
         let used: BTreeMap<u32, &CoreUse> = cores_of_first_host(step).map(|core| (core.cpu, core)).collect();
         let of = |place: &Place| {
@@ -94,8 +94,7 @@ fn cores_of_first_host(step: &StepResults) -> impl Iterator<Item = &CoreUse> {
         .map(|entry| &entry.core)
 }
 
-/// Where the CPUs sit, as the system reports it or, where it does not, each a core of its own in
-/// one socket.
+/// Positions of the CPUs; without topology each is a core of one socket.
 fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<Place> {
     let alone = |cpu: u32| LogicalCpu {
         cpu,
@@ -140,8 +139,8 @@ impl Shares {
         }
     }
 
-    /// DiskSpd's arithmetic. Its kernel time includes idle time, as Windows counts; interrupts and
-    /// what the hypervisor took count as kernel.
+    /// DiskSpd's arithmetic: kernel time includes idle time, as in Windows, and also interrupts and
+    /// stolen time.
     fn from_use(core: &CoreUse) -> Shares {
         let idle = core.idle_ns.0 as f64;
         let kernel = (core.system_ns + core.interrupt_ns + core.stolen_ns).0 as f64 + idle;

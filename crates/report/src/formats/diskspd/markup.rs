@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// Writes elements; knows how deep it is.
+/// Writes elements with indentation.
 pub(super) struct Markup<'a> {
     out: &'a mut dyn Write,
     depth: usize,
@@ -21,8 +21,8 @@ impl<'a> Markup<'a> {
         }
     }
 
-    /// A line as it is. The line end comes before the next one, so that there is none at the end of
-    /// the document.
+    /// Writes a line. The line end is written before the next line, so that the document ends
+    /// without one.
     pub(super) fn line(&mut self, text: impl Display) -> io::Result<()> {
         if self.begun {
             writeln!(self.out)?;
@@ -40,7 +40,7 @@ impl<'a> Markup<'a> {
         self.element_with(name, "", inside)
     }
 
-    /// The same with attributes, a blank before each.
+    /// Writes an element with attributes, each preceded by a blank.
     pub(super) fn element_with(
         &mut self,
         name: &str,
@@ -54,19 +54,19 @@ impl<'a> Markup<'a> {
         self.line(format_args!("</{name}>"))
     }
 
-    /// An element with a number, or a word that needs no escapes.
+    /// Writes an element with a number or a word that needs no escapes.
     pub(super) fn value(&mut self, name: &str, value: impl Display) -> io::Result<()> {
         self.line(format_args!("<{name}>{value}</{name}>"))
     }
 
-    /// An element with words of the user's or the system's.
+    /// Writes an element with escaped text.
     pub(super) fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
         self.value(name, escaped(text))
     }
 }
 
-/// Text as it stands in a document. DiskSpd escapes nothing and gives a malformed one; characters
-/// that XML cannot hold become the replacement character.
+/// Escapes text for XML. DiskSpd does not, so its documents may be malformed. Characters that XML
+/// cannot hold become the replacement character.
 pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     // A tab and the two line ends are the only control characters of XML 1.0.
     let impossible = |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');

@@ -56,9 +56,9 @@ use std::io::{self, Write};
 
 use model::results::Results;
 
-/// What both reports say of a time span in which nothing was measured.
+/// The text of both reports for a time span without measurements.
 const NOT_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
-/// The version whose output this is.
+/// The version of the output.
 const VERSION: &str = "2.2.0";
 /// Its date, as that version prints it.
 const VERSION_DATE: &str = "2024/6/3";
@@ -66,15 +66,15 @@ const VERSION_DATE: &str = "2024/6/3";
 /// Writes the text report, in the form that the plan's origin asks for.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     text::write(results, out)
 }
 
-/// Writes what a report says of the machine, and nothing else.
+/// Writes only the part of a report about the machine.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<()> {
     let machine = machine::Machine::from_results(results);
     match xml {
@@ -86,7 +86,7 @@ pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<(
 /// Writes the XML result: no declaration before it and no line end behind it.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn xml(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     xml::write(results, out)
 }

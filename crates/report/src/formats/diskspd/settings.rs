@@ -1,11 +1,11 @@
-//! What the user asked of the report, read from the plan's origin. The names are listed in the
-//! documentation of the parent module.
+//! Settings of the report, from the plan's origin. The documentation of the parent module lists the
+//! names.
 
 use std::str::FromStr;
 
 use model::plan::{Dialect, GridScope, Plan, Presentation};
 
-/// Intervals that DiskSpd counts in unless something else is asked for.
+/// Default length of intervals.
 const DEFAULT_BUCKET_MS: u64 = 1000;
 
 /// The versions whose text can be written.
@@ -41,7 +41,7 @@ pub(super) struct SpanSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BucketGrid {
     pub length_ms: u64,
-    /// How many fit into the planned window, the last perhaps only in part.
+    /// Number of intervals in the planned window; the last may be incomplete.
     pub expected: u64,
 }
 
@@ -64,7 +64,7 @@ impl SpanSettings {
     pub(super) fn for_step(plan: &Plan, step: usize) -> SpanSettings {
         let presentation = &plan.origin.presentation;
         let number = Some(step + 1);
-        // Other dialects have no switch for latencies: they were measured, so they are shown.
+        // Other dialects have no switch for latencies, so they are always shown.
         let measured = presentation.latency || plan.origin.dialect != Dialect::Diskspd;
         let deviation = value(presentation, "deviation", number).unwrap_or(presentation.iops_deviation);
         SpanSettings {
@@ -97,7 +97,7 @@ impl BucketGrid {
             .or_else(|| planned().map(|time| time.0.div_ceil(1_000_000)));
         BucketGrid {
             length_ms,
-            // Without a plan in time nothing lies beyond its end.
+            // Without a planned time no interval is beyond the end.
             expected: expected_ms.map_or(u64::MAX, |expected| expected.div_ceil(length_ms)),
         }
     }

@@ -1,4 +1,4 @@
-//! How DiskSpd writes numbers of bytes.
+//! Formats sizes as DiskSpd does.
 
 /// Its units, the largest first.
 const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
@@ -21,14 +21,14 @@ pub(super) fn size(bytes: u64) -> String {
     number + unit
 }
 
-/// The same with the number right-aligned in six columns, as in lists of ranges.
+/// A size with the number right-aligned in six columns, for lists of ranges.
 pub(super) fn aligned(bytes: u64) -> String {
     let (number, unit) = parts(bytes);
     format!("{number:>6}{unit}")
 }
 
-/// A size as versions up to 2.0.21 write it: whole numbers of a unit of which there are more than
-/// ten, `2048MiB`.
+/// A size in the format of versions up to 2.0.21: a whole number above ten of the largest possible
+/// unit, such as `2048MiB`.
 pub(super) fn legacy(bytes: u64) -> String {
     // TiB was not a unit yet.
     match UNITS.into_iter().skip(1).find(|(unit, _)| bytes > 10 * unit) {

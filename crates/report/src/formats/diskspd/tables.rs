@@ -11,7 +11,7 @@ use super::machine::{Machine, Place, Shares};
 use super::settings::Form;
 use super::sizes;
 
-/// A column of the CPU table that is only there where it tells something.
+/// An optional column of the CPU table.
 struct Column {
     header: &'static str,
     dashes: usize,
@@ -68,7 +68,7 @@ fn cpu_columns(machine: &Machine, form: Form) -> Vec<Column> {
 
 /// What each CPU did, and the mean of all.
 pub(super) fn cpu(out: &mut dyn Write, machine: &Machine, shares: &[Shares], form: Form) -> io::Result<()> {
-    // The old form has a blank more before the kernel's share, and three dashes more.
+    // The old form has one more blank before the kernel's share, and three more dashes.
     let (header, dashes, gap) = match form {
         Form::V2_2 => ("CPU |  Usage |  User  | Kernel |  Idle", 40, ""),
         Form::V2_0 => ("CPU |  Usage |  User  |  Kernel |  Idle", 43, " "),
@@ -174,7 +174,7 @@ pub(super) fn chart(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Resu
     writeln!(out, "{}", "-".repeat(46))?;
     let mut row = |label: &str, of: &dyn Fn(&Histogram) -> f32| {
         let cell = |part: Part| match (part, latency[part].is_empty()) {
-            // Both together always have a figure, if only a zero.
+            // The total always has a figure, even if it is 0.
             (Part::Read | Part::Write, true) => format!("{:>10}", "N/A"),
             (Part::Read | Part::Write | Part::Total, _) => format!("{:>10.3}", of(&latency[part])),
         };

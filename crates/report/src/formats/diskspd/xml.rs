@@ -1,5 +1,5 @@
-//! The XML result. Frameworks read it by element names, and buckets by position: every element is
-//! there in DiskSpd's order, whatever it means on this system.
+//! The XML result. Frameworks read elements by name and buckets by position, so every element is
+//! written in DiskSpd's order, even if it means nothing on this system.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -91,7 +91,7 @@ fn sets(xml: &mut Markup, machine: &Machine, name: &str, of: fn(&super::machine:
     Ok(())
 }
 
-/// Readers expect the element, even where there was no profile.
+/// Readers expect the element, even without a profile.
 fn profile(xml: &mut Markup, results: &Results) -> io::Result<()> {
     let lines = &results.plan.origin.profile_markup;
     if lines.is_empty() {
@@ -142,7 +142,7 @@ fn cpu(xml: &mut Markup, span: &Span, machine: &Machine) -> io::Result<()> {
     })
 }
 
-/// Percentiles beyond the whole ones, as they are written.
+/// Percentiles above 99, as written.
 const NINES: [&str; 7] = [
     "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999",
 ];

@@ -1,5 +1,5 @@
-//! fio's latency histogram: 1856 bins, into which our finer buckets fold without remainder, and
-//! what fio reads from it.
+//! fio's latency histogram of 1856 bins, and figures that fio computes from it. Our finer buckets
+//! fold into these bins exactly.
 
 use model::histogram::{BUCKETS, Histogram, bucket_high, bucket_low};
 
@@ -42,7 +42,7 @@ pub(super) fn bins(histogram: &Histogram) -> Vec<(usize, u64)> {
     bins
 }
 
-/// The latency of each of these percentiles, which must ascend; empty if nothing was counted.
+/// The latency of each percentile of an ascending list; empty without operations.
 pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
     let bins = bins(histogram);
     let mut reached = bins.iter().scan(0, |sum, (bin, count)| {
@@ -65,7 +65,7 @@ pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
     values
 }
 
-/// True if `counted` of `n` are at least that many percent.
+/// True if `counted` is at least `percent` of `n`.
 fn covers(counted: u64, percent: f64, n: u64) -> bool {
     // fio computes in a wider floating point than we have. Rounding the product to our width would
     // let 999 of 1000 be 99.9 %, which is a little more than 999/1000 as a binary number: so the
@@ -106,8 +106,8 @@ impl Classes {
     }
 }
 
-/// The middle of a bucket, within smallest and largest: what decides for a bucket that lies across
-/// the end of a class.
+/// The middle of a bucket, within minimum and maximum. It decides the class of a bucket on a class
+/// boundary.
 fn typical(histogram: &Histogram, bucket: usize) -> u64 {
     if bucket >= BUCKETS {
         return histogram.max();
@@ -131,7 +131,7 @@ fn class_of(ns: u64) -> usize {
     }
 }
 
-/// A share in percent, at least `least` if it is not empty; 0 of nothing.
+/// A share in percent, at least `least` if it is not empty; 0 if the whole is empty.
 pub(super) fn share(part: u64, of: u64, least: f64) -> f64 {
     if part == 0 || of == 0 {
         return 0.0;

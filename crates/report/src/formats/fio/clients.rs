@@ -17,19 +17,19 @@ use super::json::{Form, disk_object, options};
 use super::markup::{Object, Value};
 use super::settings::Settings;
 
-/// The name of the entry of all together.
+/// Name of the entry for all hosts together.
 const ALL: &str = "All clients";
 
-/// What one host has measured.
+/// The results of one host.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// The host as it was named.
+    /// The host as named on the command line.
     pub hostname: String,
-    /// The port that it was reached by; 0 where it was not by one.
+    /// Its port; 0 if it was not reached by one.
     pub port: u16,
-    /// What it calls itself.
+    /// Its own host name.
     pub name: String,
-    /// What it measured, with the plan of its own jobs.
+    /// Its results, with the plan of its jobs.
     pub results: Results,
 }
 
@@ -42,7 +42,7 @@ fn all(clients: &[Client]) -> Option<Entry<'_>> {
 /// Writes the JSON report.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Result<()> {
     let Some(last) = clients.iter().max_by_key(|client| ended(client)) else {
         return Ok(());
@@ -70,13 +70,13 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
                 group,
                 with_bins,
             };
-            jobs.push(of_client(form.job(None), client));
+            jobs.push(client_entry(form.job(None), client));
         }
         for disk in all_disks[place]
             .iter()
             .flat_map(|disk| std::iter::once(disk).chain(&disk.members))
         {
-            each_disk.push(of_client(disk_object(disk), client));
+            each_disk.push(client_entry(disk_object(disk), client));
         }
     }
     let sum = all(clients);
@@ -87,14 +87,15 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
             group: sums.first(),
             with_bins,
         };
-        jobs.push(of_client(form.job(None), client));
+        jobs.push(client_entry(form.job(None), client));
     }
     document.put("client_stats", Value::Array(jobs));
     document.put("disk_util", Value::Array(each_disk));
     document.write(out)
 }
 
-/// An object for one host; with several, an array with one for each host that has such options.
+/// An object for a single host; for several hosts an array, with an object for each host that has
+/// such options.
 fn global_options(clients: &[Client]) -> Value<'_> {
     let each = clients
         .iter()
@@ -105,14 +106,14 @@ fn global_options(clients: &[Client]) -> Value<'_> {
             let with_options = each.filter(|(_, global)| !global.is_empty());
             Value::Array(
                 with_options
-                    .map(|(client, global)| of_client(options(global), client))
+                    .map(|(client, global)| client_entry(options(global), client))
                     .collect(),
             )
         }
     }
 }
 
-fn of_client<'a>(mut object: Object<'a>, client: &'a Client) -> Value<'a> {
+fn client_entry<'a>(mut object: Object<'a>, client: &'a Client) -> Value<'a> {
     object.text("hostname", client.hostname.as_str());
     object.integer("port", client.port.into());
     Value::Object(object)
@@ -131,7 +132,7 @@ fn ended(client: &Client) -> u64 {
 /// Writes the normal report, from the empty lines on that separate it from what was printed before.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
     for client in clients {
         write!(out, "<{}> ", client.name)?;
@@ -141,7 +142,7 @@ pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     };
     let mut settings = Settings::from_plan(&last.results.plan);
-    // It is of no process.
+    // The sum has no process.
     settings.pid = 0;
     let end = End::from_results(&last.results, &settings);
     let sums = groups(std::slice::from_ref(&entry));
@@ -154,7 +155,7 @@ pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
 /// Writes the terse report: the lines of each host.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn terse(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
     clients.iter().try_for_each(|client| {
         let version = Settings::from_plan(&client.results.plan).terse_version;

@@ -1,10 +1,10 @@
-//! Numbers of errors in fio's reports are those of C, also where the system has others.
+//! Error numbers of fio's reports, which are those of C on every system.
 
 /// fio's number for an error of Windows (`win_to_posix_error` of its `os/windows/posix.c`), which
 /// is an I/O error unless it has a better one.
 pub fn of_windows(code: i32) -> i32 {
     match code {
-        // What is said of verification is fio's number already.
+        // Numbers of verification are fio's already.
         0 | 84 => code,
         2 | 3 | 123 | 161 => 2,
         5 | 32 | 33 => 13,
@@ -37,10 +37,10 @@ pub fn number(code: i32) -> i32 {
     }
 }
 
-/// What C says of a number.
+/// C's text for an error number.
 pub fn words(number: i32) -> String {
     if cfg!(windows) {
-        return of_c(number).map_or_else(|| "Unknown error".into(), str::to_owned);
+        return c_text(number).map_or_else(|| "Unknown error".into(), str::to_owned);
     }
     let text = std::io::Error::from_raw_os_error(number).to_string();
     match text.rsplit_once(" (os error ") {
@@ -49,8 +49,8 @@ pub fn words(number: i32) -> String {
     }
 }
 
-/// The words for each number of [`of_windows`], with those for a folder and a wrong pattern.
-fn of_c(number: i32) -> Option<&'static str> {
+/// The texts for each number of [`of_windows`], and for a folder and a wrong pattern.
+fn c_text(number: i32) -> Option<&'static str> {
     let words = match number {
         0 => "No error",
         1 => "Operation not permitted",
@@ -88,15 +88,15 @@ mod tests {
     fn every_error_of_windows_has_a_number_with_words() {
         for code in 0..2000 {
             let number = of_windows(code);
-            assert!(of_c(number).is_some(), "{code} is {number}");
+            assert!(c_text(number).is_some(), "{code} is {number}");
             assert_eq!(number == 0, code == 0);
         }
-        assert_eq!(of_c(7), None);
+        assert_eq!(c_text(7), None);
     }
 
     #[test]
     fn the_usual_ones() {
-        let named = |code| of_c(of_windows(code)).unwrap();
+        let named = |code| c_text(of_windows(code)).unwrap();
         assert_eq!(named(3), "No such file or directory");
         assert_eq!(named(5), "Permission denied");
         assert_eq!(named(112), "No space left on device");

@@ -26,17 +26,17 @@ pub(super) struct Steady {
     pub deviation: f64,
     /// Change per interval; 0 where the deviation is judged.
     pub slope: f64,
-    /// What is compared with the limit.
+    /// The value that is compared with the limit.
     pub criterion: f64,
     /// Operations per second in each interval of the window.
     pub iops: Vec<u64>,
     /// Bytes per second.
     pub bandwidth: Vec<u64>,
-    /// Mean latency in ns, where that is judged.
+    /// Mean latency in ns, if the rule judges it.
     pub latency: Vec<u64>,
 }
 
-/// A rule with what it concluded.
+/// A rule with its outcome.
 fn concluded<T>(
     job: &Job,
     found: &JobResults,
@@ -49,7 +49,7 @@ fn concluded<T>(
     Some((rule, found.control.get(index).cloned()))
 }
 
-/// fio shows its defaults where no target is set. A plan that is not fio's does not set them.
+/// fio shows its defaults if no target is set. Plans of other dialects have no such defaults.
 pub(super) fn target(member: &Member, settings: &JobSettings, of_fio: bool) -> Option<Target> {
     let planned = || {
         let slots = member.job.workers.first().map(|worker| worker.slots());

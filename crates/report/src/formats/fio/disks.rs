@@ -1,5 +1,5 @@
 //! Counters of the disks under the targets, as fio lists them: the disk instead of its partition,
-//! and beneath a device that is made of others these others.
+//! and the members of a composed device below it.
 
 use model::Nanos;
 use model::environment::{Device, DeviceUse, TargetFacts};
@@ -21,7 +21,7 @@ pub(super) struct Disk {
     pub ticks_ms: [u64; 2],
     pub in_queue_ms: u64,
     pub busy_percent: f64,
-    /// What it is made of.
+    /// Its members.
     pub members: Vec<Disk>,
 }
 
@@ -69,7 +69,7 @@ impl Disk {
     }
 }
 
-/// All disks over the whole run; empty where the user wants none.
+/// All disks over the whole run; empty if disabled.
 pub(super) fn disks(results: &Results, settings: &Settings) -> Vec<Disk> {
     if !settings.disk_use {
         return Vec::new();
@@ -107,8 +107,7 @@ fn counters(results: &Results, host: u32) -> Vec<DeviceUse> {
     sums
 }
 
-/// The disks on which targets lie, with what each is made of. Where nothing is known of the
-/// targets, all that was counted.
+/// The disks of the targets, with their members; all counted devices if the targets are unknown.
 fn tops<'a>(results: &'a Results, host: usize, counters: &'a [DeviceUse]) -> Vec<(&'a str, Vec<&'a str>)> {
     let facts = &results.hosts[host].environment.targets;
     if facts.iter().all(|facts| facts.devices.is_empty()) {

@@ -27,15 +27,14 @@ pub(super) struct Entry<'a> {
     pub description: Option<&'a str>,
     pub group: usize,
     pub members: usize,
-    /// Those of the last member.
+    /// The options of the last member.
     pub options: &'a Options,
     pub settings: JobSettings,
-    /// Time of its first operation on the clock that was asked for, usually milliseconds
-    /// since 1970.
+    /// Time of its first operation on the chosen clock, by default milliseconds of Unix time.
     pub started_ms: u64,
-    /// With mixed reporting everything stands under read.
+    /// With mixed reporting all figures are under read.
     pub parts: PerDirection<Figures>,
-    /// All directions together, where they are asked for beside each of them.
+    /// All directions together, if requested in addition.
     pub together: Option<Figures>,
     pub flushes: u64,
     pub flush_latency: Histogram,
@@ -50,11 +49,11 @@ pub(super) struct Entry<'a> {
     pub target: Option<Target>,
     pub lifetimes: Option<BlockLifetimes>,
     pub steady: Option<Steady>,
-    /// Zones that were reset, where the job works in zones of a zoned device.
+    /// Number of zone resets, if the job works in zones of a zoned device.
     pub zone_resets: Option<u64>,
 }
 
-/// What is known of a job that never started.
+/// Figures of a job that never started.
 static NEVER_STARTED: LazyLock<JobResults> = LazyLock::new(JobResults::default);
 
 /// Names of the classes of queue depths: 1, 2–3, 4–7 and so on.
@@ -67,7 +66,7 @@ pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 pub(super) struct CpuUse {
     /// Sum of the run times of all members.
     pub runtime_ms: u64,
-    /// Of the measured windows, which is what processor time was taken of.
+    /// Sum of the measured windows, for which processor time was taken.
     measured_ms: u64,
     user_ms: u64,
     system_ms: u64,
@@ -99,13 +98,13 @@ impl CpuUse {
 }
 
 impl Entry<'_> {
-    /// Nothing was done: such an entry is left out of the normal report.
+    /// True for an entry without I/O, which the normal report omits.
     pub(super) fn is_idle(&self) -> bool {
         let idle = |figures: &Figures| figures.bytes == 0 && figures.issued == 0;
         self.parts.iter().all(|(_, figures)| idle(figures))
     }
 
-    /// The figures of all directions with the names they have in reports.
+    /// The figures of all directions, with their names in reports.
     pub(super) fn rows(&self) -> Vec<(&'static str, Direction, &Figures)> {
         if self.settings.unified == Unified::Mixed {
             return vec![("mixed", Direction::Read, &self.parts.read)];
@@ -117,7 +116,7 @@ impl Entry<'_> {
     }
 }
 
-/// A worker on its way into an entry.
+/// A worker that becomes part of an entry.
 #[derive(Clone, Copy)]
 pub(super) struct Member<'a> {
     pub job: &'a Job,
@@ -135,29 +134,28 @@ impl Member<'_> {
         self.job.workers.get(self.index % self.job.workers.len().max(1))
     }
 
-    /// Some of its reads belong to the measured window: those of the job itself, and those that
-    /// check a backlog of writes.
+    /// True if some of its reads belong to the measured window: reads of the job, or of a verify
+    /// backlog.
     pub(super) fn reads_beside(&self) -> bool {
         let backlog = |stream: &Stream| stream.verify.as_ref().is_some_and(|verify| verify.backlog > 0);
         let reads = |stream: &Stream| stream.mix.includes(Direction::Read) || backlog(stream);
         self.planned().is_none_or(|worker| worker.streams.iter().any(reads))
     }
 
-    /// fio measures only how long it takes such engines to open a file, and nothing of its
-    /// operations.
+    /// True for engines whose operations fio does not measure, only the time to open a file.
     pub(super) fn is_metadata_engine(&self) -> bool {
         self.planned()
             .is_some_and(|worker| worker.engine.kind.is_metadata_engine())
     }
 
-    /// It works in zones that are written from their start to their end.
+    /// True if it works in zones that are written sequentially.
     pub(super) fn is_zoned(&self) -> bool {
         let streams = self.planned().into_iter().flat_map(|worker| &worker.streams);
         let mut patterns = streams.flat_map(|stream| &stream.pattern.access);
         patterns.any(|access| matches!(access, Access::WritePointers(_)))
     }
 
-    /// Only engines that hand over and wait separately have a submission latency.
+    /// Only engines that submit and wait separately have a submission latency.
     pub(super) fn has_slat(&self) -> bool {
         self.planned()
             .is_some_and(|worker| worker.latency == LatencyPoints::AfterCall)
@@ -180,8 +178,8 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
         let (group, merged) = group_of(&results.plan, (step, index));
         let merged = settings.merged.unwrap_or(merged);
         for member in members(job, found, number) {
-            // `group_reporting` adds a job to what stands before it in its group, whether that has
-            // it or not.
+            // `group_reporting` adds a job to the previous one in its group, even if that one lacks
+            // the option.
             if open_group != Some(group) || !merged {
                 entries.extend(Entry::from_members(results, open_group, &open));
                 open.clear();
@@ -194,8 +192,7 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
     entries
 }
 
-/// Everything that several runs have measured, as one entry. Its percentiles are those that the
-/// first of them asks for.
+/// Merges several runs into one entry, with the percentiles of the first.
 pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'a>> {
     let mut every: Vec<Member> = Vec::new();
     for results in all {
@@ -261,7 +258,7 @@ impl<'a> Entry<'a> {
             sums.parts.iter().for_each(|(_, figures)| together.add(figures));
         }
         let echo = results.plan.origin.jobs.get(last.number);
-        // fio has these lines always.
+        // fio always prints these lines.
         let of_fio = is_of_fio(&results.plan);
         let counted = |counts: [u64; 7]| (of_fio || counts.iter().any(|count| *count > 0)).then_some(counts);
         Some(Entry {
@@ -279,7 +276,7 @@ impl<'a> Entry<'a> {
             submitted: counted(sums.submitted).map(shares),
             completed: counted(sums.completed).map(shares),
             classes: Classes::from_histogram(&completion, operations),
-            error: members.iter().find_map(errors::of_member),
+            error: members.iter().find_map(errors::member_error),
             tolerated: errors::tolerated(members),
             lifetimes: lifetimes::add_lifetimes(members),
             target: control::target(last, &settings, of_fio),
@@ -305,7 +302,7 @@ fn started_ms(results: &Results, member: &Member, ahead_ns: i64) -> u64 {
     (run + start).saturating_add_signed(ahead_ns) / 1_000_000
 }
 
-/// What adds up over the members of an entry.
+/// Sums over the members of an entry.
 #[derive(Default)]
 struct Sums {
     parts: PerDirection<Figures>,
@@ -322,7 +319,7 @@ impl Sums {
     fn add(&mut self, member: &Member, settings: &JobSettings) {
         let Some(worker) = member.worker else { return };
         self.zone_resets += worker.zone_resets;
-        let own = figures::of_worker(member, worker, settings);
+        let own = figures::worker_figures(member, worker, settings);
         let operations: u64 = own.iter().map(|(_, figures)| figures.issued).sum();
         let done: u64 = own.iter().map(|(_, figures)| figures.operations).sum();
         let failed = operations.saturating_sub(done);
@@ -337,8 +334,7 @@ impl Sums {
         self.flushes += flushes;
         self.cpu.add(worker);
         self.add_depth(&worker.depth, (operations, failed), flushes);
-        // fio does not count the calls of its engine that does nothing, as long as each is one
-        // operation.
+        // fio does not count the calls of its null engine, as long as each is one operation.
         if worker.engine.kind != EngineKind::Null || member.has_slat() {
             add_batches(&mut self.submitted, &worker.submitted);
             add_batches(&mut self.completed, &worker.completed);
@@ -347,7 +343,7 @@ impl Sums {
 
     fn add_depth(&mut self, depth: &Distribution, (operations, failed): (u64, u64), flushes: u64) {
         if depth.classes.is_empty() {
-            // Of one at a time only those are counted that went well.
+            // At depth 1 only successful operations are counted.
             self.depth[0] += failed;
         }
         for (class, count) in depth.classes.iter().enumerate().skip(1) {

@@ -1,22 +1,22 @@
-//! The line that fio rewrites about once a second while jobs run: its text. When it is written, and
-//! over which longer one, is for the owner of the terminal.
+//! The text of the line that fio rewrites about once a second. The owner of the terminal decides
+//! when to write it.
 
 use super::numbers::{Style, Unit};
 
-/// What the line tells.
+/// The content of the line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
-    /// Jobs that run.
+    /// Number of running jobs.
     pub running: u32,
-    /// Files that are open.
+    /// Number of open files.
     pub files: u32,
-    /// Rates that were asked for.
+    /// Requested rates.
     pub limits: Option<Limits>,
     /// Absent for the first three seconds: the line ends behind the numbers above.
     pub progress: Option<Progress>,
 }
 
-/// Least and most of what was asked for; 0 stands for no limit.
+/// Minimum and maximum of requested rates; 0 means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limits {
     /// Bytes per second.
@@ -25,7 +25,7 @@ pub enum Limits {
     Iops(u64, u64),
 }
 
-/// How far the run is, and how fast.
+/// Progress and speed of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// A letter for each job: `P` not started, `C` created, `I` initialised or laying out, `p`
@@ -88,7 +88,7 @@ fn states(states: &[char]) -> String {
     each.collect::<Vec<String>>().join(",")
 }
 
-/// Nothing at all where nothing moves.
+/// Empty if there is no I/O.
 fn rates(values: [u64; 3], style: Style, behind: &str) -> String {
     let active = ["r", "w", "t"].into_iter().zip(values).filter(|(_, value)| *value > 0);
     let each: Vec<String> = active

@@ -1,4 +1,4 @@
-//! The figures of one direction of a report entry, and how those of its workers come together.
+//! The figures of one direction of a report entry, and how figures of workers are merged.
 
 use model::histogram::Histogram;
 use model::results::{DirectionResults, Point, StreamResults, WorkerResults};
@@ -14,13 +14,13 @@ use super::settings::{JobSettings, Latencies, Unified};
 pub(super) struct Figures {
     pub bytes: u64,
     pub operations: u64,
-    /// With those that failed.
+    /// Including failed operations.
     pub issued: u64,
     pub short: u64,
     /// Whole milliseconds, rounded up; 0 without any bytes.
     pub runtime_ms: u64,
     pub latency: Latencies<Histogram>,
-    /// The operations of each I/O priority, where parts of them have one of their own.
+    /// The operations of each I/O priority, if parts of them have different priorities.
     pub priorities: Vec<OfPriority>,
     /// KiB per second.
     pub bandwidth: Samples,
@@ -33,12 +33,12 @@ pub(super) struct OfPriority {
     pub class: u8,
     pub level: u8,
     pub hint: u16,
-    /// Total latency where its percentiles are asked for, else completion latency.
+    /// Total latency if its percentiles are requested, else completion latency.
     pub latency: Histogram,
 }
 
 impl Figures {
-    /// Those priorities that occurred, if there is more than one.
+    /// The priorities that occurred, if there is more than one.
     pub(super) fn by_priority(&self) -> Vec<&OfPriority> {
         let occurred: Vec<&OfPriority> = self.priorities.iter().filter(|of| !of.latency.is_empty()).collect();
         match occurred.len() {
@@ -84,8 +84,8 @@ impl Figures {
         }
     }
 
-    /// Adds what ran beside it: latencies as samples of one population, bandwidth and IOPS samples
-    /// as sums.
+    /// Adds a concurrent worker: latencies as one population, samples of bandwidth and IOPS as
+    /// sums.
     pub(super) fn add(&mut self, other: &Figures) {
         self.bytes += other.bytes;
         self.operations += other.operations;
@@ -102,7 +102,7 @@ impl Figures {
         self.iops.add(&other.iops);
     }
 
-    /// Adds what a stream found.
+    /// Adds the results of a stream.
     fn count(&mut self, found: &DirectionResults, has_slat: bool, (shown, of_lat): (Latencies<bool>, bool)) {
         self.bytes += found.bytes.0;
         self.operations += found.operations;
@@ -134,8 +134,8 @@ fn per_second(amount: u64, runtime_ms: u64) -> u64 {
     thousandfold.checked_div(u128::from(runtime_ms)).unwrap_or(0) as u64
 }
 
-/// The figures of one worker. With mixed reporting all of them stand under read.
-pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobSettings) -> PerDirection<Figures> {
+/// The figures of one worker. With mixed reporting all are under read.
+pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: &JobSettings) -> PerDirection<Figures> {
     let mut figures: PerDirection<Figures> = PerDirection::default();
     for (direction, found) in worker.streams.iter().flat_map(directions) {
         let mine = &mut figures[place(direction, settings)];
@@ -149,7 +149,7 @@ pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobS
             mine.runtime_ms = mine.runtime_ms.max(runtime);
         }
     }
-    // What was read and is wrong is counted among the operations already.
+    // Mismatching reads are already counted as operations.
     let mismatches = &mut figures[place(Direction::Read, settings)];
     mismatches.issued = mismatches.issued.saturating_sub(errors::tolerated_mismatches(worker));
     // With verify_only, fio counts the replayed writes as issued, with no bytes.
@@ -174,7 +174,7 @@ pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobS
     figures
 }
 
-/// How long a direction was in use. What was written is read back after the measured window.
+/// Run time of a direction. Verify reads follow the measured window.
 fn took(direction: Direction, member: &Member, worker: &WorkerResults) -> Nanos {
     match direction {
         Direction::Read if worker.verified_ns == Nanos(0) => worker.measured_ns,

@@ -6,11 +6,11 @@ use super::entries::Entry;
 use super::figures::Figures;
 use super::settings::{Unified, Units};
 
-/// What the entries of a group did together.
+/// Totals of the entries of a group.
 #[derive(Clone, Debug)]
 pub(super) struct GroupTotals {
     pub number: usize,
-    /// Those of its last entry.
+    /// The units of its last entry.
     pub units: Units,
     pub unified: Unified,
     pub parts: PerDirection<Option<Total>>,
@@ -22,7 +22,7 @@ pub(super) struct Total {
     pub bytes: u64,
     /// All bytes over the longest run.
     pub bytes_per_second: u64,
-    /// Of the slowest and the fastest entry.
+    /// Bandwidth of the slowest and the fastest entry.
     pub slowest: u64,
     pub fastest: u64,
     pub shortest_ms: u64,
@@ -42,24 +42,24 @@ impl Total {
         })
     }
 
-    /// The same direction of two entries: all bytes over the longest run.
-    fn beside(self, other: Total) -> Total {
-        let sum = self.widened(other);
+    /// Merges the same direction of two entries: all bytes over the longest run.
+    fn merge_entry(self, other: Total) -> Total {
+        let sum = self.widen_range(other);
         Total {
             bytes_per_second: (u128::from(sum.bytes) * 1000 / u128::from(sum.longest_ms)) as u64,
             ..sum
         }
     }
 
-    /// Two directions: their bandwidths are added.
-    fn with(self, other: Total) -> Total {
+    /// Merges two directions: their bandwidths are added.
+    fn add_direction(self, other: Total) -> Total {
         Total {
             bytes_per_second: self.bytes_per_second + other.bytes_per_second,
-            ..self.widened(other)
+            ..self.widen_range(other)
         }
     }
 
-    fn widened(self, other: Total) -> Total {
+    fn widen_range(self, other: Total) -> Total {
         Total {
             bytes: self.bytes + other.bytes,
             bytes_per_second: self.bytes_per_second,
@@ -75,7 +75,7 @@ impl GroupTotals {
     /// All directions together; `None` if nothing ran.
     pub(super) fn together(&self) -> Option<Total> {
         let parts = self.parts.iter().filter_map(|(_, part)| *part);
-        parts.reduce(Total::with)
+        parts.reduce(Total::add_direction)
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn groups(entries: &[Entry]) -> Vec<GroupTotals> {
         for (direction, figures) in entry.parts.iter() {
             let known = &mut group.parts[direction];
             *known = match (*known, Total::from_figures(figures)) {
-                (Some(known), Some(new)) => Some(known.beside(new)),
+                (Some(known), Some(new)) => Some(known.merge_entry(new)),
                 (known, new) => known.or(new),
             };
         }

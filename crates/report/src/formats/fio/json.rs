@@ -20,8 +20,7 @@ use super::markup::{Object, Value};
 use super::normal::{idleness, mean};
 use super::settings::{JobSettings, Settings, Unified};
 
-/// Programs shorter than this many seconds have no estimate of their end, not even when they have
-/// ended.
+/// fio has no estimate of the end for runs shorter than this, not even after the end.
 const NO_ESTIMATE_BELOW_S: u64 = 3;
 const NO_ESTIMATE: u64 = i32::MAX as u64;
 
@@ -82,7 +81,7 @@ pub(super) fn options(options: &[(String, String)]) -> Object<'_> {
     object
 }
 
-/// What an entry is written with.
+/// Options for writing an entry.
 pub(super) struct Form<'a> {
     pub(super) entry: &'a Entry<'a>,
     pub(super) group: Option<&'a GroupTotals>,
@@ -90,7 +89,7 @@ pub(super) struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// The object of the entry; without an end there is nothing about how long it takes.
+    /// The object of an entry; without an end it has no times.
     pub(super) fn job(&self, end: Option<&End>) -> Object<'a> {
         let entry = self.entry;
         let mut job = Object::new();
@@ -119,7 +118,7 @@ impl<'a> Form<'a> {
                 self.direction(figures, total.map_or(0, |total| total.bytes_per_second)),
             );
         }
-        // One object for all directions stands alone.
+        // A single object for all directions.
         if entry.settings.unified != Unified::Mixed {
             job.object("sync", self.flushes());
         }
@@ -309,7 +308,7 @@ fn steady_object<'a>(steady: &Steady) -> Object<'a> {
 pub(super) fn disk_object(disk: &Disk) -> Object<'_> {
     let mut object = Object::new();
     object.text("name", disk.name.as_str());
-    // The tenth name is fio's own slip of the pen.
+    // The tenth name is a typo of fio's.
     put_disk(&mut object, disk, "", "write_merges");
     if let Some(aggregate) = disk.aggregate() {
         put_disk(&mut object, &aggregate, "aggr_", "write_merge");

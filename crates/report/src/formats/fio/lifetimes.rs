@@ -10,7 +10,7 @@ use super::markup::Object;
 /// Characters on a line before the next begins.
 const LINE: usize = 75;
 
-/// The lives of the blocks of all members; `None` if no member counted.
+/// Block lifetimes of all members; `None` if no member counted them.
 pub(super) fn add_lifetimes(members: &[Member]) -> Option<BlockLifetimes> {
     let workers = members.iter().filter_map(|member| member.worker);
     let lives = workers.filter_map(|worker| worker.block_lifetimes.as_ref());

@@ -104,7 +104,7 @@ use model::results::{Idleness, Results};
 /// Writes what fio prints before anything runs: banners, version, number of workers.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn preamble(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     preamble::write(plan, out)
 }
@@ -112,7 +112,7 @@ pub fn preamble(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the part of the preamble behind the banners: version, number of workers.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     preamble::starting(plan, out)
 }
@@ -120,7 +120,7 @@ pub fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 /// What `--idle-prof=calibrate` prints.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn calibration(idleness: &Idleness, out: &mut dyn Write) -> io::Result<()> {
     normal::write_calibration(out, idleness)
 }
@@ -133,7 +133,7 @@ pub fn laying_out(job: &str, files: u64, bytes: u64) -> String {
 /// Writes the normal report, from the empty line on that separates it from the preamble.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn normal(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     normal::write(results, out)
 }
@@ -141,7 +141,7 @@ pub fn normal(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes preamble and normal report, as a whole run prints them.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     match settings::is_of_fio(&results.plan) {
         true => preamble(&results.plan, out)?,
@@ -153,7 +153,7 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the JSON report.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn json(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     json::write(results, false, out)
 }
@@ -161,7 +161,7 @@ pub fn json(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the JSON report with the bins of each histogram (`json+`).
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn json_plus(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     json::write(results, true, out)
 }
@@ -169,7 +169,7 @@ pub fn json_plus(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the terse report in the version that the plan's origin asks for.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn terse(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     terse::write(results, settings::Settings::from_plan(&results.plan).terse_version, out)
 }

@@ -85,7 +85,7 @@ fn write_unit(out: &mut dyn Write, idleness: &Idleness) -> io::Result<()> {
     writeln!(out, "  unit work: mean={mean:.2}us, stddev={deviation:.2}")
 }
 
-/// How idle the processors of the first machine were, where that was measured: fio knows no other.
+/// Idleness of the processors of the first machine, if measured: fio reports a single machine.
 pub(super) fn idleness(results: &Results) -> Option<&Idleness> {
     results.hosts.first()?.idleness.as_ref()
 }
@@ -123,7 +123,7 @@ fn write_directions(out: &mut dyn Write, entry: &Entry, group: Option<&GroupTota
         }
     }
     if let Some(together) = entry.together.as_ref().filter(|figures| figures.bytes > 0) {
-        // This one line of fio's has bandwidth without its unit.
+        // fio prints bandwidth without a unit on this line.
         let bandwidth = both(together.bytes_per_second(), units, Unit::None);
         write_row(out, "mixed", together, entry, bandwidth)?;
         let total = group.and_then(GroupTotals::together);
@@ -388,7 +388,7 @@ fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Resul
     )
 }
 
-/// The mean, rounded down; 0 of nothing.
+/// The mean, rounded down; 0 without values.
 pub(super) fn mean(values: &[u64]) -> u64 {
     values.iter().sum::<u64>().checked_div(values.len() as u64).unwrap_or(0)
 }
@@ -449,7 +449,7 @@ fn disk_figures(disk: &Disk, prefix: &str) -> String {
     )
 }
 
-/// An amount with the prefixes the user prefers, and with the others.
+/// An amount with the preferred prefixes, and with the other ones.
 fn both(value: u64, units: Units, unit: Unit) -> [String; 2] {
     let style = units.style(unit);
     let binary = !style.binary;

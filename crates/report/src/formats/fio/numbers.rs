@@ -1,20 +1,20 @@
-//! fio's way of writing a number: as many digits as fit, then a prefix, then a unit.
-//! `tests/data/fio/numbers.tsv` holds what fio itself writes.
+//! Formats numbers as fio does: as many digits as fit, then a prefix, then a unit.
+//! `tests/data/fio/numbers.tsv` has numbers that fio wrote.
 
-/// How a number is scaled and what stands behind it.
+/// The scale and unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Characters that the number may have, the decimal point among them.
+    /// Maximum characters of the number, including the decimal point.
     pub figures: usize,
     /// Prefixes of 1024 (`Ki`) instead of 1000 (`k`).
     pub binary: bool,
-    /// The value counts 1024 (or 1000) already, so that the first prefix is due.
+    /// The value is in units of 1024 (or 1000), so that it starts with the first prefix.
     pub thousands: bool,
-    /// What stands behind the number.
+    /// The unit.
     pub unit: Unit,
 }
 
-/// What stands behind a number.
+/// The unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nothing.
@@ -79,7 +79,7 @@ impl Style {
     }
 }
 
-/// The number with the decimals that there is room for: none where only the point would fit.
+/// The number with the decimals that fit; none if only the point would fit.
 fn with_decimals(whole: u128, rest: u128, divisor: u128, figures: usize) -> String {
     let room = figures.saturating_sub(digits(whole));
     if room <= 1 {

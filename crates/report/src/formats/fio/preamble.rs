@@ -1,4 +1,4 @@
-//! What fio prints before anything runs.
+//! The lines that fio prints before jobs run.
 
 use std::io::{self, Write};
 
@@ -7,8 +7,7 @@ use model::results::Results;
 
 use super::settings::{self, Settings};
 
-/// The banners of the jobs, which are in fio's words already, the version, and how many workers
-/// start.
+/// Writes the banners of the jobs, the version, and the number of workers.
 pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     for line in &plan.origin.profile {
         writeln!(out, "{line}")?;
@@ -16,13 +15,13 @@ pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     starting(plan, out)
 }
 
-/// The version, and how many workers start.
+/// Writes the version and the number of workers.
 pub(super) fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Settings::from_plan(plan).version)?;
     write_start(plan, out)
 }
 
-/// The same for results of a plan that is not fio's: the tool that measured them is not fio either.
+/// Writes the preamble for results of another dialect, with the tool that measured.
 pub(super) fn write_foreign(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let (tool, version) = (&results.tool, Settings::from_plan(&results.plan).version);
     writeln!(out, "{} {}, in the form of {version}", tool.name, tool.version)?;

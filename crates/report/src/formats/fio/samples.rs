@@ -1,10 +1,10 @@
-//! Samples of bandwidth and IOPS: what a worker did in each window of half a second, as statistics
-//! that fio *adds* over the clones of a job.
+//! Samples of bandwidth and IOPS in windows of half a second. fio *adds* their statistics over the
+//! clones of a job.
 
 use model::results::{JobResults, Point, Series};
 use model::{Direction, Nanos, PerDirection};
 
-/// Statistics of the samples of one worker, or the sums of those of several.
+/// Statistics of the samples of one worker, or sums over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Samples {
     pub count: u64,
@@ -30,7 +30,7 @@ impl Samples {
         }
     }
 
-    /// Adds a clone: every figure is the sum, for the clones ran side by side.
+    /// Adds a clone: figures are sums, because clones run side by side.
     pub(super) fn add(&mut self, other: &Samples) {
         self.count += other.count;
         self.min += other.min;
@@ -47,11 +47,11 @@ impl Samples {
     }
 }
 
-/// What a worker did in each window of this length within its measured time, over all its streams.
-/// Empty where no such series was kept.
+/// I/O of a worker in each window of this length, over all its streams. Empty without such a
+/// series.
 pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: Nanos) -> PerDirection<Vec<Point>> {
     let alone = job.workers.len() == 1;
-    let of_worker = |series: &&Series| match series.of {
+    let is_of_worker = |series: &&Series| match series.of {
         Some((owner, _)) => owner as usize == worker,
         None => false,
     };
@@ -59,7 +59,7 @@ pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: 
         .series
         .iter()
         .filter(|series| series.length_ns == length)
-        .filter(of_worker)
+        .filter(is_of_worker)
         .collect();
     if found.is_empty() && alone {
         let whole = job.series.iter().find(|series| series.length_ns == length);
@@ -75,7 +75,7 @@ pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: 
     windows
 }
 
-/// The same for all directions together.
+/// The windows of all directions together.
 pub(super) fn together(windows: &PerDirection<Vec<Point>>) -> Vec<Point> {
     let mut sum = Vec::new();
     for (_, points) in windows.iter() {
@@ -84,7 +84,7 @@ pub(super) fn together(windows: &PerDirection<Vec<Point>>) -> Vec<Point> {
     sum
 }
 
-/// Adds window by window; one that was cut short is no sample.
+/// Adds window by window; an incomplete window is not a sample.
 fn add(sum: &mut Vec<Point>, points: &[Point], complete: usize) {
     let points = &points[..points.len().min(complete)];
     if sum.len() < points.len() {
@@ -93,13 +93,13 @@ fn add(sum: &mut Vec<Point>, points: &[Point], complete: usize) {
     sum.iter_mut().zip(points).for_each(|(sum, point)| sum.merge(point));
 }
 
-/// KiB per second, rounded down, of each window in which there was any I/O.
+/// KiB per second, rounded down, of each window with I/O.
 pub(super) fn bandwidth(points: &[Point], length: Nanos) -> Samples {
     let kib = |point: &Point| per_second(point.bytes, length) / 1024;
     Samples::from_values(&busy(points).map(kib).collect::<Vec<u64>>())
 }
 
-/// The same for operations per second.
+/// Operations per second of each window with I/O.
 pub(super) fn iops(points: &[Point], length: Nanos) -> Samples {
     let rate = |point: &Point| per_second(point.operations, length);
     Samples::from_values(&busy(points).map(rate).collect::<Vec<u64>>())

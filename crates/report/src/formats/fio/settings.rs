@@ -1,18 +1,18 @@
-//! What the user asked of the report, read from the plan's origin. The names are listed in the
-//! documentation of the parent module.
+//! Settings of the report, from the plan's origin. The documentation of the parent module lists the
+//! names.
 
 use std::str::FromStr;
 
 use model::Nanos;
 use model::plan::{Dialect, Plan, Presentation};
 
-/// Percentiles that are printed where no list was given.
+/// Default percentiles.
 const DEFAULT_PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
 ];
-/// More are not printed.
+/// Upper limit of printed percentiles.
 pub(super) const MAX_PERCENTILES: usize = 20;
-/// The version whose output this is.
+/// The version of the output.
 const VERSION: &str = "fio-3.42";
 /// Length of the windows of bandwidth and IOPS samples (`bwavgtime`, `iopsavgtime`).
 const DEFAULT_SAMPLE: Nanos = Nanos(500_000_000);
@@ -25,7 +25,7 @@ pub(super) struct Settings {
     pub utc_offset_s: i32,
     pub disk_use: bool,
     pub terse_version: u32,
-    /// Idleness is shown of each processor (`--idle-prof=percpu`), not only of all together.
+    /// Show the idleness of each processor (`--idle-prof=percpu`), not only of all together.
     pub idle_of_each: bool,
 }
 
@@ -43,13 +43,13 @@ pub(super) struct JobSettings {
     pub unified: Unified,
     /// Queue depth to show, if not the one in effect.
     pub depth: Option<u32>,
-    /// Members of a group are one entry, if not as the group says.
+    /// Whether members of a group are one entry; absent: as the group says.
     pub merged: Option<bool>,
     /// The job is in the report.
     pub reported: bool,
     pub bandwidth_sample: Nanos,
     pub iops_sample: Nanos,
-    /// Nanoseconds that the clock of the time of start is ahead of the time since 1970.
+    /// How far the clock of start times is ahead of Unix time, in nanoseconds.
     pub start_ahead_ns: i64,
 }
 
@@ -156,8 +156,8 @@ impl Units {
     }
 }
 
-/// The plan came from fio's own words. A report on any other leaves out what fio shows of settings
-/// that only it has, and what was not counted.
+/// True if the plan came from fio. Reports on other plans omit settings that only fio has, and
+/// figures that were not counted.
 pub(super) fn is_of_fio(plan: &Plan) -> bool {
     plan.origin.dialect == Dialect::Fio
 }

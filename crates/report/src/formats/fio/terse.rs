@@ -1,5 +1,5 @@
-//! The terse report: one line for each entry, fields between semicolons. Scripts address fields by
-//! number, so every field of a version is there, filled or not.
+//! The terse report: one line for each entry, fields between semicolons. Scripts read fields by
+//! number, so every field of a version is written, even if empty.
 
 use std::io::{self, Write};
 
@@ -147,7 +147,7 @@ impl Line {
         self.add(cpu.switches);
         self.add(cpu.major_faults);
         self.add(cpu.minor_faults);
-        // Every field has its place, so what was not counted is 0 here.
+        // Every field has its position, so figures that were not counted are 0.
         for share in entry.depth.unwrap_or_default() {
             self.add(format!("{share:3.1}%"));
         }

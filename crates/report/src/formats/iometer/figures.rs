@@ -1,4 +1,4 @@
-//! Figures of a row, and the cells they become.
+//! Figures of a row, and their cells.
 
 use model::histogram::Histogram;
 use model::results::{HostCoreUse, StepResults, StreamResults};
@@ -6,15 +6,15 @@ use model::{Direction, Nanos};
 
 use super::{BINS, TITLES, without};
 
-/// Upper limits of the bins in nanoseconds. Three of them are not what their titles say.
+/// Upper limits of the bins in nanoseconds. Three of them differ from their titles, as in Iometer.
 const LIMITS: [u64; 20] = [
     50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 14_925_373, 20_000_000, 30_303_030,
     50_000_000, 100_000_000, 200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000, 5_000_000_000,
     10_000_000_000,
 ];
-/// Ticks in a second, as Iometer prints them: stamps are in nanoseconds.
+/// Ticks in a second, as Iometer prints them; stamps are in nanoseconds.
 const TICKS_PER_SEC: &str = "1000000000.000000";
-/// The first column of processors, and the one that says how fast they are.
+/// The first column of processors, and the column of their speed.
 const CPU: usize = 48;
 const SPEED: usize = 53;
 
@@ -35,7 +35,7 @@ pub(super) struct Figures {
     /// Connections that ended.
     connections: Histogram,
     measured: Nanos,
-    /// What was set; absent where the parts differ.
+    /// Settings; absent if the parts differ.
     pub(super) depth: Option<u64>,
     pub(super) start: Option<u64>,
     pub(super) size: Option<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// What was set, without figures.
+    /// The settings, without figures.
     pub(super) fn settings(&self) -> Figures {
         Figures {
             depth: self.depth,
@@ -81,7 +81,7 @@ impl Figures {
         }
     }
 
-    /// The same for another part, whose settings may differ.
+    /// Merges another part, whose settings may differ.
     pub(super) fn merge_parts(&mut self, other: &Figures) {
         self.merge(other);
         for (mine, theirs) in [
@@ -106,7 +106,7 @@ impl Figures {
     }
 }
 
-/// A row on its way.
+/// A row under construction.
 pub(super) struct Columns(Vec<String>);
 
 fn decimal(value: f64) -> String {

@@ -122,7 +122,7 @@ const BINS: usize = 59;
 /// Writes the results of all tests, to be appended to a result file.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let other = &results.plan.origin.presentation.other;
     let setting = |name: &str| {
@@ -186,7 +186,7 @@ fn cells(mut row: Vec<String>, is_old: bool) -> Vec<String> {
     row
 }
 
-/// Text in a cell: what would end it is replaced.
+/// Escapes text for a cell: replaces characters that would end it.
 fn without(text: &str, comma: &str) -> String {
     text.replace(',', comma).replace(['\r', '\n'], " ")
 }
@@ -211,7 +211,7 @@ fn ended(step: &StepResults) -> Nanos {
         .unwrap_or_default()
 }
 
-/// A manager or a worker as the configuration names it.
+/// A manager or a worker, as named in the configuration.
 #[derive(Debug, Default)]
 struct Named {
     name: String,
@@ -382,7 +382,7 @@ fn sum<'a>(workers: impl Iterator<Item = &'a Named>) -> Figures {
     sum.unwrap_or_default()
 }
 
-/// The specification that all workers have; empty where they differ.
+/// The common specification of all workers; empty if they differ.
 fn common_spec<'a>(mut workers: impl Iterator<Item = &'a Named>) -> String {
     let first = workers.next().map(|worker| worker.spec.as_str()).unwrap_or_default();
     match workers.all(|worker| worker.spec == first) {

@@ -5,12 +5,12 @@ use model::plan::FileOperationKind;
 use super::histogram::thousands;
 use super::{Cpu, Layout, Tally};
 
-/// What the rows of a run show.
+/// The columns of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileColumns {
     /// Operations that the run asks for.
     pub requested: Vec<FileOperationKind>,
-    /// Those that some run of the file asks for and that have no column otherwise.
+    /// Other operations of the parameter file, which have no column by default.
     pub extra: Vec<FileOperationKind>,
 }
 

@@ -14,7 +14,7 @@ pub const FLAT_COMMENT: &[&str] = &[
     "*",
 ];
 
-/// What a run asks for, for the columns that repeat it; `None` where its workloads differ.
+/// Settings of a run for its columns; `None` if its workloads differ.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlatFacts {
     /// Name of the run.
@@ -110,7 +110,7 @@ pub fn flat_row(
         _ => "n/a".into(),
     };
     let columns = COLUMNS.iter().filter(|column| is_in(layout, column));
-    // A value stands under its name, also where that is longer than the column.
+    // A value is aligned with its name, even if the name is longer than the column.
     let cells: String = columns
         .map(|column| format!("{:>width$} ", cell(column), width = column.len().max(10)))
         .collect();

@@ -4,7 +4,7 @@ use model::histogram::Histogram;
 
 use super::{DirectionTally, Tally};
 
-/// Upper limits of the buckets in microseconds, where a file has no others; a last bucket has none.
+/// Default upper limits of the buckets in microseconds; the last bucket has no limit.
 pub const DEFAULT_LIMITS_US: [u64; 26] = [
     20, 40, 60, 80, 100, 200, 400, 600, 800, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000, 20_000, 40_000, 60_000, 80_000,
     100_000, 200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000,

@@ -1,8 +1,8 @@
 //! The lines of Vdbench's output files: rows of intervals, of the flat file and of histograms, with
 //! their headers.
 //!
-//! Vdbench writes a row as soon as an interval is over, so these are lines of figures and no
-//! reports of whole results.
+//! Vdbench writes a row as soon as an interval is over, so these are single lines, not reports of
+//! whole results.
 
 mod files;
 mod flat;
@@ -14,7 +14,7 @@ pub use flat::{FLAT_COMMENT, FlatFacts, flat_header, flat_row};
 pub use histogram::{DEFAULT_LIMITS_US, histogram, thousands};
 pub use tally::{DirectionTally, Tally};
 
-/// Which release's columns are written.
+/// The release whose columns are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// 5.04.07: the largest times of reads and of writes.
@@ -27,11 +27,11 @@ pub enum Layout {
 /// Processor time in percent of all processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
-    /// In programs.
+    /// In user space.
     pub user: f64,
     /// In the kernel.
     pub system: f64,
-    /// Waiting for nothing.
+    /// Idle.
     pub idle: f64,
 }
 
@@ -55,7 +55,7 @@ pub fn header(layout: Layout, date: &str, decimal: bool) -> [String; 2] {
     ]
 }
 
-/// What stands above [`figures`].
+/// The header of [`figures`].
 fn figures_header(layout: Layout, decimal: bool) -> [String; 2] {
     let unit = if decimal { "1000**2" } else { "1024**2" };
     let (first, second) = match layout {
@@ -103,9 +103,9 @@ fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal: bool) -> String
 pub struct SkewRow {
     /// Its name.
     pub name: String,
-    /// The percentage of the operations that it was to have; only WDs have one.
+    /// Requested percentage of the operations; only WDs have one.
     pub requested: Option<f64>,
-    /// What it did.
+    /// Its figures.
     pub tally: Tally,
 }
 

@@ -1,4 +1,4 @@
-//! Sums over one or more intervals, from which Vdbench's columns follow.
+//! Sums over one or more intervals, for Vdbench's columns.
 
 use model::event::{Counts, FileOperationInterval};
 use model::histogram::Histogram;
@@ -149,7 +149,7 @@ impl Tally {
         100.0 * self.reads.n as f64 / (self.reads.n + self.writes.n).max(1) as f64
     }
 
-    /// Operations in flight on average; not a number where that is not known.
+    /// Average operations in flight; NaN if unknown.
     pub(super) fn queue(&self, seconds: f64) -> f64 {
         self.in_flight_ns
             .map_or(f64::NAN, |in_flight| in_flight as f64 / 1e9 / seconds)

@@ -1,6 +1,5 @@
-//! Everything that the live view shows, from events and from readings of the machine. Rates and
-//! times are those of the last interval of each job that runs, added up; what has ended stays until
-//! the next step begins.
+//! The data of the live view, from events and machine counters. Rates and times are sums of the
+//! last interval of each running job. Ended jobs stay until the next step begins.
 
 mod schedule;
 
@@ -13,34 +12,34 @@ use model::histogram::Histogram;
 use model::plan::Plan;
 
 use model::{Bytes, Direction, Nanos, PerDirection};
-use schedule::{Schedule, StepAhead};
+use schedule::{PlannedStep, Schedule};
 
-/// Intervals that the sparklines remember: more than a wide terminal shows.
-const REMEMBERED: usize = 400;
-/// Messages that can be shown.
-const MESSAGES: usize = 50;
+/// Number of intervals for sparklines: more than a wide terminal shows.
+const MAX_HISTORY: usize = 400;
+/// Number of messages to remember.
+const MAX_MESSAGES: usize = 50;
 
-/// What is known of the run that is shown.
+/// The state of the run.
 #[derive(Debug, Default)]
 pub struct State {
-    course: Schedule,
-    jobs: BTreeMap<(u32, u32), JobNow>,
-    /// The processes that carry it out together, where there are several.
-    ranks: BTreeMap<u32, RankHere>,
+    schedule: Schedule,
+    jobs: BTreeMap<(u32, u32), JobState>,
+    /// The ranks, if several processes execute the run.
+    ranks: BTreeMap<u32, RankEntry>,
     preparing: Option<Preparing>,
     devices: Vec<DeviceUnder>,
     machine: Option<Machine>,
     history: VecDeque<Rates>,
     messages: VecDeque<(Severity, String)>,
     stopping: bool,
-    /// A step has begun since that was asked last.
+    /// A step has begun since the last call of `has_begun`.
     begun: bool,
 }
 
-/// Counters of the machine over a short while, read by the caller.
+/// Counters of the machine over a short time, read by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
-    /// How long.
+    /// Length of that time.
     pub length: Nanos,
     /// Its processors.
     pub cores: Vec<CoreUse>,
@@ -50,7 +49,7 @@ pub struct Machine {
 
 /// A job since its first event.
 #[derive(Debug)]
-struct JobNow {
+struct JobState {
     name: String,
     phase: Phase,
     left: Option<Nanos>,
@@ -80,12 +79,12 @@ pub(super) struct Rates {
     pub(super) bytes: f64,
 }
 
-/// Operations in flight on average, and how many were aimed at.
+/// Average operations in flight, and the configured depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Flight {
     pub(super) average: f64,
     pub(super) depth: u64,
-    /// Operations come at a rate: the depth is a limit and no aim.
+    /// Paced: the depth is a limit, not a goal.
     pub(super) paced: bool,
 }
 
@@ -98,7 +97,7 @@ pub(super) struct Row {
     pub(super) mean_ns: Option<f64>,
 }
 
-/// A device as the kernel counts it, beside what this test did on it.
+/// Kernel counters of a device, and the I/O of this test on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DeviceRow {
     pub(super) name: String,
@@ -109,16 +108,16 @@ pub(super) struct DeviceRow {
     pub(super) ours: Option<Rates>,
 }
 
-/// What is known of one of several processes.
+/// The state of a rank.
 #[derive(Debug, Default)]
-struct RankHere {
+struct RankEntry {
     host: String,
     state: RankState,
     /// The last interval of each job.
     figures: BTreeMap<(u32, u32), RankFigures>,
 }
 
-impl RankHere {
+impl RankEntry {
     fn take(&mut self, now: &RankNow) {
         self.host.clone_from(&now.host);
         self.state = now.state;
@@ -127,19 +126,19 @@ impl RankHere {
     }
 }
 
-/// One of several processes in a table.
+/// A rank in a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RankRow {
     pub(super) rank: u32,
     pub(super) host: String,
     pub(super) state: RankState,
-    /// Over all its jobs; absent before its first interval.
+    /// Sum over its jobs; absent before its first interval.
     pub(super) iops: Option<f64>,
-    /// Of the job with the highest.
+    /// The highest of all its jobs.
     pub(super) p99_ns: Option<u64>,
 }
 
-/// How far the whole plan is, where all its steps end by time.
+/// Progress of the whole plan, if all its steps end by time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Progress {
     pub(super) done: Nanos,
@@ -154,9 +153,9 @@ impl Rates {
 }
 
 impl State {
-    /// Another run begins. `about` tells which of several it is. Messages stay.
+    /// Starts another run; `about` identifies it among several. Messages stay.
     pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
-        self.course = Schedule::from_plan(plan, about);
+        self.schedule = Schedule::from_plan(plan, about);
         self.jobs.clear();
         self.ranks.clear();
         self.history.clear();
@@ -164,7 +163,7 @@ impl State {
         (self.preparing, self.machine) = (None, None);
     }
 
-    /// Takes in an event. True if there is something new to show.
+    /// Applies an event. Returns true if there is something new to show.
     pub fn take(&mut self, event: &Event) -> bool {
         match event {
             Event::Preparing {
@@ -182,7 +181,7 @@ impl State {
             }
             Event::Prepared { .. } => self.preparing = None,
             Event::Ready { step, devices } => {
-                self.course.step = *step as usize;
+                self.schedule.step = *step as usize;
                 self.jobs.clear();
                 self.ranks.values_mut().for_each(|rank| rank.figures.clear());
                 self.history.clear();
@@ -196,20 +195,20 @@ impl State {
                 phase,
                 length_ns,
             } => {
-                let job = self.jobs.entry((*step, *job)).or_insert_with(|| JobNow::new(name));
+                let job = self.jobs.entry((*step, *job)).or_insert_with(|| JobState::new(name));
                 (job.phase, job.left) = (*phase, *length_ns);
             }
             Event::Interval(interval) => {
                 let key = (interval.step, interval.job);
-                let job = self.jobs.entry(key).or_insert_with(|| JobNow::new(&interval.name));
+                let job = self.jobs.entry(key).or_insert_with(|| JobState::new(&interval.name));
                 if !job.take(interval) {
                     return true;
                 }
-                // Intervals of several jobs end at about the same time: one of them stands for all.
+                // Intervals of several jobs end at about the same time, so one sample covers all.
                 if self.jobs.iter().find(|(_, job)| !job.ended).map(|(key, _)| *key) == Some(key) {
-                    let now = self.now();
+                    let now = self.current_rates();
                     self.history.push_back(self.sum(&now));
-                    if self.history.len() > REMEMBERED {
+                    if self.history.len() > MAX_HISTORY {
                         self.history.pop_front();
                     }
                 }
@@ -225,27 +224,27 @@ impl State {
         true
     }
 
-    /// Takes in what the machine counted since the last time.
+    /// Stores the machine counters since the last call.
     pub fn machine(&mut self, machine: Machine) {
         self.machine = Some(machine);
     }
 
-    /// True once for each step: what the machine counted before it began is not reported.
+    /// True once for each step, so that the caller discards machine counters from before the step.
     pub fn has_begun(&mut self) -> bool {
         std::mem::take(&mut self.begun)
     }
 
-    /// A line that is worth keeping: a finding, or what a command says on its way.
+    /// Adds a message: a finding, or progress of a command.
     pub fn message(&mut self, severity: Severity, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             self.messages.push_back((severity, line.to_owned()));
-            if self.messages.len() > MESSAGES {
+            if self.messages.len() > MAX_MESSAGES {
                 self.messages.pop_front();
             }
         }
     }
 
-    /// The user has asked to stop.
+    /// Shows that a stop was requested.
     pub fn stopping(&mut self) {
         self.stopping = true;
     }
@@ -255,14 +254,14 @@ impl State {
         self.devices.iter().map(|device| device.name.as_str())
     }
 
-    /// How long an interval is, as far as is known.
+    /// Length of an interval, if known.
     pub fn interval(&self) -> Option<Nanos> {
         let lasts = self.running().filter_map(|(_, job)| job.last.as_ref());
         lasts.map(|interval| interval.length_ns).max()
     }
 
-    /// The jobs that run, or all of the step where none runs any more.
-    fn running(&self) -> impl Iterator<Item = (&(u32, u32), &JobNow)> {
+    /// The running jobs, or all jobs of the step if none is running.
+    fn running(&self) -> impl Iterator<Item = (&(u32, u32), &JobState)> {
         let over = self.jobs.values().all(|job| job.ended);
         self.jobs.iter().filter(move |(_, job)| over || !job.ended)
     }
@@ -271,9 +270,9 @@ impl State {
         self.stopping
     }
 
-    /// True while intervals come.
-    pub(super) fn is_moving(&self) -> bool {
-        let moving = |job: &JobNow| {
+    /// True while intervals are expected.
+    pub(super) fn expects_intervals(&self) -> bool {
+        let moving = |job: &JobState| {
             let phases = [
                 Phase::WarmUp,
                 Phase::Measured,
@@ -290,7 +289,7 @@ impl State {
         self.preparing.as_ref()
     }
 
-    /// Name of what runs.
+    /// Name of the running jobs.
     pub(super) fn title(&self) -> String {
         let mut names: Vec<&str> = Vec::new();
         for (_, job) in self.running() {
@@ -299,7 +298,7 @@ impl State {
             }
         }
         match names.as_slice() {
-            [] => self.course.name.clone(),
+            [] => self.schedule.name.clone(),
             [one] => (*one).to_owned(),
             [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         }
@@ -307,12 +306,12 @@ impl State {
 
     /// Which of several runs this is.
     pub(super) fn about(&self) -> Option<&str> {
-        self.course.about.as_deref()
+        self.schedule.about.as_deref()
     }
 
     /// Number of the step and of all steps.
     pub(super) fn step(&self) -> (usize, usize) {
-        (self.course.step + 1, self.course.steps.len())
+        (self.schedule.step + 1, self.schedule.steps.len())
     }
 
     /// The phase, in words.
@@ -336,14 +335,18 @@ impl State {
 
     /// How far the plan is.
     pub(super) fn progress(&self) -> Option<Progress> {
-        let lengths: Option<Vec<Nanos>> = self.course.steps.iter().map(|step| step.length).collect();
+        let lengths: Option<Vec<Nanos>> = self.schedule.steps.iter().map(|step| step.length).collect();
         let lengths = lengths.filter(|lengths| !lengths.is_empty())?;
         let of: u64 = lengths.iter().map(|length| length.0).sum();
-        let before: u64 = lengths.iter().take(self.course.step).map(|length| length.0).sum();
-        let step = self.course.steps.get(self.course.step)?;
-        let length = lengths[self.course.step].0;
+        let before: u64 = lengths.iter().take(self.schedule.step).map(|length| length.0).sum();
+        let step = self.schedule.steps.get(self.schedule.step)?;
+        let length = lengths[self.schedule.step].0;
         let over = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
-        let within = if over { length } else { self.within(step).0.min(length) };
+        let within = if over {
+            length
+        } else {
+            self.time_in_step(step).0.min(length)
+        };
         Some(Progress {
             done: Nanos(before + within),
             of: Nanos(of),
@@ -351,8 +354,8 @@ impl State {
     }
 
     /// Time since the start of the step.
-    fn within(&self, step: &StepAhead) -> Nanos {
-        let position = |((_, number), job): (&(u32, u32), &JobNow)| {
+    fn time_in_step(&self, step: &PlannedStep) -> Nanos {
+        let position = |((_, number), job): (&(u32, u32), &JobState)| {
             let ahead = step.jobs.get(*number as usize)?;
             let start = ahead.starts?;
             let measured = start + ahead.delay + ahead.warm_up;
@@ -371,7 +374,7 @@ impl State {
     }
 
     /// Rates of the last interval.
-    pub(super) fn now(&self) -> PerDirection<Rates> {
+    pub(super) fn current_rates(&self) -> PerDirection<Rates> {
         let mut now = PerDirection::<Rates>::default();
         for (_, job) in self.running() {
             let Some(last) = &job.last else { continue };
@@ -383,7 +386,7 @@ impl State {
     }
 
     /// Rates of the measured window so far; `None` before it.
-    pub(super) fn so_far(&self) -> Option<PerDirection<Rates>> {
+    pub(super) fn measured_rates(&self) -> Option<PerDirection<Rates>> {
         let mut sum = PerDirection::<Rates>::default();
         let mut any = false;
         for (_, job) in self.running().filter(|(_, job)| job.measured.0 > 0) {
@@ -410,12 +413,12 @@ impl State {
     /// Latencies of the last interval.
     pub(super) fn latency_now(&self, direction: Direction) -> Option<Histogram> {
         let each = self.running().filter_map(|(_, job)| job.last.as_ref());
-        merged(each.filter_map(|last| last.latency[direction].as_ref()))
+        merge_histograms(each.filter_map(|last| last.latency[direction].as_ref()))
     }
 
     /// Latencies of the measured window so far.
-    pub(super) fn latency_so_far(&self, direction: Direction) -> Option<Histogram> {
-        merged(self.running().filter_map(|(_, job)| job.whole[direction].as_ref()))
+    pub(super) fn measured_latency(&self, direction: Direction) -> Option<Histogram> {
+        merge_histograms(self.running().filter_map(|(_, job)| job.whole[direction].as_ref()))
     }
 
     /// Length of the last interval and of the measured window so far.
@@ -433,14 +436,14 @@ impl State {
             };
             flight.average += last.in_flight_ns.0 as f64 / last.length_ns.0 as f64;
             flight.depth += last.depth;
-            let ahead = self.course.steps.get(*step as usize);
+            let ahead = self.schedule.steps.get(*step as usize);
             let ahead = ahead.and_then(|step| step.jobs.get(*number as usize));
             flight.paced |= ahead.is_some_and(|ahead| ahead.paced);
         }
         (flight.depth > 0).then_some(flight)
     }
 
-    /// Jobs, where several run side by side.
+    /// Jobs, if several run side by side.
     pub(super) fn jobs(&self) -> Vec<Row> {
         let rows: Vec<Row> = self
             .running()
@@ -459,7 +462,7 @@ impl State {
         if rows.len() > 1 { rows } else { Vec::new() }
     }
 
-    /// Targets, where there are several.
+    /// Targets, if there are several.
     pub(super) fn targets(&self) -> Vec<Row> {
         let rows = self.by_target();
         if rows.len() < 2 {
@@ -475,7 +478,7 @@ impl State {
     fn target_name(&self, targets: &[u32]) -> String {
         let first = targets
             .first()
-            .and_then(|first| self.course.targets.get(*first as usize));
+            .and_then(|first| self.schedule.targets.get(*first as usize));
         match (first, targets.len()) {
             (Some(first), 1) => first.clone(),
             (Some(first), more) => format!("{first} and {} more files", more - 1),
@@ -483,7 +486,7 @@ impl State {
         }
     }
 
-    /// What was done to each target, or group of files of a stream, over the last interval.
+    /// Figures of each target, or file set of a stream, over the last interval.
     fn by_target(&self) -> BTreeMap<Vec<u32>, Row> {
         let mut sums: BTreeMap<Vec<u32>, (Rates, f64, f64)> = BTreeMap::new();
         for ((step, number), job) in self.running() {
@@ -499,7 +502,7 @@ impl State {
             for one in &last.targets {
                 add(&one.targets, &one.counts, one.latency_ns.0 as f64);
             }
-            let ahead = self.course.steps.get(*step as usize);
+            let ahead = self.schedule.steps.get(*step as usize);
             let ahead = ahead.and_then(|step| step.jobs.get(*number as usize));
             if let Some(ahead) = ahead.filter(|_| last.targets.is_empty()) {
                 let latencies = last.latency.iter().filter_map(|(_, one)| one.as_ref());
@@ -515,7 +518,7 @@ impl State {
         sums.into_iter().map(|(targets, sum)| (targets, row(sum))).collect()
     }
 
-    /// Share of its time that each processor worked, in percent, by its number.
+    /// Utilization of each processor in percent, with its number.
     pub(super) fn cores(&self) -> Vec<(u32, f64)> {
         let cores = self.machine.iter().flat_map(|machine| &machine.cores);
         let busy = |core: &CoreUse| {
@@ -526,7 +529,7 @@ impl State {
         cores.filter_map(busy).collect()
     }
 
-    /// Devices as the kernel counts them, beside our own figures.
+    /// Kernel counters of devices, and the I/O of this test on them.
     pub(super) fn device_rows(&self) -> Vec<DeviceRow> {
         let Some(machine) = self.machine.as_ref().filter(|machine| machine.length.0 > 0) else {
             return Vec::new();
@@ -560,11 +563,10 @@ impl State {
         machine.devices.iter().filter_map(row).collect()
     }
 
-    /// The processes that carry it out together in the order of their numbers; where only that many
-    /// can be shown, those first that are furthest from the others: what was lost, what is late,
-    /// and then by how far the rate is from the middle one.
+    /// The ranks in order. If there are more than `most`, selects the most conspicuous: lost ranks,
+    /// late ones, then those whose rate is furthest from the median.
     pub(super) fn ranks(&self, most: usize) -> Vec<RankRow> {
-        let row = |(rank, here): (&u32, &RankHere)| RankRow {
+        let row = |(rank, here): (&u32, &RankEntry)| RankRow {
             rank: *rank,
             host: here.host.clone(),
             state: here.state,
@@ -587,7 +589,7 @@ impl State {
         rows
     }
 
-    /// How many hosts take part, and how many processes were lost.
+    /// Number of hosts, and number of lost ranks.
     pub(super) fn hosts(&self) -> Option<(usize, usize)> {
         let names: BTreeSet<&str> = self.ranks.values().map(|rank| rank.host.as_str()).collect();
         let lost = self.ranks.values().filter(|rank| rank.state == RankState::Lost);
@@ -600,9 +602,9 @@ impl State {
     }
 }
 
-impl JobNow {
-    fn new(name: &str) -> JobNow {
-        JobNow {
+impl JobState {
+    fn new(name: &str) -> JobState {
+        JobState {
             name: name.to_owned(),
             phase: Phase::Delay,
             left: None,
@@ -616,11 +618,11 @@ impl JobNow {
         }
     }
 
-    /// Counts an interval. False if it is the short rest of a phase, whose rates say nothing: those
-    /// before stay.
+    /// Adds an interval. Returns false for the short rest of a phase: its rates mean nothing, so
+    /// the previous ones stay.
     fn take(&mut self, interval: &Interval) -> bool {
         if interval.epoch != self.epoch {
-            // Statistics have begun anew: what was measured before does not count.
+            // Statistics were reset, so earlier figures are discarded.
             (self.whole, self.counts) = Default::default();
             (self.epoch, self.measured) = (interval.epoch, Nanos(0));
         }
@@ -647,7 +649,7 @@ impl JobNow {
     }
 }
 
-fn merged<'a>(each: impl Iterator<Item = &'a Histogram>) -> Option<Histogram> {
+fn merge_histograms<'a>(each: impl Iterator<Item = &'a Histogram>) -> Option<Histogram> {
     each.fold(None, |sum, one| {
         let mut sum = sum.unwrap_or_default();
         sum.merge(one);

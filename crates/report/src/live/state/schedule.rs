@@ -1,30 +1,30 @@
-//! What the plan says about the way ahead: steps, jobs, and how long each takes.
+//! The schedule of a plan: steps, jobs, and how long each takes.
 
 use model::Nanos;
 use model::plan::{Job, Pacing, Plan, Step};
 
-/// What the plan says about the way ahead.
+/// The schedule of a plan.
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     pub(super) name: String,
     /// Which of several runs this is.
     pub(super) about: Option<String>,
-    pub(super) steps: Vec<StepAhead>,
+    pub(super) steps: Vec<PlannedStep>,
     pub(super) targets: Vec<String>,
     /// The step that runs.
     pub(super) step: usize,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct StepAhead {
+pub(super) struct PlannedStep {
     /// When each job begins and which targets it has.
-    pub(super) jobs: Vec<JobAhead>,
-    /// Absent where something else than time ends it.
+    pub(super) jobs: Vec<PlannedJob>,
+    /// Absent if something other than time ends it.
     pub(super) length: Option<Nanos>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct JobAhead {
+pub(super) struct PlannedJob {
     pub(super) starts: Option<Nanos>,
     pub(super) delay: Nanos,
     pub(super) warm_up: Nanos,
@@ -38,39 +38,39 @@ impl Schedule {
         Schedule {
             name: plan.name.clone(),
             about,
-            steps: plan.steps.iter().map(StepAhead::from_step).collect(),
+            steps: plan.steps.iter().map(PlannedStep::from_step).collect(),
             targets: plan.targets.iter().map(|target| target.path.clone()).collect(),
             step: 0,
         }
     }
 }
 
-impl StepAhead {
-    fn from_step(step: &Step) -> StepAhead {
-        let mut jobs: Vec<JobAhead> = Vec::new();
+impl PlannedStep {
+    fn from_step(step: &Step) -> PlannedStep {
+        let mut jobs: Vec<PlannedJob> = Vec::new();
         for job in &step.jobs {
-            // Whom it waits for stands before it in every plan that can run; otherwise
-            // nothing is promised.
+            // In a valid plan, the jobs that it waits for are listed before it; else its start is
+            // unknown.
             let mut after = job
                 .after
                 .iter()
-                .map(|other| jobs.get(other.0 as usize).and_then(JobAhead::end));
+                .map(|other| jobs.get(other.0 as usize).and_then(PlannedJob::end));
             let starts = after.try_fold(Nanos(0), |latest, end| Some(latest.max(end?)));
-            jobs.push(JobAhead::from_job(job, starts));
+            jobs.push(PlannedJob::from_job(job, starts));
         }
         let mut length = jobs
             .iter()
             .zip(&step.jobs)
             .map(|(ahead, job)| Some(ahead.end()? + job.phases.cool_down_ns));
-        StepAhead {
+        PlannedStep {
             length: length.try_fold(Nanos(0), |longest, one| Some(longest.max(one?))),
             jobs,
         }
     }
 }
 
-impl JobAhead {
-    fn from_job(job: &Job, starts: Option<Nanos>) -> JobAhead {
+impl PlannedJob {
+    fn from_job(job: &Job, starts: Option<Nanos>) -> PlannedJob {
         let mut targets: Vec<u32> = Vec::new();
         let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
         for id in streams().flat_map(|stream| stream.target.ids()) {
@@ -78,7 +78,7 @@ impl JobAhead {
                 targets.push(id.0);
             }
         }
-        JobAhead {
+        PlannedJob {
             starts,
             delay: job.phases.start_delay.low_ns,
             warm_up: job.phases.warm_up_ns,

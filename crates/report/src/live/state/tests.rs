@@ -88,15 +88,15 @@ fn jobs_side_by_side_add_up() {
         &mut state,
         reads(1, Phase::Measured, Nanos(0), Nanos::millis(500), 1_000),
     );
-    assert_eq!(state.now().read.iops, 3_000.0);
-    assert_eq!(state.now().read.bytes, 3_000.0 * 4096.0);
+    assert_eq!(state.current_rates().read.iops, 3_000.0);
+    assert_eq!(state.current_rates().read.bytes, 3_000.0 * 4096.0);
     let flight = state.flight().expect("two jobs have something in flight");
     assert_eq!((flight.average, flight.depth), (3.0, 16));
     assert_eq!(state.jobs().len(), 2);
     // What has ended does not count any more.
     let (step, job, reason) = (0, 1, EndReason::Time);
     state.take(&Event::JobEnded { step, job, reason });
-    assert_eq!(state.now().read.iops, 1_000.0);
+    assert_eq!(state.current_rates().read.iops, 1_000.0);
     assert_eq!(state.jobs(), []);
 }
 
@@ -127,20 +127,20 @@ fn progress_knows_jobs_that_wait_and_does_not_guess() {
 #[test]
 fn the_whole_is_the_measured_window_since_statistics_began_anew() {
     let mut state = of_steps(vec![vec![job(5, Some(10))]]);
-    let n = |state: &State| state.latency_so_far(Direction::Read).map_or(0, |whole| whole.n());
+    let n = |state: &State| state.measured_latency(Direction::Read).map_or(0, |whole| whole.n());
     take(&mut state, reads(0, Phase::WarmUp, Nanos(0), Nanos::secs(1), 100));
-    assert_eq!((n(&state), state.so_far()), (0, None));
+    assert_eq!((n(&state), state.measured_rates()), (0, None));
     take(&mut state, second(0, 100));
     take(&mut state, second(1, 200));
     assert_eq!(n(&state), 300);
-    assert_eq!(state.so_far().map(|rates| rates.read.iops), Some(150.0));
+    assert_eq!(state.measured_rates().map(|rates| rates.read.iops), Some(150.0));
     let anew = Interval {
         epoch: 1,
         ..second(2, 50)
     };
     take(&mut state, anew);
     assert_eq!(n(&state), 50);
-    assert_eq!(state.so_far().map(|rates| rates.read.iops), Some(50.0));
+    assert_eq!(state.measured_rates().map(|rates| rates.read.iops), Some(50.0));
 }
 
 #[test]
@@ -151,10 +151,10 @@ fn the_short_rest_of_a_phase_does_not_pass_for_a_rate() {
         &mut state,
         reads(0, Phase::Measured, Nanos::secs(1), Nanos::millis(3), 30),
     );
-    assert_eq!(state.now().read.iops, 1_000.0);
+    assert_eq!(state.current_rates().read.iops, 1_000.0);
     assert_eq!(state.history().len(), 1);
     assert_eq!(
-        state.latency_so_far(Direction::Read).map(|whole| whole.n()),
+        state.measured_latency(Direction::Read).map(|whole| whole.n()),
         Some(1_030)
     );
 }

@@ -1,5 +1,5 @@
-//! The live view on a terminal of any size. What does not fit is left out in an order of
-//! importance; a figure is shown whole or not at all.
+//! The live view on a terminal of any size. Less important parts are left out if they do not fit; a
+//! figure is never cut.
 
 mod text;
 
@@ -16,12 +16,12 @@ use crate::charts::{bar_ends, level};
 use crate::numbers::{duration, rate, throughput};
 use text::{BETWEEN, Piece, Table, bold, columns, cut, cut_end, dim, fitting, piece, strong};
 
-/// How it is to look, and what only a clock knows.
+/// Appearance of the view, and the time since the last event.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Characters beyond ASCII can be shown.
     pub unicode: bool,
-    /// Colours are wanted. They never say what words do not.
+    /// Use colours; words always say the same.
     pub colour: bool,
     /// Time since the last event.
     pub silent_for: Nanos,
@@ -45,11 +45,11 @@ struct Section {
     /// Smaller is more important.
     rank: u32,
     lines: Vec<Line<'static>>,
-    /// Lines without which it says nothing.
+    /// Fewest lines that still make sense.
     least: usize,
-    /// Belongs to the part above it: no empty line between them.
+    /// No empty line separates it from the section above.
     joined: bool,
-    /// Its end matters most.
+    /// If lines must go, the first ones go.
     newest: bool,
 }
 
@@ -86,8 +86,8 @@ fn lines(state: &State, look: Look, width: usize, height: usize) -> Vec<Line<'st
     let mut sections = vec![
         Section::new(0, vec![title(state, look, width)]),
         Section::new(50, gauge(state, look, width)).joined(),
-        Section::new(5, silence(state, look, width)).joined(),
-        // The total first: it stays where the directions do not fit.
+        Section::new(5, silence_warning(state, look, width)).joined(),
+        // The total comes first: it stays if the directions do not fit.
         Section::new(10, rates).at_least(2),
         Section::new(80, sparklines(state, look, width)).at_least(1).joined(),
         Section::new(20, latency).at_least(3),
@@ -102,11 +102,11 @@ fn lines(state: &State, look: Look, width: usize, height: usize) -> Vec<Line<'st
     sections.retain(|section| !section.lines.is_empty());
     let keys = keys(state, marks, width);
     sections.push(Section::new(25, vec![keys]));
-    fit(sections, width, height)
+    fit_sections(sections, width, height)
 }
 
-/// Gives each part the room that is left for it, the most important first.
-fn fit(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line<'static>> {
+/// Distributes the available lines, the most important section first.
+fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|index| sections[*index].rank);
     let mut room = height;
@@ -127,7 +127,7 @@ fn fit(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line<'sta
     }
     let shown = || (0..sections.len()).filter(|index| given[*index] > 0);
     let gaps: Vec<usize> = shown().skip(1).filter(|index| !sections[*index].joined).collect();
-    // The keys stand at the bottom, however much is free.
+    // The keys are always at the bottom.
     let last = sections.len() - 1;
     let spread = gaps.len() <= room;
     let free = room - if spread { gaps.len() } else { 0 };
@@ -148,7 +148,7 @@ fn fit(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line<'sta
             section.lines.drain(..more);
         }
         lines.extend(section.lines.drain(..given[index]));
-        // Rows of a table that are not shown are mentioned.
+        // Tells how many rows of a table are hidden.
         if cut && [55, 60, 61].contains(&section.rank) {
             lines.pop();
             lines.push(Line::from(fitting(vec![piece(0, format!("and {} more", more + 1))], width)).style(dim()));
@@ -222,7 +222,7 @@ fn gauge(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
     vec![bar(share, vec![piece(2, all)], look, width)]
 }
 
-/// A bar, its share in percent, and what fits behind it.
+/// A bar, its share in percent, and the texts that fit behind it.
 fn bar(share: f64, mut texts: Vec<Piece>, look: Look, width: usize) -> Line<'static> {
     const MIN_BAR: usize = 10;
     const MAX_BAR: usize = 40;
@@ -240,9 +240,9 @@ fn bar(share: f64, mut texts: Vec<Piece>, look: Look, width: usize) -> Line<'sta
     Line::from(spans)
 }
 
-/// Where nothing is heard, what stands below is old.
-fn silence(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
-    let Some(interval) = state.interval().filter(|_| state.is_moving()) else {
+/// Warns if no events arrive, because the figures below are old.
+fn silence_warning(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
+    let Some(interval) = state.interval().filter(|_| state.expects_intervals()) else {
         return Vec::new();
     };
     if look.silent_for.0 < (3 * interval.0).max(3_000_000_000) {
@@ -261,9 +261,9 @@ fn mib(rates: Rates) -> String {
     throughput(rates.bytes / f64::from(1 << 20))
 }
 
-fn occurring(state: &State) -> Vec<Direction> {
-    let (now, so_far) = (state.now(), state.so_far().unwrap_or_default());
-    let occurs = |direction: &Direction| now[*direction].iops > 0.0 || so_far[*direction].iops > 0.0;
+fn active_directions(state: &State) -> Vec<Direction> {
+    let (now, measured_rates) = (state.current_rates(), state.measured_rates().unwrap_or_default());
+    let occurs = |direction: &Direction| now[*direction].iops > 0.0 || measured_rates[*direction].iops > 0.0;
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
@@ -271,27 +271,30 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     if state.interval().is_none() {
         return Vec::new();
     }
-    let (now, so_far) = (state.now(), state.so_far());
-    let cells = |now: Rates, so_far: Option<Rates>| {
+    let (now, measured_rates) = (state.current_rates(), state.measured_rates());
+    let cells = |now: Rates, measured_rates: Option<Rates>| {
         vec![
             rate(now.iops),
             mib(now),
             throughput(now.bytes / 1e6),
-            so_far.map_or_else(|| "-".into(), |so_far| rate(so_far.iops)),
-            so_far.map_or_else(|| "-".into(), mib),
+            measured_rates.map_or_else(|| "-".into(), |measured_rates| rate(measured_rates.iops)),
+            measured_rates.map_or_else(|| "-".into(), mib),
         ]
     };
     let mut rows = vec![(
         "all".to_owned(),
-        cells(state.sum(&now), so_far.as_ref().map(|so_far| state.sum(so_far))),
+        cells(
+            state.sum(&now),
+            measured_rates.as_ref().map(|measured_rates| state.sum(measured_rates)),
+        ),
     )];
-    let directions = occurring(state);
+    let directions = active_directions(state);
     if directions.len() == 1 {
         directions[0].word().clone_into(&mut rows[0].0);
     } else {
         for direction in directions {
-            let so_far = so_far.as_ref().map(|so_far| so_far[direction]);
-            rows.push((direction.word().to_owned(), cells(now[direction], so_far)));
+            let measured_rates = measured_rates.as_ref().map(|measured_rates| measured_rates[direction]);
+            rows.push((direction.word().to_owned(), cells(now[direction], measured_rates)));
         }
     }
     let all = rows[0].1[0].clone();
@@ -317,7 +320,7 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     vec![Line::from(fitting(vec![strong(0, all), piece(1, "IOPS")], width))]
 }
 
-/// For words of our own, which are never cut.
+/// For labels, which are never cut.
 const PLAIN: Look = Look {
     unicode: false,
     colour: false,
@@ -328,17 +331,17 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
     let (last, measured) = state.windows();
     let Some(last) = last else { return Vec::new() };
     let mut rows = Vec::new();
-    // The last interval of each direction, then the whole of each: the former stays where there is
-    // no room.
+    // The last interval of each direction first, then the whole window: the first rows stay if
+    // space is short.
     let windows = [
-        (format!("last {}", duration(rounded(last))), true),
-        (format!("all {}", duration(rounded(measured))), false),
+        (format!("last {}", duration(round_interval(last))), true),
+        (format!("all {}", duration(round_interval(measured))), false),
     ];
     for (words, now) in windows {
-        for direction in occurring(state) {
+        for direction in active_directions(state) {
             let found = match now {
                 true => state.latency_now(direction),
-                false => state.latency_so_far(direction),
+                false => state.measured_latency(direction),
             };
             if let Some(histogram) = found.filter(|histogram| !histogram.is_empty()) {
                 let name = format!("{} {words}", direction.word());
@@ -370,8 +373,8 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
     table.lines(PLAIN, width)
 }
 
-/// Intervals are a little longer or shorter than asked for, which is of no interest here.
-fn rounded(length: Nanos) -> Nanos {
+/// Rounds the length of an interval, which differs slightly from the configured one.
+fn round_interval(length: Nanos) -> Nanos {
     match length.0 {
         0..950_000_000 => length,
         nanos => Nanos((nanos + 50_000_000) / 1_000_000_000 * 1_000_000_000),
@@ -429,7 +432,7 @@ fn in_flight(average: f64) -> String {
 }
 
 fn sparklines(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
-    // Beside the name and the most there is to be room for a shape.
+    // The sparkline needs some width besides the name and the maximum.
     let room = width.saturating_sub(28);
     if state.history().len() < 2 || room < 4 {
         return Vec::new();
@@ -550,11 +553,11 @@ fn rows(head: &'static str, found: &[Row], look: Look, width: usize) -> Vec<Line
     table.lines(look, width)
 }
 
-/// Lines that the rest of the view takes where there is a table of ranks.
-const BESIDE_RANKS: usize = 18;
+/// Lines of the view that are not for the table of ranks.
+const RESERVED_LINES: usize = 18;
 
 fn ranks(state: &State, look: Look, width: usize, height: usize) -> Vec<Line<'static>> {
-    let found = state.ranks(height.saturating_sub(BESIDE_RANKS));
+    let found = state.ranks(height.saturating_sub(RESERVED_LINES));
     if found.is_empty() {
         return Vec::new();
     }

@@ -1,12 +1,11 @@
-//! Text in columns: pieces that are shown whole or not at all, names that are cut, tables that lose
-//! columns.
+//! Text in columns: pieces that are never cut, names that may be, and tables that drop columns.
 
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
 use super::Look;
 
-/// The usual width of a row's name.
+/// Default width of a row's name.
 const NAME: usize = 16;
 /// Columns between two pieces.
 pub(super) const BETWEEN: usize = 2;
@@ -19,7 +18,7 @@ pub(super) fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
-/// A piece of a line, which is shown whole or not at all.
+/// A piece of a line, which is never cut.
 pub(super) struct Piece {
     pub(super) rank: u32,
     pub(super) span: Span<'static>,
@@ -39,7 +38,7 @@ pub(super) fn strong(rank: u32, text: impl Into<String>) -> Piece {
     }
 }
 
-/// The pieces that fit, two columns between them.
+/// Selects the pieces that fit, with two columns between them.
 pub(super) fn fitting(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>> {
     pieces.retain(|piece| piece.span.width() > 0);
     let needed = |pieces: &[Piece]| {
@@ -62,7 +61,7 @@ pub(super) fn fitting(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>
     spans
 }
 
-/// A text that may be cut, in that many columns; its end says most where it is a path.
+/// Cuts a text to a width; of a path the end stays.
 pub(super) fn cut(text: &str, width: usize, look: Look) -> String {
     let text = model::visible(text).into_owned();
     if columns(&text) <= width {
@@ -82,7 +81,7 @@ pub(super) fn cut(text: &str, width: usize, look: Look) -> String {
     format!("{dots}{rest}")
 }
 
-/// The same for sentences, whose beginning says most.
+/// Cuts a sentence to a width; its beginning stays.
 pub(super) fn cut_end(text: &str, width: usize, look: Look) -> String {
     let mut text = model::visible(text).into_owned();
     if columns(&text) <= width {
@@ -100,15 +99,15 @@ pub(super) fn columns(text: &str) -> usize {
     Span::raw(text).width()
 }
 
-/// A table with a name in front: columns are left out from the least important on.
+/// A table with row names. The least important columns are dropped first.
 pub(super) struct Table {
     pub(super) head: &'static str,
     /// Head, importance, least width.
     pub(super) columns: Vec<(String, u32, usize)>,
     pub(super) rows: Vec<(String, Vec<String>)>,
-    /// The first row stands out.
+    /// The first row is emphasized.
     pub(super) first: bool,
-    /// Its names are words of ours, which are not cut.
+    /// Its row names are labels, which are never cut.
     pub(super) ours: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is not compared by its value: the words of a part, or what is wanted beside what there is.
+//! Comparisons of parts that need more than their value.
 
 mod targets;
 
@@ -14,24 +14,24 @@ use model::plan::{
 use model::{Direction, PerDirection};
 
 use super::rows::Verdict::{self, Differs, Lost};
-use super::{Pair, Place, folded};
+use super::{Pair, Place, multiply_rounds};
 use crate::convert::words;
 
 pub(super) use targets::{behaviour, end, file_size, files, paths, preparation, prepared_anew, region};
 
-/// What is wanted and what there is.
+/// The words of the original and of the converted value.
 type Difference = Option<(String, String)>;
 
-/// The words of both.
-fn both(wanted: impl Into<String>, got: impl Into<String>) -> Difference {
+/// A difference from both words.
+fn words_of_both(wanted: impl Into<String>, got: impl Into<String>) -> Difference {
     Some((wanted.into(), got.into()))
 }
 
-/// The words of two values that differ.
-fn differing<T: PartialEq, W: Into<String>>(wanted: T, got: T, words: impl Fn(T) -> W) -> Difference {
+/// The words of two values if they differ.
+fn words_if_different<T: PartialEq, W: Into<String>>(wanted: T, got: T, words: impl Fn(T) -> W) -> Difference {
     match wanted == got {
         true => None,
-        false => both(words(wanted), words(got)),
+        false => words_of_both(words(wanted), words(got)),
     }
 }
 
@@ -77,10 +77,10 @@ pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
     at.job.stop.after_ns.map_or("no limit of time".into(), words::time)
 }
 
-/// What really ends a job: counts that repeat until the time is over end nothing, and neither do
-/// bytes, or a share of the region, that only repeat the number of passes.
+/// The stop rules that take effect. Counts that repeat until the time is over end nothing; nor do
+/// bytes or a share of the region that equal the passes.
 fn effective_stop(at: &Place<'_>) -> Stop {
-    let mut stop = folded(at.job.stop);
+    let mut stop = multiply_rounds(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
         (stop.bytes, stop.region_percent, stop.operations, stop.passes) = (None, None, None, None);
     }
@@ -105,8 +105,8 @@ pub(super) fn after(at: &Place<'_>, _: &Place<'_>) -> String {
     flag(count > 0, &format!("{count} jobs that end first"))
 }
 
-/// There are other jobs of the step in a list.
-fn others(at: &Place<'_>, list: &[u32]) -> bool {
+/// True if a list has other jobs of the step.
+fn has_other_jobs(at: &Place<'_>, list: &[u32]) -> bool {
     let steps = at.plan.steps.iter();
     let own = steps.flat_map(|step| step.jobs.iter().enumerate());
     let own = own.into_iter().find(|(_, job)| std::ptr::eq(*job, at.job));
@@ -116,7 +116,10 @@ fn others(at: &Place<'_>, list: &[u32]) -> bool {
 
 pub(super) fn ends_jobs(at: &Place<'_>, _: &Place<'_>) -> String {
     let ends = &at.job.ends_with;
-    flag(others(at, &ends.jobs) || ends.plan_always, "other jobs end with it")
+    flag(
+        has_other_jobs(at, &ends.jobs) || ends.plan_always,
+        "other jobs end with it",
+    )
 }
 
 pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
@@ -127,7 +130,7 @@ pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
 pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
     let ends = &at.job.ends_with;
     let ends = [
-        (others(at, &ends.on_failure), "other jobs"),
+        (has_other_jobs(at, &ends.on_failure), "other jobs"),
         (ends.workers_on_failure, "other workers"),
         (ends.plan, "later steps"),
     ];
@@ -138,7 +141,7 @@ pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
     }
 }
 
-/// The rules of a kind that watch a job.
+/// Describes the control rules of a kind.
 pub(super) fn rules(at: &Place<'_>, is: fn(&Control) -> bool) -> String {
     let rules = at.job.control.iter().filter(|rule| is(rule));
     rules.map(words::control).collect::<Vec<_>>().join("; ")
@@ -178,12 +181,12 @@ pub(super) fn engine(pair: &Pair<'_>) -> Difference {
         return None;
     }
     match is_synchronous_by_depth(pair) {
-        true => both("one synchronous call after the other", got.name()),
-        false => both(wanted.name(), got.name()),
+        true => words_of_both("one synchronous call after the other", got.name()),
+        false => words_of_both(wanted.name(), got.name()),
     }
 }
 
-/// DiskSpd knows no engines: it makes synchronous calls at a depth of one.
+/// DiskSpd has no engines: it makes synchronous calls at a depth of one.
 fn is_synchronous_by_depth(pair: &Pair<'_>) -> bool {
     let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
     pair.from == Dialect::Diskspd && wanted == EngineKind::Psync && !got.pretends()
@@ -197,7 +200,7 @@ pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
     }
 }
 
-/// What is mapped is copied, one operation after the other.
+/// Memory-mapped operations run one after the other.
 pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
     if wanted.stream.cache.mapping.is_some() {
         return String::new();
@@ -217,7 +220,7 @@ pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
         Depth::PerStream if each.len() > 1 => format!("{} on each target", each[0]),
         Depth::PerStream => each[0].to_string(),
     };
-    // A file set has one depth over all of it, as targets that share one have.
+    // A file set has one depth for all files, like targets that share a depth.
     match &worker.streams[..] {
         [only] if only.target.ids().len() > 1 => format!("{depth} over all targets"),
         _ => depth,
@@ -239,10 +242,10 @@ pub(super) fn weights(pair: &Pair<'_>) -> Difference {
         let shares = weights.iter().map(|weight| format!("{:.1}", weight / all * 100.0));
         shares.collect::<Vec<_>>().join("/")
     };
-    differing(shares(wanted), shares(got), |shares| shares)
+    words_if_different(shares(wanted), shares(got), |shares| shares)
 }
 
-/// Operations that are handed over at once, of those that there can be.
+/// Operations per submission, limited by the number of slots.
 pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
     let (batch, slots) = (at.worker.batching.submit, at.worker.slots());
     optional(
@@ -269,7 +272,7 @@ pub(super) fn generators(pair: &Pair<'_>) -> Difference {
 pub(super) fn draws(pair: &Pair<'_>) -> Difference {
     let comparable = pair.from == pair.to && generator(&pair.wanted) == generator(&pair.got);
     let draws = |at: &Place<'_>| at.worker.draws;
-    differing(draws(&pair.wanted), draws(&pair.got), |draws| format!("{draws:?}")).filter(|_| comparable)
+    words_if_different(draws(&pair.wanted), draws(&pair.got), |draws| format!("{draws:?}")).filter(|_| comparable)
 }
 
 pub(super) fn cpus(at: &Place<'_>, _: &Place<'_>) -> String {
@@ -295,7 +298,7 @@ pub(super) fn latency(at: &Place<'_>, _: &Place<'_>) -> String {
     format!("completion latency {points}")
 }
 
-/// One schedule for both directions keeps the shares that a schedule for each brings about.
+/// One schedule for both directions needs the shares that separate schedules result in.
 fn wanted_mix(pair: &Pair<'_>) -> Mix {
     match pair.got.stream.pacing {
         Pacing::PerDirection { .. } => pair.wanted.stream.mix,
@@ -304,7 +307,7 @@ fn wanted_mix(pair: &Pair<'_>) -> Mix {
 }
 
 pub(super) fn mix(pair: &Pair<'_>) -> Difference {
-    differing(
+    words_if_different(
         words::mix(&wanted_mix(pair)),
         words::mix(&pair.got.stream.mix),
         |words| words,
@@ -328,12 +331,12 @@ pub(super) fn runs(pair: &Pair<'_>) -> Difference {
         true => "a sequential run keeps the type of its first operation",
         false => "each operation draws its type",
     };
-    differing(runs(pair.wanted.stream), runs(pair.got.stream), way)
+    words_if_different(runs(pair.wanted.stream), runs(pair.got.stream), way)
         .filter(|_| wanted_mix(pair).directions().count() > 1)
 }
 
-/// The directions of both; where there is none, the mix has been noted already, and patterns cannot
-/// be compared.
+/// Directions that both streams have. Without any, only the mix is reported: patterns cannot be
+/// compared.
 fn common(pair: &Pair<'_>) -> Vec<Direction> {
     let wanted = pair.wanted.stream.mix.directions();
     wanted
@@ -351,7 +354,7 @@ fn by_direction(pair: &Pair<'_>, word: fn(&Stream, Direction) -> String) -> Diff
             false => word(stream, first),
         })
     };
-    differing(words(pair.wanted.stream), words(pair.got.stream), |words| words)
+    words_if_different(words(pair.wanted.stream), words(pair.got.stream), |words| words)
 }
 
 pub(super) fn access(pair: &Pair<'_>) -> Difference {
@@ -368,7 +371,7 @@ pub(super) fn positions(pair: &Pair<'_>) -> Difference {
         true => "reads and writes have a position each",
         false => "reads and writes share a position",
     };
-    differing(separate(pair.wanted.stream), separate(pair.got.stream), way).filter(|_| common(pair).len() > 1)
+    words_if_different(separate(pair.wanted.stream), separate(pair.got.stream), way).filter(|_| common(pair).len() > 1)
 }
 
 pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
@@ -397,10 +400,10 @@ pub(super) fn whole_blocks(pair: &Pair<'_>) -> Difference {
         true => "every position has room for the longest operation",
         false => "operations near the end are drawn short enough",
     };
-    differing(whole(&pair.wanted), whole(&pair.got), way).filter(|_| varies)
+    words_if_different(whole(&pair.wanted), whole(&pair.got), way).filter(|_| varies)
 }
 
-/// Written blocks; what is verified has contents of its own.
+/// The content of writes. Verified writes have their own content.
 pub(super) fn content(at: &Place<'_>, wanted: &Place<'_>) -> String {
     match wanted.writes() && wanted.stream.verify.is_none() {
         true => words::content(&at.stream.content),
@@ -440,14 +443,14 @@ pub(super) fn write_through_verdict(pair: &Pair<'_>) -> Verdict {
     }
 }
 
-/// A mapping, or an engine that maps where a mapping is wanted.
+/// The memory map of the stream, or of the mmap engine.
 pub(super) fn mapping(at: &Place<'_>, wanted: &Place<'_>) -> String {
     let maps = at.worker.engine.kind == EngineKind::Mmap && wanted.stream.cache.mapping.is_some();
     let of_engine = maps.then(Mapping::default);
     words::mapping(at.stream.cache.mapping.or(of_engine))
 }
 
-/// There is nothing to drop where the cache is not used.
+/// Without the page cache there is nothing to drop.
 pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
     let words = match at.stream.cache.drop_before {
         true => "cached pages are dropped before the job",
@@ -456,7 +459,7 @@ pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
     flag(!wanted.stream.cache.direct, words)
 }
 
-/// fio gives its hints unasked, and none of them matters where the cache is bypassed.
+/// fio sets hints by default, and hints have no effect without the page cache.
 pub(super) fn hint_verdict(pair: &Pair<'_>) -> Verdict {
     match pair.from == Dialect::Fio || pair.wanted.stream.cache.direct {
         true => Differs,
@@ -468,7 +471,7 @@ pub(super) fn flushes(at: &Place<'_>, wanted: &Place<'_>) -> String {
     flag(wanted.writes(), &words::flushes(&at.stream.sync))
 }
 
-/// The schedules of both.
+/// The rates of both streams.
 fn schedules_of(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
     let rates = |stream: &Stream| stream.pacing.by_direction(&stream.mix);
     [rates(pair.wanted.stream), rates(pair.got.stream)]
@@ -502,7 +505,7 @@ pub(super) fn rate(pair: &Pair<'_>) -> Difference {
     let [wanted, got] = schedules_of(pair);
     match same_rates(pair) {
         true => None,
-        false => both(words(&wanted), words(&got)),
+        false => words_of_both(words(&wanted), words(&got)),
     }
 }
 
@@ -515,7 +518,7 @@ fn per_second(rate: &Rate) -> String {
     }
 }
 
-/// One schedule, or one for each direction.
+/// Whether there is one schedule or one for each direction.
 pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
     let each = |at: &Place<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
     let paced = |at: &Place<'_>| at.stream.pacing != Pacing::Unpaced;
@@ -524,11 +527,11 @@ pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
         false => "one schedule, of which each operation draws its type",
     };
     let comparable = paced(&pair.wanted) && paced(&pair.got) && same_rates(pair);
-    differing(each(&pair.wanted), each(&pair.got), way)
+    words_if_different(each(&pair.wanted), each(&pair.got), way)
         .filter(|_| comparable && pair.wanted.stream.mix.directions().count() > 1)
 }
 
-/// The first schedule of each, where both have one.
+/// The first rate of each stream, if both have one.
 fn first_rates(pair: &Pair<'_>) -> Option<(Rate, Rate)> {
     let [wanted, got] = schedules_of(pair).map(|rates| rates.iter().find_map(|(_, rate)| *rate));
     wanted.zip(got)
@@ -536,7 +539,7 @@ fn first_rates(pair: &Pair<'_>) -> Option<(Rate, Rate)> {
 
 pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
-    differing(wanted.process, got.process, |process| match process {
+    words_if_different(wanted.process, got.process, |process| match process {
         Process::Linear => "even gaps",
         Process::Poisson => "exponential gaps",
         Process::Uniform => "uniform gaps",
@@ -545,7 +548,7 @@ pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
-    differing(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
+    words_if_different(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
         CatchUp::Unlimited => "every delay is made up for".to_owned(),
         CatchUp::Within(time) => format!("delays up to {} are made up for", words::time(time)),
     })
@@ -553,7 +556,7 @@ pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = pair.wanted.stream.think.zip(pair.got.stream.think)?;
-    differing(wanted.count, got.count, |count| match count {
+    words_if_different(wanted.count, got.count, |count| match count {
         ThinkCount::Issued => "operations count when they are issued",
         ThinkCount::Completed => "operations count when they are done, and none is in flight during a pause",
     })
@@ -567,16 +570,16 @@ pub(super) fn latency_max(at: &Place<'_>, wanted: &Place<'_>) -> String {
 }
 
 pub(super) fn verify(pair: &Pair<'_>) -> Difference {
-    // Where a state is kept follows from the names of the jobs.
-    let anywhere = |verify: &Verify| Verify {
+    // The path of a state follows from the job names.
+    let without_path = |verify: &Verify| Verify {
         state_file: String::new(),
         directory: String::new(),
         ..verify.clone()
     };
     let wanted = pair.wanted.stream.verify.as_ref()?;
-    let same = pair.got.stream.verify.as_ref().map(anywhere) == Some(anywhere(wanted));
+    let same = pair.got.stream.verify.as_ref().map(without_path) == Some(without_path(wanted));
     match same {
         true => None,
-        false => both(format!("{:?}", wanted.method).to_lowercase(), ""),
+        false => words_of_both(format!("{:?}", wanted.method).to_lowercase(), ""),
     }
 }

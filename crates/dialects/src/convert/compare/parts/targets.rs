@@ -1,13 +1,13 @@
-//! Targets: what they are, how they are prepared, and which part of them is used.
+//! Compares targets: their kind, preparation and region.
 
 use model::Bytes;
 use model::plan::{AtEndOfJob, Dialect, Extent, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind};
 
-use super::{Difference, both, differing};
+use super::{Difference, words_if_different, words_of_both};
 use crate::convert::compare::{Pair, Place, is_device, known_size};
 use crate::convert::{native, words};
 
-/// Targets of several streams, or a set of files: either way each has to be there.
+/// All paths must occur, as targets of several streams or as a file set.
 pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
     let streams = pair.got.worker.streams.iter();
     let there: Vec<&str> = streams
@@ -15,7 +15,7 @@ pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
         .map(|id| pair.got.plan.target(*id).path.as_str())
         .collect();
     let wanted = pair.wanted.paths();
-    // A file is made in a folder.
+    // A directory target has its file inside.
     let is_there = |path: &&str| {
         there
             .iter()
@@ -23,14 +23,14 @@ pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
     };
     match wanted.iter().all(is_there) {
         true => None,
-        false => both(wanted.join(", "), pair.got.paths().join(", ")),
+        false => words_of_both(wanted.join(", "), pair.got.paths().join(", ")),
     }
 }
 
 pub(in crate::convert::compare) fn files(pair: &Pair<'_>) -> Difference {
     let choice = |target: &StreamTarget| match target {
         StreamTarget::Files {
-            // The numbers of targets are those of each plan.
+            // Target numbers differ between plans.
             targets: _,
             open_at_once,
             service,
@@ -43,7 +43,7 @@ pub(in crate::convert::compare) fn files(pair: &Pair<'_>) -> Difference {
     if count < 2 || choice(wanted) == choice(got) {
         return None;
     }
-    both(
+    words_of_both(
         format!("{count} files, {service:?}, {operations} operations each, {open} open"),
         "targets of which each operation picks any",
     )
@@ -59,7 +59,7 @@ pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> S
     }
 }
 
-/// How both make a file of the target, unless it is nothing that is made.
+/// How both plans prepare the file of a target; `None` for targets that are no file.
 fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
     let real = !matches!(
         pair.wanted.target.kind,
@@ -74,7 +74,7 @@ pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = prepared(pair)?;
     let words = |size: Bytes| format!("a file of {}", words::size(size.0));
     let wanted = wanted.size()?;
-    differing(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
+    words_if_different(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
 }
 
 pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
@@ -86,7 +86,7 @@ pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
         Prepare::LayOut { .. } => "a file that is laid out if it is too small",
     };
     wanted.size()?;
-    differing(way(wanted), way(got), |way| way)
+    words_if_different(way(wanted), way(got), |way| way)
 }
 
 pub(in crate::convert::compare) fn prepared_anew(pair: &Pair<'_>) -> Difference {
@@ -94,7 +94,7 @@ pub(in crate::convert::compare) fn prepared_anew(pair: &Pair<'_>) -> Difference 
     let recreated = |at: &Place<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
     let differ = recreated(&pair.wanted) && recreated(&pair.got) && anew(&pair.wanted) != anew(&pair.got);
     match differ {
-        true => both("the file is made anew for each step", "it made once"),
+        true => words_of_both("the file is made anew for each step", "it made once"),
         false => None,
     }
 }
@@ -108,19 +108,19 @@ pub(in crate::convert::compare) fn end(pair: &Pair<'_>) -> Difference {
     }
     let (wanted, got) = (pair.wanted.target.at_end, pair.got.target.at_end);
     if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
-        return both("a file of our own making stays", "it removed");
+        return words_of_both("a file of our own making stays", "it removed");
     }
     let stays = |at_end: AtEndOfJob| match at_end {
         AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it stays",
         AtEndOfJob::Remove => "it is removed at the end",
         AtEndOfJob::RemoveEachPass => "it is removed after every pass",
     };
-    differing(stays(wanted), stays(got), |words| words)
+    words_if_different(stays(wanted), stays(got), |words| words)
 }
 
 pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
-    // Where the size is not known, two sizes of which a percent is a multiple of any block
-    // tell the same from the similar.
+    // For an unknown size, compares regions at two sizes. One percent of each is a multiple of any
+    // block.
     let known = known_size(pair.wanted.target).map(|size| vec![size]);
     let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
     let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
@@ -131,7 +131,7 @@ pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
     };
     match areas(wanted) == areas(got) {
         true => None,
-        false => both(in_words(wanted), in_words(got)),
+        false => words_of_both(in_words(wanted), in_words(got)),
     }
 }
 
@@ -143,7 +143,7 @@ fn extent(extent: &Extent) -> String {
     }
 }
 
-/// What native jobs cannot ask of a tree.
+/// Properties of a tree that native jobs lack.
 fn tree_details(tree: &FileTree) -> String {
     let FileTree {
         fills_all_levels,

@@ -92,7 +92,7 @@ fn latencies(
         .collect()
 }
 
-/// What was done in a sample of bandwidth or IOPS.
+/// I/O in a sample of bandwidth or IOPS.
 struct Sample {
     point: Point,
     length: Nanos,
@@ -118,7 +118,7 @@ fn rates(
     };
     let whole = samples::windows(found, source.number, sample, Nanos::NEVER);
     let mut points = whole[direction].clone();
-    // What ended with the very end of the measured window began no new sample.
+    // An operation that ends exactly at the end of the measured window starts no new sample.
     let count = source.windows_of(sample).max(1) as usize;
     for beyond in points.split_off(count.min(points.len())) {
         points[count - 1].merge(&beyond);
@@ -165,7 +165,7 @@ pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Writ
     Ok(())
 }
 
-/// The counts of fio's bins, 2^`coarseness` neighbours together.
+/// The counts of fio's bins, with 2^`coarseness` neighbours merged.
 fn counts(buckets: &[(u32, u64)], coarseness: u32) -> Vec<u64> {
     let mut counts = vec![0; BINS >> coarseness];
     for (bucket, count) in buckets {
@@ -185,7 +185,8 @@ impl Source<'_> {
         let last = self.windows_of(series.length_ns).saturating_sub(1);
         let mut windows: Vec<Window> = Vec::new();
         for window in &series.windows[direction] {
-            // What ended with the very end of the measured window began no new one.
+            // An operation that ends exactly at the end of the measured window starts no new
+            // window.
             let number = window.number.min(last);
             match windows.last_mut() {
                 Some(previous) if previous.number == number => previous.merge(window),
@@ -198,8 +199,7 @@ impl Source<'_> {
         windows
     }
 
-    /// How many windows of this length the measured time of the worker has, the last perhaps
-    /// shorter.
+    /// Number of windows in the measured time of the worker; the last may be shorter.
     fn windows_of(&self, length: Nanos) -> u64 {
         let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
         measured.div_ceil(length.0.max(1))

@@ -1,7 +1,6 @@
 //! fio's log files: bandwidth, latencies, IOPS and histograms of each worker.
 //!
-//! What is in a file comes from one of two places, and which one is a matter of how much a run may
-//! leave behind:
+//! The content of a file has one of two sources, depending on how much data a run may store:
 //!
 //! * Without an averaging time a file has a line for every operation, so the job must keep its
 //!   [`operation_log`](model::plan::Job::operation_log), which is written while it runs and read
@@ -48,7 +47,7 @@ use super::settings::JobSettings;
 pub use operations::write_operations;
 pub use totals::{name_of_total, write_total};
 
-/// The logs that a job wants.
+/// The requested logs of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRequest {
     /// First part of the names of bandwidth logs (`write_bw_log`); absent: no such log.
@@ -61,14 +60,13 @@ pub struct LogRequest {
     pub histogram: Option<String>,
     /// Each worker has files of its own; otherwise all append to the same (`per_job_logs`).
     pub per_job: bool,
-    /// Length of the time that a line stands for (`log_avg_msec`); absent: a line for each
-    /// operation.
+    /// Averaging time of a line (`log_avg_msec`); absent: a line for each operation.
     pub average: Option<Nanos>,
     /// Length of a sample of bandwidth (`bwavgtime`).
     pub bandwidth_sample: Nanos,
     /// Length of a sample of operations per second (`iopsavgtime`).
     pub iops_sample: Nanos,
-    /// What a line says of its time (`log_window_value`).
+    /// The value of an averaged line (`log_window_value`).
     pub value: WindowValue,
     /// A column with the offset (`log_offset`).
     pub offset: bool,
@@ -78,7 +76,7 @@ pub struct LogRequest {
     pub issue_time: bool,
     /// Time between two histograms (`log_hist_msec`); absent: the file stays empty.
     pub histogram_every: Option<Nanos>,
-    /// This many times neighbouring bins are made one (`log_hist_coarseness`), 0 to 6.
+    /// How often neighbouring bins are merged (`log_hist_coarseness`), 0 to 6.
     pub coarseness: u32,
     /// Times are those of a clock instead of since the start (`log_unix_epoch`,
     /// `log_alternate_epoch`): nanoseconds that it is ahead of the time since 1970, which is
@@ -89,7 +87,7 @@ pub struct LogRequest {
 }
 
 impl Default for LogRequest {
-    /// What fio assumes: no log.
+    /// fio's defaults: no log.
     fn default() -> LogRequest {
         LogRequest {
             bandwidth: None,
@@ -140,7 +138,7 @@ impl LogRequest {
     }
 }
 
-/// What a line of an averaged log says of its time.
+/// The value of a line of an averaged log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowValue {
     /// The mean.
@@ -152,7 +150,7 @@ pub enum WindowValue {
     Both,
 }
 
-/// What a log is about.
+/// The kind of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
     /// KiB per second; of single operations 1000 bytes per second, as fio has it.
@@ -180,7 +178,7 @@ impl LogKind {
         LogKind::Histogram,
     ];
 
-    /// How it is named in the name of a file.
+    /// Its name in file names.
     pub fn word(self) -> &'static str {
         match self {
             LogKind::Bandwidth => "bw",
@@ -196,14 +194,13 @@ impl LogKind {
 /// One log of one worker.
 #[derive(Clone, Debug)]
 pub struct LogFile<'a> {
-    /// Name of the file, as far as the request gives it.
+    /// Name of the file, without the suffixes of the writer.
     pub name: String,
-    /// What is in it goes behind what is there already. Several workers then have files of the same
-    /// name.
+    /// Append to an existing file. Several workers may then have files of the same name.
     pub appended: bool,
-    /// What is in it is to be compressed.
+    /// Compress the content.
     pub compressed: bool,
-    /// What it is about.
+    /// Its kind.
     pub kind: LogKind,
     /// Number of its job, counted over all steps.
     pub job: usize,
@@ -275,7 +272,7 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
     files
 }
 
-/// Time at which a worker began to measure, on a clock that is so far ahead of that of the wall.
+/// Start of a worker's measurement, on a clock that is `ahead_ns` ahead of wall time.
 fn epoch_ms(results: &Results, worker: Option<&WorkerResults>, ahead_ns: i64) -> u64 {
     let Some(worker) = worker else { return 0 };
     let host = results.hosts.get(worker.host as usize);
@@ -284,16 +281,15 @@ fn epoch_ms(results: &Results, worker: Option<&WorkerResults>, ahead_ns: i64) ->
 }
 
 impl LogFile<'_> {
-    /// True if it is made of the operation log of its job ([`write_operations`]) and not of results
-    /// alone.
+    /// True if it needs the operation log of its job ([`write_operations`]), not only results.
     pub fn needs_operations(&self) -> bool {
         self.request.average.is_none() && self.kind != LogKind::Histogram
     }
 
-    /// Writes a log of averages or of histograms. One that needs operations gets nothing here.
+    /// Writes a log of averages or histograms; nothing for a log that needs operations.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// `out` cannot be written to.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -305,7 +301,7 @@ impl LogFile<'_> {
         }
     }
 
-    /// The file is created and nothing goes into it.
+    /// True if the file is created empty.
     fn is_empty(&self) -> bool {
         self.kind == LogKind::Submission
             && self
@@ -365,7 +361,7 @@ fn is_real_time(priority: Option<Priority>) -> bool {
     priority.is_some_and(|priority| priority.class == PriorityClass::RealTime)
 }
 
-/// A priority as the kernel knows it: class and level in one number.
+/// A priority in the kernel's encoding: class and level in one number.
 fn priority_value(priority: Option<Priority>) -> u16 {
     let Some(priority) = priority else { return 0 };
     let class = match priority.class {
@@ -376,7 +372,7 @@ fn priority_value(priority: Option<Priority>) -> u16 {
     class << 13 | u16::from(priority.level)
 }
 
-/// How a direction is numbered.
+/// fio's number of a direction.
 fn number_of(direction: Direction) -> u64 {
     match direction {
         Direction::Read => 0,

@@ -7,15 +7,13 @@ use model::plan::Priority;
 
 use super::{Entry, LogFile, LogKind, number_of};
 
-/// Writes logs of operations in one reading of their job's operation log, each to its own writer:
-/// so much is open at a time, and no more is held in memory than a line. All `files` must be of the
-/// same job and need operations.
+/// Writes logs of operations, each to its own writer, while reading the operation log of their job
+/// once, line by line. All `files` must be of the same job and need operations.
 ///
 /// Operations that failed, and flushes, have no line, as they are not counted in results either.
 ///
 /// # Errors
-/// Those of the log and of the writers, and one of kind `InvalidData` if the log is not one that a
-/// run wrote.
+/// The log cannot be read, a writer fails, or (kind `InvalidData`) no run wrote the log.
 pub fn write_operations<W: Write>(files: &mut [(LogFile, W)], log: &mut dyn BufRead) -> io::Result<()> {
     let mut line = String::new();
     log.read_line(&mut line)?;
@@ -63,7 +61,7 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
         size: operation.moved,
         offset: operation.offset,
         priority: priority_of(file, operation),
-        // fio fills this column only where a latency begins or ends at the device.
+        // fio fills this column only for latencies that begin or end at the device.
         issued_ns: match file.kind {
             LogKind::Submission | LogKind::Completion => operation.issued().0,
             LogKind::Bandwidth | LogKind::Total | LogKind::Iops | LogKind::Histogram => 0,

@@ -22,7 +22,7 @@ pub fn name_of_total(prefix: &str, direction: Direction) -> String {
 /// Writes the total of a direction over all jobs.
 ///
 /// # Errors
-/// Those of `out`.
+/// `out` cannot be written to.
 pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write) -> io::Result<()> {
     let settings = || (0..results.plan.jobs().count()).map(|number| JobSettings::for_job(&results.plan, number));
     let Some(length) = settings().map(|job| job.bandwidth_sample).min() else {
@@ -48,7 +48,7 @@ pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write)
     Ok(())
 }
 
-/// Bytes of all workers by interval of the time in which any of them measured.
+/// Bytes of all workers in each interval.
 #[derive(Debug, Default)]
 struct Total {
     start: Nanos,
@@ -70,8 +70,7 @@ impl Total {
         ) else {
             return Total::default();
         };
-        // What is left over belongs to the last interval where it is too short for a line with a
-        // time of its own.
+        // A rest that is too short for its own line is added to the last interval.
         let whole = end.since(start).0 / length.0.max(1);
         let left = Nanos(end.since(start).0 - whole * length.0);
         let count = (whole + u64::from(whole == 0 || left >= Nanos::millis(1))) as usize;
