@@ -448,117 +448,118 @@ fn a_well_mounted_nfs_target_is_passed_over_in_silence() {
     assert!(!rules.iter().any(|rule| rule.starts_with("NFS-")), "{rules:?}");
 }
 
-/// Just inside each threshold nothing is said: the cases above lie just outside.
+/// Just inside each threshold: the cases above lie just outside.
+const INSIDE: &[(&str, Spoil)] = &[
+    ("FILL-80", |case| {
+        case.facts().size = Bytes(0);
+        case.target.prepare = Prepare::Filled {
+            size: Some(Bytes(200 * GIB)),
+        };
+    }),
+    ("FS-EMPTY", |case| case.file_system().available = Bytes(450 * GIB)),
+    ("SHORT-STROKE", |case| {
+        case.device().rotational = true;
+        case.device().size = Bytes(2000 * GIB);
+    }),
+    ("FILE-LT-2xRAM", |case| {
+        case.workload.cache.direct = false;
+        case.environment.memory = Bytes(50 * GIB);
+    }),
+    ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(60))),
+    ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),
+    ("UNDERSIZED-CONCURRENCY", |case| {
+        case.purpose.promised_iops = Some(10_666.0);
+        case.purpose.promised_latency_ns = Some(3e6);
+    }),
+    ("QD-GT-DEVICE", |case| case.device().queue_requests = Some(32)),
+    ("THREADS-GT-CORES", |case| case.workload.workers = 8),
+    ("FILE-GT-HOSTCACHE", |case| {
+        case.purpose.intent = Some(Intent::CachedReads);
+        case.purpose.host_cache = Some(Bytes(100 * GIB));
+    }),
+    // In two parts, one of them through the page cache.
+    ("CACHE-COLD", |case| {
+        case.purpose.intent = Some(Intent::CachedReads);
+        case.purpose.warmed = warmed("boot-1", &[(40 * GIB, 100 * GIB, true), (0, 50 * GIB, false)]);
+    }),
+    ("BUSY-DISK", |case| {
+        let device = DeviceUse {
+            name: "nvme0n1".into(),
+            operations: [60, 40, 0],
+            ..DeviceUse::default()
+        };
+        case.environment.before = Some(BackgroundIo {
+            watched_ns: Nanos::secs(10),
+            devices: vec![device],
+            programs: Vec::new(),
+        });
+    }),
+    // 700 of 1000 operations are reads: 5.7 MB/s.
+    ("CGROUP-LIMIT", |case| {
+        case.workload.rate = Some(Rate::iops(1000));
+        case.device().number = "8:0".into();
+        case.environment.limits.devices = vec![DeviceLimit {
+            device: "8:0".into(),
+            read_iops: Some(700),
+            read_bytes: Some(700 * (8 << 10)),
+            ..DeviceLimit::default()
+        }];
+    }),
+    // A limit of another device, and one of writes for a test that only reads.
+    ("CGROUP-LIMIT", |case| {
+        case.part().mix = Mix::READS;
+        case.device().number = "8:0".into();
+        case.environment.limits.devices = vec![
+            DeviceLimit {
+                device: "8:16".into(),
+                read_iops: Some(10),
+                ..DeviceLimit::default()
+            },
+            DeviceLimit {
+                device: "8:0".into(),
+                write_iops: Some(10),
+                ..DeviceLimit::default()
+            },
+        ];
+    }),
+    // 42 operations per second of others are less than 1 % of what is asked for.
+    ("BUSY-DISK", |case| {
+        case.workload.rate = Some(Rate::iops(5000));
+        let device = DeviceUse {
+            name: "nvme0n1".into(),
+            operations: [300, 120, 0],
+            ..DeviceUse::default()
+        };
+        case.environment.before = Some(BackgroundIo {
+            watched_ns: Nanos::secs(10),
+            devices: vec![device],
+            programs: Vec::new(),
+        });
+    }),
+    // The start of each thread lies elsewhere.
+    ("SEQ-OVERLAP", |case| {
+        case.part().access = Access::Sequential(Sequential::default());
+        case.change = Some(|plan| {
+            let workers = &mut plan.steps[0].jobs[0].workers;
+            workers[1].streams = workers[0].streams.clone();
+            workers[1].streams[0].region.base = Extent::bytes(50 * GIB);
+        });
+    }),
+    // A file that is made anew has no holes when the test begins.
+    ("IN-MEMORY", |case| case.device().name = "ramdisk".into()),
+    ("SPARSE", |case| {
+        let (size, content) = (Bytes(100 * GIB), Content::Zeros);
+        case.target.prepare = Prepare::Recreate { size, content };
+        case.facts().allocation = Some(Allocation {
+            holes: Bytes(GIB),
+            ..Allocation::default()
+        })
+    }),
+];
+
 #[test]
 fn thresholds_hold_on_the_other_side() {
-    let inside: &[(&str, Spoil)] = &[
-        ("FILL-80", |case| {
-            case.facts().size = Bytes(0);
-            case.target.prepare = Prepare::Filled {
-                size: Some(Bytes(200 * GIB)),
-            };
-        }),
-        ("FS-EMPTY", |case| case.file_system().available = Bytes(450 * GIB)),
-        ("SHORT-STROKE", |case| {
-            case.device().rotational = true;
-            case.device().size = Bytes(2000 * GIB);
-        }),
-        ("FILE-LT-2xRAM", |case| {
-            case.workload.cache.direct = false;
-            case.environment.memory = Bytes(50 * GIB);
-        }),
-        ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(60))),
-        ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),
-        ("UNDERSIZED-CONCURRENCY", |case| {
-            case.purpose.promised_iops = Some(10_666.0);
-            case.purpose.promised_latency_ns = Some(3e6);
-        }),
-        ("QD-GT-DEVICE", |case| case.device().queue_requests = Some(32)),
-        ("THREADS-GT-CORES", |case| case.workload.workers = 8),
-        ("FILE-GT-HOSTCACHE", |case| {
-            case.purpose.intent = Some(Intent::CachedReads);
-            case.purpose.host_cache = Some(Bytes(100 * GIB));
-        }),
-        // In two parts, one of them through the page cache.
-        ("CACHE-COLD", |case| {
-            case.purpose.intent = Some(Intent::CachedReads);
-            case.purpose.warmed = warmed("boot-1", &[(40 * GIB, 100 * GIB, true), (0, 50 * GIB, false)]);
-        }),
-        ("BUSY-DISK", |case| {
-            let device = DeviceUse {
-                name: "nvme0n1".into(),
-                operations: [60, 40, 0],
-                ..DeviceUse::default()
-            };
-            case.environment.before = Some(BackgroundIo {
-                watched_ns: Nanos::secs(10),
-                devices: vec![device],
-                programs: Vec::new(),
-            });
-        }),
-        // 700 of 1000 operations are reads: 5.7 MB/s.
-        ("CGROUP-LIMIT", |case| {
-            case.workload.rate = Some(Rate::iops(1000));
-            case.device().number = "8:0".into();
-            case.environment.limits.devices = vec![DeviceLimit {
-                device: "8:0".into(),
-                read_iops: Some(700),
-                read_bytes: Some(700 * (8 << 10)),
-                ..DeviceLimit::default()
-            }];
-        }),
-        // A limit of another device, and one of writes for a test that only reads.
-        ("CGROUP-LIMIT", |case| {
-            case.part().mix = Mix::READS;
-            case.device().number = "8:0".into();
-            case.environment.limits.devices = vec![
-                DeviceLimit {
-                    device: "8:16".into(),
-                    read_iops: Some(10),
-                    ..DeviceLimit::default()
-                },
-                DeviceLimit {
-                    device: "8:0".into(),
-                    write_iops: Some(10),
-                    ..DeviceLimit::default()
-                },
-            ];
-        }),
-        // 42 operations per second of others are less than 1 % of what is asked for.
-        ("BUSY-DISK", |case| {
-            case.workload.rate = Some(Rate::iops(5000));
-            let device = DeviceUse {
-                name: "nvme0n1".into(),
-                operations: [300, 120, 0],
-                ..DeviceUse::default()
-            };
-            case.environment.before = Some(BackgroundIo {
-                watched_ns: Nanos::secs(10),
-                devices: vec![device],
-                programs: Vec::new(),
-            });
-        }),
-        // The start of each thread lies elsewhere.
-        ("SEQ-OVERLAP", |case| {
-            case.part().access = Access::Sequential(Sequential::default());
-            case.change = Some(|plan| {
-                let workers = &mut plan.steps[0].jobs[0].workers;
-                workers[1].streams = workers[0].streams.clone();
-                workers[1].streams[0].region.base = Extent::bytes(50 * GIB);
-            });
-        }),
-        // A file that is made anew has no holes when the test begins.
-        ("IN-MEMORY", |case| case.device().name = "ramdisk".into()),
-        ("SPARSE", |case| {
-            let (size, content) = (Bytes(100 * GIB), Content::Zeros);
-            case.target.prepare = Prepare::Recreate { size, content };
-            case.facts().allocation = Some(Allocation {
-                holes: Bytes(GIB),
-                ..Allocation::default()
-            })
-        }),
-    ];
-    for (name, change) in inside {
+    for (name, change) in INSIDE {
         let mut case = sound();
         change(&mut case);
         assert!(!case.rules().contains(*name), "{name}");

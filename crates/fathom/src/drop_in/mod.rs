@@ -93,8 +93,8 @@ fn lost_host_lines(results: &Results) -> Vec<String> {
     lost.map(line).collect()
 }
 
-/// Prints findings and refusals of io_uring as notes, and warnings of the guard always. Workers that
-/// did not start are reported in the other tool's form.
+/// Prints findings and refusals of io_uring as notes, and warnings of the guard always. Workers
+/// that did not start are reported in the other tool's form.
 fn print_findings(results: &Results) {
     let mut refusals: Vec<&str> = Vec::new();
     let workers = results

@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 /// their process group.
 const SAME_REQUEST_NS: u64 = 200_000_000;
 
-/// A request to stop ends the process after this time if the examination of targets goes on.
+/// A request to stop ends the process after this time if targets are still being examined.
 const GRACE: Duration = Duration::from_secs(2);
 /// The signals that ask to stop.
 const STOP_SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];

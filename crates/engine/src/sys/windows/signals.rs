@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
 use windows_sys::Win32::System::Threading::{ExitProcess, INFINITE, Sleep};
 
-/// A request to stop ends the process after this time if the examination of targets goes on.
+/// A request to stop ends the process after this time if targets are still being examined.
 const GRACE_MS: u32 = 2000;
 
 static STOP: AtomicBool = AtomicBool::new(false);
