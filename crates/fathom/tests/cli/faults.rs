@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
 
@@ -309,6 +309,50 @@ fn errors_of_a_file_system_come_through() {
         &["--write", "100", "--cache", "direct", "--allow-overwrite", file],
     );
     fathom(&writing).expect(1, &["a write failed: Input/output error"]);
+}
+
+/// A call on a file system that does not answer lets no signal handler run in its thread.
+#[test]
+fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
+    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+        return;
+    };
+    faulty.hang();
+    let mut child = Command::new(PROGRAM)
+        .args([
+            "run",
+            "--write",
+            "100",
+            "--time",
+            "60s",
+            "--target",
+            text(faulty.file()),
+        ])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while faulty.seen().hanging == 0 && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(faulty.seen().hanging > 0, "nothing was read");
+    let sent = Command::new("kill")
+        .args(["-s", "TERM", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let signalled = Instant::now();
+    let ended = loop {
+        match child.try_wait().unwrap() {
+            Some(ended) => break Some(ended),
+            None if signalled.elapsed() > Duration::from_secs(20) => break None,
+            None => std::thread::sleep(Duration::from_millis(20)),
+        }
+    };
+    faulty.release();
+    let ran = child.wait_with_output().unwrap();
+    assert_eq!(ended.and_then(|status| status.code()), Some(143));
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(said.contains("a target did not answer"), "{said}");
 }
 
 #[test]

@@ -46,6 +46,25 @@ fn a_device_that_ends_too_early() {
     ran.expect(1, &parts);
 }
 
+/// A read of 1 MiB takes longer than a microsecond.
+#[test]
+fn a_latency_target_that_no_depth_keeps_fails_the_job() {
+    let place = Place::new();
+    let load = "--name=x --filename=f --size=4m --rw=read --bs=1m --time_based --runtime=2 --latency_window=100ms";
+    let ran = place.line(&format!("{load} --latency_target=1"));
+    let parts = [
+        "exceeds specified max (1000 nsec)",
+        "err=110/file:fathom:0, func=max latency exceeded, error=Connection timed out",
+        "err=110 (file:fathom:0, func=max latency exceeded, error=Connection timed out)",
+        "percentile=100.00%, depth=1",
+    ];
+    ran.expect(1, &parts);
+    let kept = place.line(&format!("{load} --latency_target=10s"));
+    kept.expect(0, &["percentile=100.00%, depth=1"]);
+    let most = place.line(&format!("{load} --latency_target=1 --latency_percentile=90"));
+    most.expect(0, &["percentile=90.00%, depth=1"]);
+}
+
 #[test]
 fn errors_that_are_passed_over_are_counted() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {

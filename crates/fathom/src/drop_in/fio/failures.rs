@@ -7,10 +7,10 @@ use dialects::fio::Unusable;
 use engine::{FileKind, sys};
 use model::Direction;
 use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
-use model::results::{FailedOperation, Failure, JobResults, Results, WorkerResults};
+use model::results::{ControlOutcome, FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
 use report::formats::fio::codes::{number, words};
-use report::formats::fio::errors::missed_rate;
+use report::formats::fio::errors::{error_of_rule, missed_rule};
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, Setting, SetupError};
@@ -299,7 +299,7 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
 /// Workers that ended with an error.
 pub(super) fn count(results: &Results) -> usize {
     let jobs = with_plans(results);
-    jobs.map(|(plan, job)| match missed_rate(plan, job) {
+    jobs.map(|(plan, job)| match missed_rule(plan, job).is_some() {
         true => job.workers.len(),
         false => job.workers.iter().filter(|worker| worker.failure.is_some()).count(),
     })
@@ -346,8 +346,8 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
                 add_help(failure.help.as_deref(), &mut messages);
             }
         }
-        if missed_rate(plan, job) {
-            add_missed_rate(plan, job, &mut messages);
+        if let Some((rule, outcome)) = missed_rule(plan, job) {
+            add_missed_rule(rule, outcome, plan, job, &mut messages);
         }
     }
     messages
@@ -419,25 +419,30 @@ fn add_help(help: Option<&str>, messages: &mut Messages) {
     }
 }
 
-/// fio checks each clone by itself. Here the rate is that of all clones, so each gets an equal
-/// share.
-fn add_missed_rate(plan: &Job, job: &JobResults, messages: &mut Messages) {
-    let rules = plan.control.iter().zip(&job.control);
-    let missed = rules.filter(|(_, outcome)| !outcome.attained);
-    let Some((Control::MinimumRate(rule), outcome)) =
-        { missed }.find(|(rule, _)| matches!(rule, Control::MinimumRate(_)))
-    else {
-        return;
-    };
+/// fio checks each clone by itself. Here a rule is that of all clones, so each gets an equal share
+/// of a rate.
+fn add_missed_rule(rule: &Control, outcome: &ControlOutcome, plan: &Job, job: &JobResults, messages: &mut Messages) {
     let clones = job.workers.len().max(1);
-    let got = outcome.series.first().map_or(0.0, |sum| sum / clones as f64) as u64;
-    let (name, least) = (&plan.name, rule.least as u64);
-    let line = match rule.of {
-        Tracked::Iops => format!("{name}: rate_iops_min={least} not met, got {got} IOPS"),
-        Tracked::Throughput | Tracked::Latency => format!("{name}: rate_min={least}B/s not met, got {got}B/s"),
+    let name = &plan.name;
+    let line = match rule {
+        Control::LatencyTarget(target) => format!(
+            "fio: latency of {} nsec exceeds specified max ({} nsec): {name}",
+            job.total().total.max(),
+            target.target_ns.0
+        ),
+        Control::MinimumRate(rate) => {
+            let got = outcome.series.first().map_or(0.0, |sum| sum / clones as f64) as u64;
+            let least = rate.least as u64;
+            match rate.of {
+                Tracked::Iops => format!("{name}: rate_iops_min={least} not met, got {got} IOPS"),
+                Tracked::Throughput | Tracked::Latency => format!("{name}: rate_min={least}B/s not met, got {got}B/s"),
+            }
+        }
+        Control::Precision(_) | Control::SteadyState(_) => return,
     };
+    let (number, place) = error_of_rule(rule);
     for _ in 0..clones {
         messages.stderr.push(line.clone());
-        messages.stdout.push(process_line(5, "check_min_rate"));
+        messages.stdout.push(process_line(number, place));
     }
 }

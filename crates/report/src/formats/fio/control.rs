@@ -64,7 +64,8 @@ pub(super) fn target(member: &Member, settings: &JobSettings, of_fio: bool) -> O
             target: rule.target_ns,
             window: rule.window_ns,
             percentile: rule.percentile,
-            depth: outcome.and_then(|outcome| outcome.depth).unwrap_or_else(planned),
+            // The search begins with a depth of 1.
+            depth: outcome.map_or_else(planned, |outcome| outcome.depth.unwrap_or(1)),
         }),
         None => of_fio.then(|| Target {
             target: Nanos(0),

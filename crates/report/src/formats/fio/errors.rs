@@ -1,7 +1,7 @@
 //! Errors of an entry in fio's words.
 
 use model::plan::{Control, Effect, EngineKind, ErrorPolicy, Job};
-use model::results::{FailedOperation, Failure, JobResults, WorkerResults};
+use model::results::{ControlOutcome, FailedOperation, Failure, JobResults, WorkerResults};
 
 use super::codes::words;
 use super::entries::Member;
@@ -10,6 +10,7 @@ use super::entries::Member;
 const EIO: i32 = 5;
 /// `EILSEQ`, for a verification mismatch.
 const EILSEQ: i32 = 84;
+const ETIMEDOUT: i32 = 110;
 /// No space left, quota exceeded.
 const FULL: [i32; 2] = [28, 122];
 
@@ -64,9 +65,12 @@ pub(super) fn member_error(member: &Member) -> Option<EntryError> {
         let place = named.then(|| "xfer".to_owned());
         return Some(EntryError { number, place });
     }
-    missed_rate(member.job, member.found).then(|| EntryError {
-        number: EIO,
-        place: Some("check_min_rate".to_owned()),
+    missed_rule(member.job, member.found).map(|(rule, _)| {
+        let (number, place) = error_of_rule(rule);
+        EntryError {
+            number,
+            place: Some(place.to_owned()),
+        }
     })
 }
 
@@ -92,12 +96,25 @@ fn call(engine: EngineKind) -> &'static str {
     }
 }
 
-/// True if a job ended because it missed its minimum rate.
-pub fn missed_rate(job: &Job, found: &JobResults) -> bool {
-    let outcomes = job.control.iter().zip(&found.control);
-    outcomes
-        .into_iter()
-        .any(|(rule, outcome)| matches!(rule, Control::MinimumRate(_)) && !outcome.attained)
+/// The rule that a job failed by, with its outcome: a minimum rate that was missed, or a latency
+/// target for all operations that was missed even at depth 1.
+pub fn missed_rule<'a>(job: &'a Job, found: &'a JobResults) -> Option<(&'a Control, &'a ControlOutcome)> {
+    let fails = |(rule, outcome): &(&Control, &ControlOutcome)| match rule {
+        Control::MinimumRate(_) => !outcome.attained,
+        Control::LatencyTarget(target) => {
+            target.percentile >= 100.0 && outcome.depth.is_none() && !outcome.series.is_empty()
+        }
+        Control::Precision(_) | Control::SteadyState(_) => false,
+    };
+    job.control.iter().zip(&found.control).find(fails)
+}
+
+/// The error number of a missed rule and the part of fio that reports it.
+pub fn error_of_rule(rule: &Control) -> (i32, &'static str) {
+    match rule {
+        Control::LatencyTarget(_) => (ETIMEDOUT, "max latency exceeded"),
+        _ => (EIO, "check_min_rate"),
+    }
 }
 
 /// The operation that ended a worker and is not among those that are counted.
