@@ -22,7 +22,7 @@ impl Event {
     ///
     /// # Errors
     /// The system's error.
-    pub fn open_or_make(name: &str) -> io::Result<Event> {
+    pub fn open_or_create(name: &str) -> io::Result<Event> {
         let name = wide(name);
         // SAFETY: the name ends with a zero and lives through the call; the other arguments are
         // numbers or absent.
