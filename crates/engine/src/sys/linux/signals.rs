@@ -50,7 +50,7 @@ pub fn catch_stop() -> &'static AtomicBool {
 }
 
 /// Says whether targets are examined. Meanwhile nothing has been measured that could be lost, so a
-/// request to stop ends the process after [`GRACE`] even if a file system does not answer.
+/// request to stop ends the process after two seconds even if a file system does not answer.
 pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }

@@ -51,7 +51,7 @@ pub fn stop_signal() -> Option<i32> {
 }
 
 /// Says whether targets are examined. Meanwhile nothing has been measured that could be lost, so
-/// Ctrl-C ends the process after [`GRACE_MS`] even if a file system does not answer.
+/// Ctrl-C ends the process after two seconds even if a file system does not answer.
 pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }
