@@ -50,12 +50,13 @@ impl ProgramRunner {
             None => Ok(Stdio::inherit()),
             Some(path) => fs::File::create(path).map(Stdio::from),
         };
-        let child = Command::new(&self.program.path)
+        let mut command = Command::new(&self.program.path);
+        command
             .args(&self.program.arguments)
             .stdin(Stdio::null())
             .stdout(redirect(&self.program.output)?)
-            .stderr(redirect(&self.program.errors)?)
-            .spawn()?;
+            .stderr(redirect(&self.program.errors)?);
+        let child = sys::signals::with_stop_signals(|| command.spawn())?;
         (self.running, self.started) = (Some(child), Some(self.clock.now()));
         Ok(())
     }

@@ -16,6 +16,7 @@ const ERROR_PAUSE: Duration = Duration::from_millis(20);
 /// Serves one coordinator after the other until a stop request; with `once` only the first.
 pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once: bool) -> Exit {
     listener.set_nonblocking();
+    engine::sys::signals::set_examining(false);
     loop {
         let Some((from, duplex)) = await_coordinator(process, listener, token) else {
             return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));

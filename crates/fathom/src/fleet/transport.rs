@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use engine::sys::signals::with_stop_signals;
 use run::hosts::{Duplex, HandshakeError, Role, StreamComm};
 
 use super::acceptor::Acceptor;
@@ -123,21 +124,18 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
         // The child's stderr explains why the host is not reached; it is reported with the host.
         command.stderr(Stdio::piped());
     }
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(|error| {
-            let what = format!(
-                "`{}` cannot be started: {error}",
-                command.get_program().to_string_lossy()
-            );
-            host_fault(
-                host,
-                what,
-                "FATHOM_SSH is what reaches a host, FATHOM_REMOTE what this program is called there",
-            )
-        })?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = with_stop_signals(|| command.spawn()).map_err(|error| {
+        let what = format!(
+            "`{}` cannot be started: {error}",
+            command.get_program().to_string_lossy()
+        );
+        host_fault(
+            host,
+            what,
+            "FATHOM_SSH is what reaches a host, FATHOM_REMOTE what this program is called there",
+        )
+    })?;
     match (child.stdout.take(), child.stdin.take()) {
         (Some(reader), Some(writer)) => Ok((
             HostProcess::new(host, child),

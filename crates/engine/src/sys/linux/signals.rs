@@ -44,7 +44,7 @@ pub fn catch_stop() -> &'static AtomicBool {
     }
     // Without the thread any other one receives them.
     if start_signal_thread().is_ok() {
-        block_stop_signals();
+        set_stop_signals_mask(libc::SIG_BLOCK);
     }
     &STOP
 }
@@ -56,18 +56,22 @@ pub fn set_examining(examining: bool) {
 }
 
 fn start_signal_thread() -> io::Result<()> {
-    let wait = || loop {
-        // SAFETY: the call takes nothing, and returns after a handler has run in this thread.
-        unsafe { libc::pause() };
-        if !STOP.load(Ordering::Relaxed) {
-            continue;
-        }
-        sleep(GRACE);
-        if EXAMINING.load(Ordering::Relaxed) {
-            end_process(
-                SIGNAL.load(Ordering::Relaxed),
-                "error: interrupted: a target did not answer\n",
-            );
+    let wait = || {
+        // The program that started this one may have blocked them.
+        set_stop_signals_mask(libc::SIG_UNBLOCK);
+        loop {
+            // SAFETY: the call takes nothing, and returns after a handler has run in this thread.
+            unsafe { libc::pause() };
+            if !STOP.load(Ordering::Relaxed) {
+                continue;
+            }
+            sleep(GRACE);
+            if EXAMINING.load(Ordering::Relaxed) {
+                end_process(
+                    SIGNAL.load(Ordering::Relaxed),
+                    "error: interrupted: a target did not answer\n",
+                );
+            }
         }
     };
     Builder::new()
@@ -77,18 +81,29 @@ fn start_signal_thread() -> io::Result<()> {
         .map(drop)
 }
 
-/// Blocks them for this thread and those that it starts.
-fn block_stop_signals() {
-    // SAFETY: zero is a valid `sigset_t`, which the next call empties.
-    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `set` is a valid set that outlives the calls, and the signals exist.
+/// Blocks or unblocks them for this thread, and for the threads and programs that it starts. Returns
+/// the signals that were blocked before.
+fn set_stop_signals_mask(how: libc::c_int) -> libc::sigset_t {
+    // SAFETY: zero is a valid `sigset_t`, and the next calls fill both.
+    let (mut set, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: both are valid sets that outlive the calls, and the signals exist.
     unsafe {
         libc::sigemptyset(&raw mut set);
         for signal in STOP_SIGNALS {
             libc::sigaddset(&raw mut set, signal);
         }
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        libc::pthread_sigmask(how, &raw const set, &raw mut before);
     }
+    before
+}
+
+/// Starts another program: it receives the signals that are blocked here.
+pub fn with_stop_signals<T>(start: impl FnOnce() -> T) -> T {
+    let before = set_stop_signals_mask(libc::SIG_UNBLOCK);
+    let started = start();
+    // SAFETY: the set is that of this thread before, and outlives the call.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    started
 }
 
 /// Ends the process at once, after a line on stderr if there is one. May be called in a handler.

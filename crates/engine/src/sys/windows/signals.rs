@@ -56,6 +56,11 @@ pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }
 
+/// Starts another program.
+pub fn with_stop_signals<T>(start: impl FnOnce() -> T) -> T {
+    start()
+}
+
 fn stop(signal: i32) {
     if STOP.swap(true, Ordering::Relaxed) {
         end_process(signal);

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use dialects::fio::{Job, Jobs};
+use engine::sys::signals::with_stop_signals;
 use model::plan::Plan;
 
 use super::output::Output;
@@ -118,11 +119,11 @@ impl JobCommands {
 /// Runs a command with its output in a file. True if it succeeded.
 fn shell(command: &str, file: &str) -> std::io::Result<bool> {
     let file = File::create(file)?;
-    let ended = Command::new("sh")
+    let mut shell = Command::new("sh");
+    shell
         .args(["-c", command])
         .stdin(Stdio::null())
         .stderr(file.try_clone()?)
-        .stdout(file)
-        .status()?;
-    Ok(ended.success())
+        .stdout(file);
+    Ok(with_stop_signals(|| shell.status())?.success())
 }

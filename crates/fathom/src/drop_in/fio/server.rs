@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use dialects::fio::{Address, Flags};
+use engine::sys::signals::with_stop_signals;
 
 use super::output::Output;
 use super::{FAILED, SIGNALLED};
@@ -129,7 +130,7 @@ fn spawn_background_server(process: &Process, words: &[String], listener: Listen
     let is_answered = listener.probe()?;
     drop(listener);
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = silent.spawn()?;
+    let mut child = with_stop_signals(|| silent.spawn())?;
     std::fs::write(file, format!("{}\n", child.id()))?;
     while !is_answered() {
         if let Some(status) = child.try_wait()? {
