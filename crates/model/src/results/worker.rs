@@ -29,6 +29,9 @@ pub struct WorkerResults {
     /// reads of the stream, as do those of a backlog within the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified_ns: Nanos,
+    /// What its thread used for that after the measured window.
+    #[serde(default, skip_serializing_if = "is_unused")]
+    pub verified_usage: Usage,
     /// How often it waited for the reader of the trace that it replays.
     #[serde(default, skip_serializing_if = "none_found")]
     pub trace_waits: u64,
@@ -91,6 +94,10 @@ pub struct WorkerResults {
 // Omitted if empty, so that results without verification are saved as before.
 fn is_zero(time: &Nanos) -> bool {
     *time == Nanos(0)
+}
+
+fn is_unused(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 fn none_found(count: &u64) -> bool {

@@ -144,7 +144,7 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
     results.started_ns = ended.measured_start;
     // Verification between rounds is not part of the measured time of the writes.
     results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
-    results.verified_ns = ended.verified;
+    (results.verified_ns, results.verified_usage) = (ended.verified, ended.verified_usage);
     results.block_lifetimes = ended.lifetimes.clone();
     results.not_kept = ended.not_kept.clone();
     results.compared_blocks = ended.compared_blocks;

@@ -40,6 +40,8 @@ pub(crate) struct Ended {
     pub(crate) verified: Nanos,
     /// The part of it in the measured window.
     pub(crate) verified_between: Nanos,
+    /// The usage of the thread for it after the measured window.
+    pub(crate) verified_usage: Usage,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) compared_blocks: u64,
@@ -72,6 +74,7 @@ impl Ended {
             late: Vec::new(),
             verified: never,
             verified_between: never,
+            verified_usage: Usage::default(),
             mismatches: Vec::new(),
             mismatch_count: 0,
             compared_blocks: 0,
@@ -613,6 +616,7 @@ impl Worker<'_> {
         let FeatureResults {
             verified,
             verified_between,
+            verified_usage,
             mismatches,
             mismatch_count,
             compared_blocks,
@@ -651,6 +655,7 @@ impl Worker<'_> {
             late: lifecycle.measured.late,
             verified,
             verified_between,
+            verified_usage,
             mismatches,
             mismatch_count,
             compared_blocks,

@@ -64,10 +64,8 @@ pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 /// Processor time and the like.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CpuUse {
-    /// Sum of the run times of all members.
+    /// Sum of the run times of all members, verification included.
     pub runtime_ms: u64,
-    /// Sum of the measured windows, for which processor time was taken.
-    measured_ms: u64,
     user_ms: u64,
     system_ms: u64,
     pub switches: u64,
@@ -77,18 +75,18 @@ pub(super) struct CpuUse {
 
 impl CpuUse {
     pub(super) fn user_percent(&self) -> f64 {
-        bins::share(self.user_ms, self.measured_ms, 0.0)
+        bins::share(self.user_ms, self.runtime_ms, 0.0)
     }
 
     pub(super) fn system_percent(&self) -> f64 {
-        bins::share(self.system_ms, self.measured_ms, 0.0)
+        bins::share(self.system_ms, self.runtime_ms, 0.0)
     }
 
     fn add(&mut self, worker: &WorkerResults) {
         let ms = |time: Nanos| time.0 / 1_000_000;
-        let usage = &worker.usage;
+        let mut usage = worker.usage;
+        usage.add(worker.verified_usage);
         self.runtime_ms += ms(worker.measured_ns + worker.verified_ns);
-        self.measured_ms += ms(worker.measured_ns);
         self.user_ms += ms(usage.user_ns);
         self.system_ms += ms(usage.system_ns);
         self.switches += usage.voluntary_switches + usage.involuntary_switches;

@@ -38,7 +38,7 @@ use model::block_lifetimes::BlockLifetimes as Lifetimes;
 use model::event::Phase;
 use model::mismatch::Mismatch;
 use model::plan::FlushKind;
-use model::results::Failure;
+use model::results::{Failure, Usage};
 use model::sequence::Operation;
 use model::{Direction, Nanos};
 use operation_log::OperationLog;
@@ -137,6 +137,8 @@ pub(super) struct FeatureResults {
     pub(super) verified: Nanos,
     /// The part of it in the measured window.
     pub(super) verified_between: Nanos,
+    /// What the thread used for it after the measured window.
+    pub(super) verified_usage: Usage,
     pub(super) mismatches: Vec<Mismatch>,
     pub(super) mismatch_count: u64,
     /// Key blocks whose contents were compared.

@@ -5,9 +5,10 @@
 mod check;
 mod stream;
 
-use engine::{Action, Request, Slot};
+use engine::{Action, Request, Slot, sys};
 use model::event::Phase;
 use model::mismatch::Mismatch;
+use model::results::Usage;
 use model::sequence::Operation;
 use model::{Direction, Nanos};
 
@@ -48,6 +49,8 @@ pub(crate) struct Verification {
     trims_the_rest: bool,
     /// Start and length of the verify phase.
     phase: (Option<Nanos>, Nanos),
+    /// What the thread had used when that phase began; what it used in it, once it has ended.
+    phase_usage: Usage,
     /// The same for verification between two rounds, within the measured window.
     between_rounds: (Option<Nanos>, Nanos),
     mismatches: Vec<Mismatch>,
@@ -76,6 +79,7 @@ impl Verification {
             reading_back: false,
             trims_the_rest: false,
             phase: (None, Nanos(0)),
+            phase_usage: Usage::default(),
             between_rounds: (None, Nanos(0)),
             mismatches: Vec::new(),
             mismatch_count: 0,
@@ -330,10 +334,11 @@ impl Verification {
     pub(super) fn on_phase(&mut self, io: &mut IoLoop, next: Phase, at: Nanos) {
         if let Some(began) = self.phase.0.take() {
             (self.phase.1, self.reading_back) = (at.since(began), false);
+            self.phase_usage = sys::thread::usage().since(self.phase_usage);
         }
         match next {
             Phase::Verify => {
-                self.phase.0 = Some(at);
+                (self.phase.0, self.phase_usage) = (Some(at), sys::thread::usage());
                 self.begin_reading_back(io);
             }
             Phase::Draining => (self.reading_back, self.trims_the_rest) = (false, false),
@@ -371,6 +376,7 @@ impl Verification {
         results.not_kept = self.save_states(io);
         results.verified = self.phase.1 + self.between_rounds.1;
         results.verified_between = self.between_rounds.1;
+        results.verified_usage = self.phase_usage;
         results.mismatches = std::mem::take(&mut self.mismatches);
         results.mismatch_count = self.mismatch_count;
         results.phantom_writes = self.phantom_writes;
