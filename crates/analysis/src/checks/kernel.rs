@@ -16,7 +16,7 @@ const MIN_DIFFERENCE: u64 = 4 << 20;
 
 pub(super) const KERNEL: Check = Check {
     rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
-    about: "Bytes that we moved against bytes that the devices under the targets moved, by the kernel's own counters.",
+    about: "The bytes that fathom moved, compared with the kernel's byte counters of the devices.",
     detect: |input, findings| {
         for (step, results) in input.results.steps.iter().enumerate() {
             for device in &results.devices {
@@ -31,7 +31,7 @@ pub(super) const KERNEL: Check = Check {
                         let host = host.map_or("", |host| &host.environment.host.name);
                         place = format!("{host}: {place}");
                     }
-                    // What failed operations moved is not known, and the kernel counts it.
+                    // The kernel counts the bytes of failed operations; fathom does not know them.
                     let programs = match results.jobs.iter().any(has_errors) {
                         true => None,
                         false => other_programs(input.results, device.host),
@@ -98,24 +98,24 @@ fn cache_hits(ours: u64, kernels: u64) -> Finding {
     let finding = Finding::new("CACHE-HITS", Severity::Warning, what);
     finding
         .why("the figures show memory rather than storage")
-        .help("leave `cache` at `direct` to measure the device")
+        .help("keep the default `cache = \"direct\"` to measure the device")
 }
 
 fn read_ahead(ours: u64, kernels: u64) -> Finding {
     let factor = kernels as f64 / ours.max(1) as f64;
-    let what = format!("the kernel read {factor:.2} times the bytes that were asked for");
+    let what = format!("the kernel read {factor:.2} times the bytes that the test requested");
     let finding = Finding::new("READ-AHEAD", Severity::Note, what);
     finding
-        .why("read-ahead and whole pages: the device did more than the figures show")
-        .help("leave `cache` at `direct` to measure the device alone")
+        .why("read-ahead and whole-page reads: the device did more work than the figures show")
+        .help("keep the default `cache = \"direct\"` to measure the device alone")
 }
 
 fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
     let (word, ours, kernels) = (direction.word(), Bytes(ours), Bytes(kernels));
     let what = format!("{ours} of direct {word}s were issued, but the device moved only {kernels}");
     let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, what);
-    let why = "holes, unwritten extents, compression or a file system that answers by itself: part of the figures says \
-               nothing about the device";
+    let why = "holes, unwritten extents, compression or the file system itself served part of the I/O; that part \
+               says nothing about the device";
     finding
         .why(why)
         .help("test a file that fathom has prepared, or the device itself")
@@ -133,7 +133,8 @@ fn other_load(direction: Direction, others: u64, all: u64, programs: &[BusyProgr
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
     finding
         .why(
-            "something else uses the device, or the file system adds work of its own; both take part of what it can do",
+            "another program uses the device, or the file system adds I/O of its own; both take capacity from this \
+             test",
         )
         .help("look with `iostat` or `iotop`, and repeat the test when the device is quiet")
 }
@@ -239,7 +240,7 @@ mod tests {
         assert!(found(Some(0), None));
         assert!(!found(Some(0), Some("its process has ended")));
         assert!(!found(None, Some("its process has ended")));
-        // On another machine it moved nothing here.
+        // A process on another machine cannot have moved bytes on this host's device.
         assert!(found(Some(1), Some("its process has ended")));
     }
 

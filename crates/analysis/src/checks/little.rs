@@ -117,7 +117,7 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         _ => 1,
     };
     let mut figures = format!(
-        "{:.digits$} operations were in flight on average, of {}",
+        "on average {:.digits$} of {} operations were in flight",
         found.average, found.depth
     );
     if found.flushing > 0.0 {
@@ -270,7 +270,7 @@ mod tests {
         let (what, reason) = why(Nanos::secs(1));
         assert_eq!(
             what,
-            "16.0 operations were in flight on average, of 32; flushes took 16.0"
+            "on average 16.0 of 32 operations were in flight; flushes took 16.0"
         );
         assert!(reason.starts_with("flushes took"), "{reason}");
         let (_, reason) = why(Nanos::millis(1));

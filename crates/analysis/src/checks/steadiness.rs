@@ -33,7 +33,7 @@ const MIN_MEAN_OPERATIONS: f64 = 10.0;
 
 pub(super) const STEADINESS: Check = Check {
     rules: &["NOT-STEADY", "STALLS"],
-    about: "Whether the rate drifted over the measured window, and whether it stood still in between.",
+    about: "Whether the rate drifted over the measured window, and whether it dropped to zero at times.",
     detect: |input, findings| {
         for (_, _, observation) in input.observations() {
             findings.extend(
@@ -163,7 +163,7 @@ fn detect_drift(observation: &Observation) -> Option<Finding> {
             let count = ((TREND_END_SHARE * rates.len() as f64).round() as usize).max(1);
             let (first, last) = (mean(&rates[..count]), mean(&rates[rates.len() - count..]));
             format!(
-                "operations per second {} between the first and the last {count} of {} s",
+                "operations per second {} between the first and the last {count} s of {} s",
                 describe_change(first, last),
                 rates.len()
             )
@@ -242,7 +242,7 @@ fn detect_stalls(observation: &Observation) -> Option<Finding> {
     };
     let what = match lengths.len() {
         1 => format!("no operation {ended} for at least {longest}, once"),
-        times => format!("no operation {ended} for a while, {times} times; the longest was at least {longest}"),
+        times => format!("no operation {ended} during {times} gaps; the longest lasted at least {longest}"),
     };
     let finding = Finding::new("STALLS", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
@@ -286,11 +286,11 @@ mod tests {
         };
         assert_eq!(
             what(&results),
-            "no operation completed for a while, 3 times; the longest was at least 800 ms"
+            "no operation completed during 3 gaps; the longest lasted at least 800 ms"
         );
         results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::Together { rate: Rate::iops(970) };
         assert!(
-            what(&results).starts_with("no operation completed for a while, 3 times"),
+            what(&results).starts_with("no operation completed during 3 gaps"),
             "paced"
         );
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
@@ -327,7 +327,7 @@ mod tests {
         let trend: Vec<u64> = (0..1000).map(|n| 1000 - n / 2).collect();
         assert_eq!(
             not_steady(&trend),
-            "operations per second fell from 9,755 to 5,255 (-46 %) between the first and the last 10 of 100 s"
+            "operations per second fell from 9,755 to 5,255 (-46 %) between the first and the last 10 s of 100 s"
         );
     }
 
@@ -390,7 +390,7 @@ mod tests {
         let mut short = vec![1000; 300];
         short[100..104].fill(0);
         assert!(found(&short).is_empty());
-        // Few operations come with pauses between them.
+        // At a low rate, empty intervals are normal.
         let mut rare = vec![0; 300];
         rare.iter_mut().step_by(10).for_each(|count| *count = 1);
         assert!(found(&rare).is_empty());

@@ -66,7 +66,7 @@ pub(super) const CACHED: Check = Check {
                     finding.why("reads may come from memory, and writes count as done before they are on disk");
                 findings.push(finding.help(match job.streams().any(|stream| stream.files.is_some()) {
                     true => "use a tree larger than the memory, and `fsync`, to measure the device",
-                    false => "leave `cache` at `direct` to measure the device",
+                    false => "keep the default `cache = \"direct\"` to measure the device",
                 }));
             }
         }

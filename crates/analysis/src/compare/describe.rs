@@ -86,7 +86,7 @@ fn extent(extent: &Extent) -> String {
     }
 }
 
-/// Lengths of operations.
+/// Block sizes.
 pub(super) fn sizes(sizes: &PerDirection<BlockSizes>) -> String {
     directions(sizes, |sizes| match sizes {
         BlockSizes::Fixed { size } => bytes(*size),
@@ -103,7 +103,7 @@ pub(super) fn sizes(sizes: &PerDirection<BlockSizes>) -> String {
     })
 }
 
-/// Reads and writes.
+/// The mix of reads, writes and trims.
 pub(super) fn mix(mix: &Mix) -> String {
     match mix {
         Mix::Only { direction } => format!("{}s", direction.word()),
@@ -125,7 +125,7 @@ pub(super) fn mix(mix: &Mix) -> String {
     }
 }
 
-/// Caches in the way.
+/// How the stream uses caches.
 pub(super) fn cache(cache: &CacheMode) -> String {
     let CacheMode {
         direct,
@@ -276,7 +276,7 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
 pub(super) fn spell<T: std::fmt::Debug>(value: &T) -> String {
     let written = format!("{value:?}");
     let mut describe: Vec<String> = Vec::new();
-    // Brackets of plain wrappers, such as `Some(…)` or a unit type, are not shown.
+    // Omits the brackets of wrappers such as `Some(…)` and `Nanos(…)`.
     let mut shown: Vec<bool> = Vec::new();
     let mut rest = written.as_str();
     while let Some(first) = rest.chars().next() {

@@ -1,9 +1,9 @@
 //! What limited a load: one answer, with the figures behind it.
 //!
 //! [`SIGNATURES`] is ordered by how far each source can be trusted. The first signature that
-//! matches is the answer; the others become remarks. First come counters of the layer that enforces
-//! a limit, then a generator or processors that were the limit themselves, which would invalidate
-//! all other figures. Then come known limits, the comparison of two depths, and the shape of the
+//! matches is the answer; the others become remarks. The counters of the layer that enforces a
+//! limit come first. Then come the generator and the processors: if they were the limit, no other
+//! figure is valid. Then come known limits, the comparison of two depths, and the shape of the
 //! series. Missing or contradictory figures give `UNDETERMINED`, never a guess. `docs/diagnosis.md`
 //! has the rules with their sources.
 
@@ -106,7 +106,7 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
         sentence: symptom.sentence,
         layer: symptom.layer,
         share: symptom.share,
-        // A second run that the signature does not use neither confirms nor refutes it.
+        // If the signature ignores the second run, the answer is unconfirmed.
         confirmed: symptom.confirmed.or_else(|| input.comparison().map(|_| false)),
         evidence,
         layers: bounds::layer_uses(&input.bounds),
@@ -127,24 +127,25 @@ fn remark(rule: &str, what: String) -> Remark {
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };
-        let what =
-            format!("the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, and the figures do not tell why");
+        let what = format!(
+            "the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, but the cause is not in these figures"
+        );
         let help = match to < from {
-            true => "repeat at half the rate: credits and write caches are distinguished by when the step comes then",
+            true => "repeat at half the rate: the time of the step then distinguishes burst credits from a write cache",
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
         return Symptom::new(what).with_advice(help);
     }
     if let Some(comparison) = input.comparison() {
         let what = format!(
-            "{:.1} times the depth brought {:+.0} % operations and {:.1} times the latency",
+            "{:.1} times the depth changed the rate by {:+.0} % and multiplied the latency by {:.1}",
             comparison.depth,
             100.0 * (comparison.rate - 1.0),
             comparison.latency
         );
         if !comparison.queue_grew {
             return Symptom::new(
-                what + ": the operations in flight do not match the two depths, which therefore show no limit",
+                what + ": the operations in flight did not grow with the depth, so the comparison shows no limit",
             )
             .with_advice("use an asynchronous engine or more workers, so that the whole depth is in flight");
         }
@@ -153,16 +154,17 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
     }
     let symptom = Symptom::new("these figures do not show what limited this load".into());
     if input.context.question != Question::Limit {
-        return symptom.with_advice(
-            "`fathom sweep --over depth=1..64` measures more depths: it shows whether more depth brings more",
-        );
+        return symptom
+            .with_advice("run `fathom sweep --over depth=1..64`: it shows whether a deeper queue raises the rate");
     }
     match input.is_queue_full() {
-        Some(true) => symptom
-            .with_advice("repeat it with `fathom run --confirm`: if twice the depth brings no more, it is at a limit"),
+        Some(true) => symptom.with_advice(
+            "repeat the test with `fathom run --confirm`: if twice the depth does not raise the rate, \
+                          the load is at a limit",
+        ),
         Some(false) | None => symptom.with_advice(
-            "repeat it without a rate and with a full queue, with `fathom run --confirm`: if twice the depth brings no \
-             more, it is at a limit",
+            "repeat the test unpaced and with a full queue, using `fathom run --confirm`: if twice the depth does \
+             not raise the rate, the load is at a limit",
         ),
     }
 }

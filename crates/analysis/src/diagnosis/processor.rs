@@ -13,17 +13,18 @@ use crate::attribution::{Attribution, Fault, describe_fault, other_activity};
 const FULL_SHARE: f64 = 0.95;
 /// A full processor with at least this kernel share handles interrupts and the I/O path.
 const MIN_KERNEL_SHARE: f64 = 0.5;
-/// Workers that use less of a processor are idle: they do not wait for one.
+/// Workers below this share of a processor are idle: they wait for something other than a
+/// processor.
 const MAX_IDLE_WORKER_SHARE: f64 = 0.25;
 /// From this share on, other programs keep the processors busy.
 const MIN_OTHERS_SHARE: f64 = 0.3;
-/// Threads that waited for a processor for this share of their time lacked one.
+/// Threads that waited at least this share of their time for a processor were short of one.
 const MIN_WAITED_SHARE: f64 = 0.1;
 /// A worker above this share of a processor is busy.
 const BUSY_WORKER_SHARE: f64 = 0.9;
 /// Kernel time is skewed if one processor has more than this multiple of the median.
 const MIN_SKEW: f64 = 3.0;
-/// Kernel time below this share of a processor's own time is not skewed.
+/// Below this share of a processor's time, kernel time is too small to count as skewed.
 const MIN_SKEWED_SHARE: f64 = 0.10;
 
 /// The storage is at fault if it caused more than this share of the missing operations.
@@ -34,9 +35,9 @@ pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
 
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
-    about: "All processors were more than 95 % busy, or one was that spends at least half of its time in the kernel, where \
-            interrupts and the paths of I/O run. Besides, fathom's threads waited for a processor, or used 90 % of one. If \
-            other programs keep the processors busy, the answer says so.",
+    about: "All processors were more than 95 % busy, or one was, with at least half of its time in the kernel \
+            (interrupts, I/O path). In addition, fathom's threads waited for a processor or used 90 % of one. The \
+            answer names other programs if they kept the processors busy.",
     detect,
 };
 
@@ -63,7 +64,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Some(core) => (
             core,
             format!(
-                "processor {} was full, {:.0} % of its time in the kernel: interrupts and the paths of I/O were the limit",
+                "processor {} was full and spent {:.0} % of its time in the kernel: interrupts and the I/O path \
+                 were the limit",
                 core.cpu,
                 100.0 * core.kernel
             ),
@@ -81,7 +83,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 "full",
             ))
             .with_advice(
-                "spread interrupts and workers over more processors, or use larger blocks; stop other programs on this machine",
+                "spread interrupts and workers over more processors, or use larger blocks; stop other programs on \
+                 this machine",
             ),
     )
 }
@@ -93,8 +96,10 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
     if !full || theirs <= MIN_OTHERS_SHARE || theirs <= others.own_share || share_waited(input)? < MIN_WAITED_SHARE {
         return None;
     }
-    let sentence = describe_fault(Fault::OtherCpu, &others) + ": operations waited for them, not for the storage";
-    // STOLEN-TIME reports other machines in a plain run.
+    let sentence =
+        describe_fault(Fault::OtherCpu, &others) + ": operations waited for a processor, not for the storage";
+    // Stolen time has its own figure name: STOLEN-TIME already reports it, so `diagnosis_finding`
+    // must not.
     let (whose, advice) = match others.stolen_share > others.cpu_share {
         true => (
             "other machines",
@@ -119,14 +124,15 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
     )
 }
 
-/// Our threads waited for a processor, or used up one; true as well where their waits are unknown.
+/// True if our threads waited for a processor or saturated one, or if their waiting time is
+/// unknown.
 fn may_have_waited(input: &Input<'_>) -> bool {
     let used = input.observation.generator.map(|generator| generator.busiest_worker);
     share_waited(input).is_none_or(|waited| waited >= MIN_WAITED_SHARE)
         || used.is_some_and(|used| used >= BUSY_WORKER_SHARE)
 }
 
-/// The share of their time for which our runnable threads waited for a processor.
+/// The share of their time that our threads were runnable but waited for a processor.
 fn share_waited(input: &Input<'_>) -> Option<f64> {
     let seconds = &input.observation.seconds;
     let workers = f64::from(input.observation.load.workers?.max(1));
@@ -166,7 +172,8 @@ pub(super) fn kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
     (busiest.kernel >= MIN_SKEWED_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
         let what = format!(
-            "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts go to one processor",
+            "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts go to \
+             one processor",
             busiest.cpu,
             100.0 * busiest.kernel,
             100.0 * middle

@@ -213,7 +213,7 @@ fn a_depth_that_is_not_in_flight_shows_no_limit() {
     let found = diagnose(&shallow, &[], &context);
     assert_eq!(found.answer, Answer::Undetermined);
     assert!(
-        found.sentence.contains("do not match the two depths"),
+        found.sentence.contains("did not grow with the depth"),
         "{}",
         found.sentence
     );

@@ -58,7 +58,7 @@ fn print_rounding(load: &Observation, mean: f64) -> f64 {
 pub(crate) enum QueueFill {
     /// More operations than slots: a figure is wrong.
     Beyond,
-    /// Not full, with the severity of that.
+    /// Not full; how severe that is.
     Short(Severity),
 }
 
@@ -91,22 +91,19 @@ impl Little {
 
 pub(super) const LITTLE: Rule = Rule {
     names: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
-    about: "Operations in flight, from rate and latency, against the places in the queue.",
+    about: "Operations in flight (rate × latency), compared with the queue depth.",
     detect: |load, _, findings| findings.extend(judge(load)),
 };
 
 fn judge(load: &Observation) -> Option<Finding> {
     let found = little(load)?;
     let depth = found.depth?;
-    let what = format!(
-        "{:.2} operations were in flight on average, of {depth}",
-        found.in_flight
-    );
+    let what = format!("on average {:.2} of {depth} operations were in flight", found.in_flight);
     let severity = match found.queue_fill(0.0)? {
         QueueFill::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
-            let why =
-                "more than the queue holds: rate, latency or depth of this report is wrong, or they are not of one run";
+            let why = "that is more than the queue depth: the rate, latency or depth in this report is wrong, or \
+                       they come from different runs";
             return Some(
                 finding
                     .why(why)
@@ -120,7 +117,7 @@ fn judge(load: &Observation) -> Option<Finding> {
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, what).at(&*load.name);
     let (why, help) = match load.load.direct {
         Some(false) => (
-            "operations ended inside the system call: the operating system's cache answered",
+            "operations completed inside the system call: the operating system's cache served them",
             "bypass the cache: -Sh for DiskSpd, direct=1 for fio",
         ),
         Some(true) | None => (
@@ -136,7 +133,7 @@ const IN_FLIGHT_ROUNDING: f64 = 0.05;
 
 pub(super) const STATED: Rule = Rule {
     names: &["IN-FLIGHT-MISMATCH"],
-    about: "Operations in flight that the report states, against rate × latency.",
+    about: "Operations in flight that the report states, compared with rate × latency.",
     detect: |load, _, findings| {
         let (Some(stated_in_flight), Some(counted)) = (load.stated.in_flight, load.in_flight()) else {
             return;
@@ -146,39 +143,45 @@ pub(super) const STATED: Rule = Rule {
             + (TOLERANCE + print_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
         if (counted - stated_in_flight).abs() > allowed {
             let what = format!(
-                "rate × latency makes {counted:.2} operations in flight; the report says {stated_in_flight:.2}"
+                "rate × latency gives {counted:.2} operations in flight; the report states {stated_in_flight:.2}"
             );
             // Tools count operations in flight differently, so this alone does not make the figures
             // invalid.
             let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
-            let finding = finding.why("by Little's law the two are one figure: rate, latency or queue depth may have been changed, mistyped or come from another run");
-            findings.push(finding.help("go back to the report as the tool wrote it"));
+            let finding = finding.why(
+                "by Little's law the two must be equal: the rate, latency or queue depth may \
+                                       have been edited, mistyped or taken from another run",
+            );
+            findings.push(finding.help("use the original report of the tool"));
         }
     },
 };
 
 pub(super) const RATE: Rule = Rule {
     names: &["RATE-NOT-KEPT"],
-    about: "The rate against the one that was asked for.",
+    about: "The measured rate, compared with the requested one.",
     detect: |load, _, findings| {
         let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops) else {
             return;
         };
         if found < 0.97 * asked {
             let share = 100.0 * found / asked;
-            let what = format!("{asked:.0} operations per second were asked for, {found:.0} ({share:.1} %) were done");
+            let what = format!("{asked:.0} operations per second were requested, {found:.0} ({share:.1} %) completed");
             let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*load.name);
-            let finding = finding.why("the target or a limit on the way to it is slower than that, or too few operations were allowed in flight");
-            findings.push(
-                finding.help("see the operations in flight: where all places were taken, allow more and run it again"),
+            let finding = finding.why(
+                "the target or the path to it is slower than the requested rate, or the queue depth was too small",
             );
+            findings.push(finding.help(
+                "check the operations in flight: if every slot was in use, raise the queue depth and \
+                              run the test again",
+            ));
         }
     },
 };
 
 pub(super) const MIX: Rule = Rule {
     names: &["MIX-DRIFT"],
-    about: "The share of writes against the one that was asked for.",
+    about: "The measured share of writes, compared with the requested one.",
     detect: |load, _, findings| {
         let (Some(asked), Some(found)) = (load.load.read_percent, load.read_percent()) else {
             return;

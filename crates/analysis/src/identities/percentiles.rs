@@ -123,13 +123,16 @@ pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
                     beyond: Some(beyond), ..
                 }) = column(first)
             {
-                parts.push(format!("from {} of {whose} ({beyond:.1} beyond it)", first.name));
+                parts.push(format!(
+                    "{} and above of {whose} (only {beyond:.1} operations lie beyond it)",
+                    first.name
+                ));
             }
         }
         if parts.is_empty() {
             return;
         }
-        let what = format!("too few operations support the percentiles {}", parts.join(", "));
+        let what = format!("too few operations for reliable percentiles: {}", parts.join(", "));
         let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*load.name);
         let finding =
             finding.why("fewer than ten operations lie beyond each of them, so the next run will give other values");

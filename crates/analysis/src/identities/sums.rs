@@ -158,7 +158,7 @@ fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {
     let finding = Finding::new(rule, Severity::Error, what).at(&*load.name);
     let finding = finding
         .why("these figures follow from each other: one of them was changed, mistyped or comes from another run");
-    finding.help("go back to the report as the tool wrote it")
+    finding.help("use the original report of the tool")
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) const ORDER: Rule = Rule {
             };
             let finding = Finding::new("PCT-DISORDER", Severity::Error, what).at(&*load.name);
             let finding = finding.why("percentiles ascend: a row was changed, mistyped or comes from another run");
-            findings.push(finding.help("go back to the report as the tool wrote it"));
+            findings.push(finding.help("use the original report of the tool"));
         }
     },
 };

@@ -409,7 +409,7 @@ pub const FLAGS: &[Flag] = &[
         .apply(set!(flags, command => flags.trigger = Some(command.to_string()))),
     unsupported("trigger-remote", "COMMAND"),
     flag("latency-log", "NAME")
-        .help("Gone; logs belong to jobs.")
+        .help("Removed from fio; logs are options of a job.")
         .apply(|_, _| refuse("fio: --latency-log is deprecated. Use per-job latency log options.")),
     flag("merge-blktrace-only", "")
         .help("Merge traces as merge_blktrace_file of the jobs says, and end.")

@@ -76,30 +76,35 @@ const fn switch(id: Id, name: &'static str, value: &'static str, about: &'static
 
 /// All switches: those of Iometer have one letter, those of fathom a name.
 pub const SWITCHES: &[Switch] = &[
-    switch(Id::Config, "c", "FILE", "the configuration"),
-    switch(Id::Results, "r", "FILE", "the results, which are appended"),
+    switch(Id::Config, "c", "FILE", "configuration file"),
+    switch(Id::Results, "r", "FILE", "result file; results are appended"),
     switch(
         Id::Timeout,
         "t",
         "SECONDS",
-        "time to wait for managers; without effect, because no other process takes part",
+        "time to wait for managers; ignored, because everything runs in one process",
     ),
-    switch(Id::Port, "p", "PORT", "login port; without effect for the same reason"),
-    switch(Id::Meter, "m", "1", "the big meter; without effect"),
+    switch(
+        Id::Port,
+        "p",
+        "PORT",
+        "login port; ignored, because everything runs in one process",
+    ),
+    switch(Id::Meter, "m", "1", "the big meter; ignored"),
     switch(Id::Help, "?", "", "this text"),
     switch(
         Id::Map,
         "map",
         "NAME=PATH",
-        "what a target of the file is here: a directory, a file or a device; `MANAGER=localhost` lets this machine do what a manager does",
+        "use PATH (a directory, file or device) for the target NAME; `MANAGER=localhost` lets this machine do the work of that manager",
     ),
     switch(
         Id::Target,
         "target",
         "[NAME=]PATH",
-        "the same; without NAME a target for workers that have none",
+        "same as --map; without NAME, a target for workers that have none",
     ),
-    switch(Id::Size, "size", "SIZE", "size of files that are made, such as 10GiB"),
+    switch(Id::Size, "size", "SIZE", "size of created files, such as 10GiB"),
     switch(
         Id::Layout,
         "layout",

@@ -92,37 +92,37 @@ macro_rules! keys {
 
 keys! {
     TestSetup {
-        Description "Test Description": "text", "goes to the results";
-        RunTime "Run Time": "hours minutes seconds", "the measured time of each test; 0 is refused, because a batch would never end";
-        RampUp "Ramp Up Time": "seconds", "warm-up, which comes on top";
-        DiskWorkers "Default Disk Workers to Spawn": "number or `NUMBER_OF_CPUS`", "workers where the file lists no manager and `--target` names targets";
-        OldWorkers "Default Workers to Spawn": "number; 0: one for each CPU", "the same in old files";
-        NetworkWorkers "Default Network Workers to Spawn": "number", "ignored: only workers that the file lists are refused";
+        Description "Test Description": "text", "copied to the results";
+        RunTime "Run Time": "hours minutes seconds", "measured time of each test; 0 (endless in Iometer) is refused";
+        RampUp "Ramp Up Time": "seconds", "warm-up, in addition to the run time";
+        DiskWorkers "Default Disk Workers to Spawn": "number or `NUMBER_OF_CPUS`", "number of workers if the file lists no manager and `--target` is given";
+        OldWorkers "Default Workers to Spawn": "number; 0: one for each CPU", "same as above, in older files";
+        NetworkWorkers "Default Network Workers to Spawn": "number", "ignored; network workers are refused only if the file lists them";
         Record "Record Results": "`ALL`, `NO_TARGETS`, `NO_WORKERS`, `NO_MANAGERS`, `NONE` or 0–4", "which rows are written";
         WorkerCycling "Worker Cycling": "start step type", "how the number of workers grows";
         TargetCycling "Disk Cycling": "start step type", "how the number of targets grows";
-        TargetCycling "Target Cycling": "start step type", "the same; Iometer 1.1.0 itself fails at this spelling";
+        TargetCycling "Target Cycling": "start step type", "same as `'Disk Cycling`; Iometer 1.1.0 itself rejects this spelling";
         DepthCycling "Queue Depth Cycling": "start end step type", "how the queue depth grows";
-        TestType "Test Type": "a word or 0–7", "which of them grow";
+        TestType "Test Type": "a word or 0–7", "which of the three grow";
     }
     ResultsDisplay {
-        Display "": "any", "ignored: it concerns the screen only";
+        Display "": "any", "ignored: affects only the screen";
     }
     AccessSpecifications {
-        AccessName "Access specification name,default assignment": "name, `NONE`, `ALL`, `DISK`, `NET` or 0–3", "begins a specification; one of the same name is replaced";
+        AccessName "Access specification name,default assignment": "name, `NONE`, `ALL`, `DISK`, `NET` or 0–3", "begins a specification; replaces an earlier one with the same name";
         AccessLines "size,": "up to 100 lines", "the mix; see below";
     }
     ManagerList {
-        Manager "Manager ID, manager name": "number, name", "a machine; it must be this one, or mapped to it";
-        Address "Manager network address": "address", "loopback stands for this machine";
+        Manager "Manager ID, manager name": "number, name", "a machine: this one, or one mapped to it";
+        Address "Manager network address": "address", "loopback means this machine";
         WorkerType "Worker type": "`DISK`, `NETWORK,TCP`, `NETWORK,VI`", "network workers are refused";
         Worker "Worker": "name", "a thread";
-        Interface "Local network interface": "text", "only network workers have it";
-        SettingsBegin "Default target settings for worker": "", "begins the next two";
-        Outstanding "Number of outstanding IOs,test connection rate,transactions per connection": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; connection rate: where it is enabled, the target is closed and opened again after the third number of transfers; fixed seed";
-        Disk "Disk maximum size,starting sector": "sectors, sector, then since 1.1.0 0–2", "the part of the target that is used; data pattern";
-        AssignedSpecs "Assigned access specs": "names, one on a line", "in the order of tests; `Idle` rests";
-        TargetsBegin "Target assignments": "", "begins the targets";
+        Interface "Local network interface": "text", "for network workers only";
+        SettingsBegin "Default target settings for worker": "", "begins the next two keys";
+        Outstanding "Number of outstanding IOs,test connection rate,transactions per connection": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; test connection rate: if enabled, the target is closed and reopened after that number of transactions; fixed seed: if enabled, the seed";
+        Disk "Disk maximum size,starting sector": "sectors, sector, then since 1.1.0 0–2", "the used part of the target; data pattern";
+        AssignedSpecs "Assigned access specs": "names, one on a line", "in test order; with `Idle` the worker does nothing";
+        TargetsBegin "Target assignments": "", "begins the list of targets";
         TargetType "Target type": "`DISK`", "anything else is refused with its worker";
         TargetManager "Target manager ID, manager name": "number, name", "only network workers have it";
         Interface "VI outstanding IOs": "number", "only network workers have it";

@@ -1,7 +1,8 @@
 //! Detects virtual disks and rotating disks.
 //!
-//! The kernel marks a disk rotational unless its driver says otherwise, and most virtual disks do
-//! not. So `queue/rotational` can exclude rotation, but only the disk itself can prove it.
+//! The kernel marks a disk rotational unless its driver clears the flag. Most drivers of virtual
+//! disks do not clear it. So `queue/rotational` = 0 excludes rotation, but 1 does not prove it:
+//! only the disk itself can.
 
 use super::System;
 
@@ -53,9 +54,10 @@ pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static s
 
 /// True if a device or one of its members has rotating media.
 ///
-/// A disk counts if it is not virtual and its block device characteristics page (VPD B1) has a
-/// rotation rate. Kernels before 6.0 do not show that page; for them the flag of a disk on an ATA
-/// or SAS port counts, which has the same source. `model`: the disk's model, if known.
+/// A disk is rotational if it is not virtual and its block device characteristics page (VPD B1)
+/// reports a rotation rate. Kernels before 6.0 do not expose that page. There the flag of a disk on
+/// an ATA or SAS port decides: the kernel sets it from the same page. `model`: the disk's model, if
+/// known.
 pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
     let at = |file: &str| format!("/sys/class/block/{name}/{file}");
     if !system.flag(&at("queue/rotational")) {
@@ -168,7 +170,8 @@ mod tests {
 
     #[test]
     fn it_takes_the_disk_to_prove_platters() {
-        // 1C20h is 7200. The second byte would be B1h, which is no text, and nothing reads it.
+        // 0x1C20 is 7200 rpm. `x` stands for byte 1 (0xB1), which is not valid UTF-8; the code does
+        // not read it.
         let page = |rate: &'static str| [("device/vpd_pgb1", rate)];
         assert!(rotational("sda", &page("\0x\0<\u{1c}\u{20}"), None));
         assert!(

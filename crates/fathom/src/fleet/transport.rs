@@ -107,7 +107,7 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
     let mut command = if host == LOCAL {
         let own = std::env::current_exe()
-            .map_err(|error| host_fault(host, format!("this program is not found: {error}"), ""))?;
+            .map_err(|error| host_fault(host, format!("cannot find the fathom executable: {error}"), ""))?;
         let mut command = Command::new(own);
         command.args(["agent", "--stdio"]);
         command

@@ -214,7 +214,7 @@ fn mistakes_are_reported_before_anything_runs() {
         &[],
     )
     .expect(4, &["a rate of its own"]);
-    on("[[workload]]\npace = true\nrequire = \"mean<=3ms\"\n", &[]).expect(4, &["no rate at which it holds"]);
+    on("[[workload]]\npace = true\nrequire = \"mean<=3ms\"\n", &[]).expect(4, &["a latency but no rate"]);
     on(
         "[[workload]]\nrequire = \"iops>=3\"\n",
         &["--sign-off", "/nowhere/page.md"],

@@ -453,7 +453,7 @@ fn what_is_asked_for_must_make_sense() {
         &["--policy", "aws/gp3", "--size", "1TiB", "--iops", "900000"],
         &["`iops` must lie between 3000 and 80000"],
     );
-    fails(&["--require", "p99<=3ms"], &["no rate at which it holds", "--rate"]);
+    fails(&["--require", "p99<=3ms"], &["a latency but no rate", "--rate"]);
     fails(
         &["--require", "p99<=3,iops>3000,max<=1ms"],
         &["`p99<=3`: `3` has no unit", "`max<=1ms`", "a single operation"],

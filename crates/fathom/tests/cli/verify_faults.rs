@@ -99,7 +99,7 @@ fn stalls_that_a_kept_rate_hides_are_warned_about() {
         stalling,
         &split_words("--require iops>=1000 --depth 4000 --time 60s --warm-up 0"),
     ) {
-        ran.expect(0, &["PASS          iops >= 1000", "STALLS", "2 times"]);
+        ran.expect(0, &["PASS          iops >= 1000", "STALLS", "2 gaps"]);
     }
 }
 
@@ -124,7 +124,7 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
     ] {
         let require = format!("iops>=1000,{clause}");
         if let Some(ran) = on_device(slow, &["--require", &require, "--read", share, "--time", "20s"]) {
-            ran.expect(4, &["there are none in the load", "--read 70"]);
+            ran.expect(4, &["the load has none", "--read 70"]);
         }
     }
     let mixed = split_words("--require iops>=1000,write.mean<=5ms --read 50 --time 20s");

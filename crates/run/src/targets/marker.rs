@@ -7,9 +7,9 @@
 //! since is foreign. While a run writes, the mark records only this fact: after a killed run the
 //! contents of the file are unknown.
 //!
-//! An extended attribute holds the mark, or the registry of [`super::mark_store`]. Setting an
-//! attribute changes the file's change time, which the mark must contain beforehand: so it has the
-//! earliest time and a tolerance.
+//! The mark is an extended attribute of the file, or an entry in the registry of
+//! [`super::mark_store`]. Setting the attribute changes the file's ctime, but the mark must contain
+//! the ctime beforehand. So it records the earliest possible ctime and a tolerance.
 
 use std::fmt;
 use std::fs;
@@ -23,15 +23,16 @@ use xxhash_rust::xxh64::Xxh64;
 use super::mark_store;
 
 const VERSION: &str = "2";
-/// How long writing a mark may take, for successive attempts on slow devices.
+/// Tolerance for the ctime, one per attempt: how long saving the mark may take.
 const WRITE_WINDOWS: [Duration; 3] = [
     Duration::from_millis(10),
     Duration::from_millis(100),
     Duration::from_secs(1),
 ];
-/// The resolution of the clock of file systems, up to 10 ms.
+/// Timestamp resolution of most file systems (at most 10 ms), plus a margin.
 const CLOCK_STEP: Duration = Duration::from_millis(12);
-/// The resolution of file systems without fractions of a second; FAT has even seconds only.
+/// Timestamp resolution of file systems that store whole seconds, plus a margin; FAT stores only
+/// even ones.
 const WHOLE_SECONDS: Duration = Duration::from_millis(2012);
 /// Samples that a digest covers: the first bytes, the last, and eight between.
 const SAMPLES: u64 = 10;
@@ -55,7 +56,7 @@ pub enum MarkState {
 }
 
 impl MarkState {
-    /// A description of such a file, as a clause after “a file”.
+    /// A relative clause to put after “a file”.
     pub fn describe(self) -> &'static str {
         match self {
             MarkState::Unmarked => "that fathom did not make",
@@ -81,14 +82,15 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
     }
 }
 
-/// Marks a file as being written to. `random`: bytes of random data until then.
+/// Marks a file as being written to. `random`: how many bytes at its start are, and stay, random
+/// data.
 pub(super) fn begin(file: &fs::File, random: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     mark_store::save(file, &Record::Writing { id, random }.to_string())
 }
 
-/// The same if other processes may write to the file as well: the minimum of their random data
-/// counts.
+/// Like [`begin`], but other processes may also write to the file: the smallest `random` of all of
+/// them is kept.
 pub(super) fn begin_shared(file: &fs::File, random: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     let random = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
@@ -101,12 +103,12 @@ pub(super) fn begin_shared(file: &fs::File, random: Bytes) -> io::Result<()> {
     mark_store::save(file, &Record::Writing { id, random }.to_string())
 }
 
-/// Marks a file in its current state, after [`begin`]. Returns the time from which changes have a
-/// later time stamp.
+/// Marks a file in its current state, after [`begin`]. Returns the time after which every change
+/// gets a timestamp that `inspect` recognises as later.
 ///
 /// # Errors
-/// The system's error, or `TimedOut` if others keep changing the file. It is then marked as being
-/// written to.
+/// The system's error, or `TimedOut` if others keep changing the file. The file then stays marked
+/// as being written to.
 pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
     for window in WRITE_WINDOWS {
         let before = sys::file::stamp(file)?;
@@ -114,7 +116,7 @@ pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
         let Some(Record::Writing { id, random }) = mark_store::load(file).and_then(|text| Record::parse(&text)) else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        // This sets the change time from which the window counts.
+        // This write sets the ctime at which the tolerance starts.
         mark_store::save(file, &Record::Writing { id: id.clone(), random }.to_string())?;
         let stamp = sys::file::stamp(file)?;
         if (stamp.length, stamp.modified_ns) != (before.length, before.modified_ns) {

@@ -134,32 +134,32 @@ impl Promise {
         };
         if self.clauses.is_empty() {
             return fault(
-                "nothing is promised",
+                "there is no requirement to verify",
                 "add --require, for example --require 'iops>=4000,p99<=3ms'",
             );
         }
         if let Some(clause) = self.clauses.iter().find(|clause| self.lacks_direction(clause)) {
             let direction = clause.direction.map_or("operation", Direction::word);
             return fault(
-                &format!("{clause} is about {direction}s, and there are none in the load"),
-                "say how many of 100 operations are reads, for example --read 70",
+                &format!("{clause} needs {direction}s, but the load has none"),
+                "set the percentage of reads, for example --read 70",
             );
         }
         if self.rate_iops > MAX_IOPS {
             let what = format!(
-                "{} operations of {} per second are more than any machine can be asked for",
+                "{} operations of {} per second exceed the supported maximum",
                 Metric::Iops.show(self.rate_iops),
                 self.workload.block
             );
             return fault(
                 &what,
-                &format!("promise at most {MAX_IOPS} operations per second, or take larger blocks"),
+                &format!("require at most {MAX_IOPS} operations per second, or use larger blocks"),
             );
         }
         if !self.rate_iops.is_finite() || self.rate_iops <= 0.0 {
             return fault(
-                "a latency is promised, and no rate at which it holds: beyond its limit any storage makes operations wait",
-                "add iops>=… or mbps>=… to the requirement, or say at which rate with --rate",
+                "the requirement has a latency but no rate: above its maximum rate, any storage makes operations wait",
+                "add iops>=… or mbps>=… to the requirement, or set the rate with --rate",
             );
         }
         Ok(self)
@@ -528,7 +528,7 @@ mod tests {
         assert!((rate("read.iops>=700", mixed).unwrap() - 1000.0).abs() < 1e-9);
         let fault = rate("p99<=3ms", reads(Bytes::kib(4))).unwrap_err();
         assert!(
-            fault.what.contains("no rate at which it holds") && fault.help.contains("--rate"),
+            fault.what.contains("a latency but no rate") && fault.help.contains("--rate"),
             "{fault:?}"
         );
     }

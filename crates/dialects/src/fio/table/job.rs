@@ -168,7 +168,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--flow=8", "stream.flow={id:0,pause_ns:0,weight:8}")]),
     int(tier2(2440), field!(job.flow_id)).default("0").example("1").help("Which flow.").prints(print::job::flow_id)
         .effects(&[("--flow=8 --flow_id=3", "stream.flow.id=3")]),
-    ignored(tier1(2450), "flow_watermark").example("64").help("Gone; a flow has no limit any more.")
+    ignored(tier1(2450), "flow_watermark").example("64").help("Removed from fio; has no effect: flows have no limit.")
         .without_effect("fio has no such thing any more"),
     int(tier2(2470), field!(job.flow_sleep)).default("0").example("100")
         .help("Pause in microseconds of a job that is ahead of its share.").prints(print::job::flow_sleep)

@@ -56,7 +56,7 @@ pub const ROWS: &[Row] = rows! {
         .then(|job| job.pattern.rwmixread = 100i64.saturating_sub(job.pattern.rwmixwrite))
         .prints(print::pattern::rwmixwrite)
         .effects(&[("--rw=randrw --rwmixwrite=20", "stream.mix.mix=drawn; stream.mix.write_percent=20.0")]),
-    removed(tier1(1350), "rwmixcycle").example("500").help("Gone."),
+    removed(tier1(1350), "rwmixcycle").example("500").help("Removed from fio; using it is an error."),
     amount(tier1(310), field!(pattern.size)).example("1g")
         .help("Bytes of each clone, over all its files; also the region they lie in.").prints(print::files::total)
         .effects(&[
@@ -271,5 +271,5 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.random_percent=[{read:50,trim:20,write:20}]",
             ),
         ]),
-    removed(tier1(450), "percentage_sequential").example("50").help("Gone; see percentage_random."),
+    removed(tier1(450), "percentage_sequential").example("50").help("Removed from fio; use percentage_random."),
 };

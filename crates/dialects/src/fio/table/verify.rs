@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--rw=write --verify=md5 --do_verify=0", "stream.verify.after_writes=false")]),
     ignored(tier1(750), "verifysort").example("1").help("Removed from fio; data is checked in the order of writing.")
         .without_effect("fio has no such thing any more"),
-    ignored(tier1(760), "verifysort_nr").example("1024").help("Gone.")
+    ignored(tier1(760), "verifysort_nr").example("1024").help("Removed from fio; has no effect.")
         .without_effect("fio has no such thing any more"),
     int(tier1(770), field!(verify.verify_interval)).min(96).example("4k")
         .help("Bytes that each header covers; 0 for a block.").plan_field(field_of_plan!(Size: stream.verify?.interval))

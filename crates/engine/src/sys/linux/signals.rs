@@ -81,8 +81,8 @@ fn start_signal_thread() -> io::Result<()> {
         .map(drop)
 }
 
-/// Blocks or unblocks them for this thread, and for the threads and programs that it starts. Returns
-/// the signals that were blocked before.
+/// Blocks or unblocks them for this thread, and for the threads and programs that it starts.
+/// Returns the signals that were blocked before.
 fn set_stop_signals_mask(how: libc::c_int) -> libc::sigset_t {
     // SAFETY: zero is a valid `sigset_t`, and the next calls fill both.
     let (mut set, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };

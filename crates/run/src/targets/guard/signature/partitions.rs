@@ -1,10 +1,10 @@
-//! The partition table of the PC, which has no magic of its own: two bytes that every boot sector
-//! ends with.
+//! The MBR partition table. It has no magic of its own, only the two bytes (55 AA) at the end of
+//! every boot sector.
 
 use super::{Signature, SignatureKind, View};
 
-/// Runs last: file systems write the same two bytes, and a protective table is redundant with the
-/// GPT.
+/// Runs after all other detectors: file systems write the same two bytes, and a protective MBR only
+/// repeats the GPT.
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     let explained = found.iter().any(|known| {
         known.name == "GPT"
@@ -21,7 +21,7 @@ pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
 }
 
 /// Four entries of 16 bytes, all plausible and at least one of them used. A table without entries
-/// protects nothing.
+/// holds nothing worth protecting.
 fn has_entries(view: &View) -> Option<bool> {
     if !view.has(510, &[0x55, 0xaa]) {
         return Some(false);
