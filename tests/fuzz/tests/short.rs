@@ -17,3 +17,22 @@ fn no_input_makes_a_parser_panic() {
         }
     }
 }
+
+/// Inputs that made a parser panic once.
+#[test]
+fn inputs_of_former_panics() {
+    const INPUTS: [(&str, &[u8]); 1] = [
+        // The sizes of the files add up to more than 64 bits hold.
+        (
+            "fio-job",
+            b"[files]\ndirectory=d17\nnrfiles=4\nfilesize=25%6k\x0bopenfiles=",
+        ),
+    ];
+    for (name, input) in INPUTS {
+        let target = TARGETS
+            .iter()
+            .find(|target| target.name == name)
+            .expect("a target of that name");
+        (target.parse)(input);
+    }
+}

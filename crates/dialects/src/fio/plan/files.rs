@@ -118,7 +118,10 @@ impl Lowering<'_> {
             self.check_kind(options, name, found);
             let extents = extents(clone, number, names.len(), base, found);
             length = extents.length;
-            self.area = self.area.zip(extents.length).map(|(sum, each)| sum + each.bytes.0);
+            self.area = self
+                .area
+                .zip(extents.length)
+                .map(|(sum, each)| sum.saturating_add(each.bytes.0));
             let prepare = self.prepare(clone, place, &extents, (name, found));
             ids.push(self.targets.add(Target {
                 path: name.clone(),
