@@ -344,7 +344,7 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
             "promise something that can be missed".into(),
         )),
         value if value > max => Err((
-            format!("{text} is more than any machine can be asked for"),
+            format!("{text} exceeds the supported maximum"),
             format!(
                 "the limits are iops>={MAX_IOPS} and mbps>={}; write underscores to count digits: iops>=100_000",
                 MAX_BYTES_PER_SEC / 1e6

@@ -22,7 +22,7 @@ fn no_input_makes_a_parser_panic() {
 #[test]
 fn inputs_of_former_panics() {
     const INPUTS: [(&str, &[u8]); 1] = [
-        // The sizes of the files add up to more than 64 bits hold.
+        // The sizes of all files together exceed 64 bits.
         (
             "fio-job",
             b"[files]\ndirectory=d17\nnrfiles=4\nfilesize=25%6k\x0bopenfiles=",

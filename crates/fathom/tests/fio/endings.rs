@@ -65,6 +65,21 @@ fn a_latency_target_that_no_depth_keeps_fails_the_job() {
     most.expect(0, &["percentile=90.00%, depth=1"]);
 }
 
+/// One size or the sum of the files can exceed what a file has.
+#[test]
+fn sizes_beyond_any_file_are_refused() {
+    let place = Place::new();
+    for (size, line) in [
+        ("25%", "fio: filesize: no file can be as large"),
+        ("8000p", "fio: filesize: all files together exceed 8 EiB"),
+    ] {
+        let ran = place.line(&format!(
+            "--name=x --directory=. --rw=write --nrfiles=4 --filesize={size}"
+        ));
+        ran.expect(1, &[line]);
+    }
+}
+
 #[test]
 fn errors_that_are_passed_over_are_counted() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {

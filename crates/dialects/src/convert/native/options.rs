@@ -374,7 +374,7 @@ fn times(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
     let length = streams().next().and_then(|stream| stream.region.length);
     let files = streams().next().map_or(1, |stream| stream.target.ids().len() as u64);
     if let (Some(passes), Some(length), Some(bytes)) = (stop.passes, length, stop.bytes)
-        && bytes.0 == length.bytes.0 * files * u64::from(passes)
+        && Some(bytes.0) == length.bytes.0.checked_mul(files * u64::from(passes))
     {
         stop.bytes = None;
     }

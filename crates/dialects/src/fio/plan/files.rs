@@ -109,6 +109,12 @@ impl Lowering<'_> {
                 format!("fio: filesize: the range from {low} to {high} ends before it begins"),
             );
         }
+        if range.high > i64::MAX as u64 {
+            complain(
+                &mut self.complaints,
+                "fio: filesize: no file can be as large, and a percentage is not possible here",
+            );
+        }
         let base = self.base_at_setup(options, base(clone, &names, self.env.disk), &names);
         let mut ids = Vec::new();
         let mut length = None;
@@ -133,6 +139,9 @@ impl Lowering<'_> {
                     (false, false) => AtEndOfJob::Keep,
                 },
             }));
+        }
+        if self.area.is_some_and(|sum| sum > i64::MAX as u64) && range.high <= i64::MAX as u64 {
+            complain(&mut self.complaints, "fio: filesize: all files together exceed 8 EiB");
         }
         // If sizes differ, the area extends to the end of each file.
         let uneven = names.len() > 1 && !have_equal_sizes(options, names.len());

@@ -436,7 +436,7 @@ fn layout_lines(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
             {
                 continue;
             }
-            let (mut files, mut bytes) = (0, 0);
+            let (mut files, mut bytes) = (0, 0_u64);
             for id in worker.streams.iter().flat_map(|stream| stream.target.ids()) {
                 let target = plan.target(*id);
                 let Prepare::LayOut {
@@ -454,7 +454,7 @@ fn layout_lines(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
                 if present < size.0 && !noted.contains(&id.0) {
                     noted.push(id.0);
                     files += 1;
-                    bytes += size.0;
+                    bytes = bytes.saturating_add(size.0);
                 }
             }
             if files > 0 {

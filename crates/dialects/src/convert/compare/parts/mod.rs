@@ -87,7 +87,7 @@ fn effective_stop(at: &Place<'_>) -> Stop {
     let length = at.stream.region.length.filter(|length| length.percent == 0.0);
     let files = at.stream.target.ids().len() as u64;
     if let (Some(bytes), Some(passes), Some(length)) = (stop.bytes, stop.passes, length)
-        && bytes.0 == length.bytes.0 * files * u64::from(passes)
+        && Some(bytes.0) == length.bytes.0.checked_mul(files * u64::from(passes))
     {
         stop.bytes = None;
     }

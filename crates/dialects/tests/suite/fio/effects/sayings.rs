@@ -176,6 +176,11 @@ pub const COMPLAINTS: &[Saying] = &[
         "fio: filesize: the range from 8 MiB to 1 MiB ends before it begins",
     ),
     (
+        "filesize",
+        "--filesize=25% --size=8m",
+        "fio: filesize: no file can be as large, and a percentage is not possible here",
+    ),
+    (
         "hugepage-size",
         "--mem=mmaphuge --hugepage-size=3m",
         "fio: hugepage-size=3145728, which is not a power of two, is not supported by this program",
