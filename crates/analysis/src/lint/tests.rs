@@ -73,6 +73,29 @@ impl Case {
         &mut self.environment.targets[0].devices[0]
     }
 
+    /// Others used the device in the ten seconds before the test.
+    fn add_background_io(&mut self, operations: [u64; 3]) {
+        let device = DeviceUse {
+            name: "nvme0n1".into(),
+            operations,
+            ..DeviceUse::default()
+        };
+        self.environment.before = Some(BackgroundIo {
+            watched_ns: Nanos::secs(10),
+            devices: vec![device],
+            programs: Vec::new(),
+        });
+    }
+
+    /// A control group limits the device of the target.
+    fn limit_device(&mut self, limit: DeviceLimit) {
+        self.device().number = "8:0".into();
+        self.environment.limits.devices = vec![DeviceLimit {
+            device: "8:0".into(),
+            ..limit
+        }];
+    }
+
     fn file_system(&mut self) -> &mut FileSystem {
         self.facts().file_system.as_mut().expect("a sound target lies on one")
     }
@@ -366,24 +389,13 @@ const SPOILT: &[(&str, Spoil)] = &[
         case.device().numa_node = Some(1);
     }),
     ("BUSY-DISK", |case| {
-        let device = DeviceUse {
-            name: "nvme0n1".into(),
-            operations: [300, 120, 0],
-            ..DeviceUse::default()
-        };
-        case.environment.before = Some(BackgroundIo {
-            watched_ns: Nanos::secs(10),
-            devices: vec![device],
-            programs: Vec::new(),
-        });
+        case.add_background_io([300, 120, 0]);
     }),
     ("CGROUP-LIMIT", |case| {
-        case.device().number = "8:0".into();
-        case.environment.limits.devices = vec![DeviceLimit {
-            device: "8:0".into(),
+        case.limit_device(DeviceLimit {
             read_bytes: Some(1 << 20),
             ..DeviceLimit::default()
-        }];
+        });
     }),
     ("DEGRADED-RAID", |case| {
         let complaints = vec!["1 of 2 members is missing".into()];
@@ -483,58 +495,34 @@ const INSIDE: &[(&str, Spoil)] = &[
         case.purpose.warmed = warmed("boot-1", &[(40 * GIB, 100 * GIB, true), (0, 50 * GIB, false)]);
     }),
     ("BUSY-DISK", |case| {
-        let device = DeviceUse {
-            name: "nvme0n1".into(),
-            operations: [60, 40, 0],
-            ..DeviceUse::default()
-        };
-        case.environment.before = Some(BackgroundIo {
-            watched_ns: Nanos::secs(10),
-            devices: vec![device],
-            programs: Vec::new(),
-        });
+        case.add_background_io([60, 40, 0]);
     }),
     // 700 of 1000 operations are reads: 5.7 MB/s.
     ("CGROUP-LIMIT", |case| {
         case.workload.rate = Some(Rate::iops(1000));
-        case.device().number = "8:0".into();
-        case.environment.limits.devices = vec![DeviceLimit {
-            device: "8:0".into(),
+        case.limit_device(DeviceLimit {
             read_iops: Some(700),
             read_bytes: Some(700 * (8 << 10)),
             ..DeviceLimit::default()
-        }];
+        });
     }),
     // A limit of another device, and one of writes for a test that only reads.
     ("CGROUP-LIMIT", |case| {
         case.part().mix = Mix::READS;
-        case.device().number = "8:0".into();
-        case.environment.limits.devices = vec![
-            DeviceLimit {
-                device: "8:16".into(),
-                read_iops: Some(10),
-                ..DeviceLimit::default()
-            },
-            DeviceLimit {
-                device: "8:0".into(),
-                write_iops: Some(10),
-                ..DeviceLimit::default()
-            },
-        ];
+        case.limit_device(DeviceLimit {
+            write_iops: Some(10),
+            ..DeviceLimit::default()
+        });
+        case.environment.limits.devices.push(DeviceLimit {
+            device: "8:16".into(),
+            read_iops: Some(10),
+            ..DeviceLimit::default()
+        });
     }),
     // 42 operations per second of others are less than 1 % of what is asked for.
     ("BUSY-DISK", |case| {
         case.workload.rate = Some(Rate::iops(5000));
-        let device = DeviceUse {
-            name: "nvme0n1".into(),
-            operations: [300, 120, 0],
-            ..DeviceUse::default()
-        };
-        case.environment.before = Some(BackgroundIo {
-            watched_ns: Nanos::secs(10),
-            devices: vec![device],
-            programs: Vec::new(),
-        });
+        case.add_background_io([300, 120, 0]);
     }),
     // The start of each thread lies elsewhere.
     ("SEQ-OVERLAP", |case| {
