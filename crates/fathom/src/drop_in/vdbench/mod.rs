@@ -1,5 +1,6 @@
 //! `vdbench`: parameter files in, Vdbench's console, output files and exit codes out.
 
+mod failure;
 mod follow;
 pub mod local_env;
 mod on_files;
@@ -28,6 +29,7 @@ use report::formats::vdbench::{FlatFacts, Layout};
 use super::{print_findings, print_stderr, print_stdout};
 use crate::permissions;
 use crate::session::Session;
+use failure::{Failure, failure_of};
 use follow::{Follow, Outcome, Style};
 use local_env::{LocalEnv, SELF_TEST};
 use output::{Output, time};
@@ -116,49 +118,6 @@ fn banner() {
 
 fn seed() -> Option<u64> {
     std::env::var(SEED).ok()?.parse().ok()
-}
-
-/// A failure that ends everything.
-#[derive(Debug)]
-struct Failure {
-    text: String,
-    more: Vec<String>,
-}
-
-impl From<Diagnostic> for Failure {
-    fn from(diagnostic: Diagnostic) -> Failure {
-        let place = diagnostic.at.filter(|at| at.line > 0).map(|at| format!("  --> {at}"));
-        let help = diagnostic.help.map(|help| format!("help: {help}"));
-        Failure {
-            text: diagnostic.what,
-            more: place.into_iter().chain(help).collect(),
-        }
-    }
-}
-
-impl From<String> for Failure {
-    fn from(text: String) -> Failure {
-        Failure { text, more: Vec::new() }
-    }
-}
-
-impl Failure {
-    /// Prints the text on the console as Vdbench does, and place and help on stderr.
-    fn report(&self, output: Option<&mut Output>) {
-        let line = format!("{} {}", time(), self.text);
-        match output {
-            Some(output) => {
-                output.print_line("");
-                output.print_line(&line);
-                output.print_line("");
-                output.write("errorlog", &line);
-            }
-            None => {
-                let _ = print_stdout(&format!("\n{line}\n\n"));
-            }
-        }
-        print_stderr(&self.more);
-    }
 }
 
 /// The execution of a command line.
@@ -396,12 +355,12 @@ impl<'a> Drive<'a> {
                     return Ok(());
                 }
             }
-            let goes_on = match limit {
+            let continues = match limit {
                 Some(None) => true,
                 Some(Some(seconds)) => began.elapsed() < Duration::from_secs(seconds),
                 None => turn < parameters.general.repeats.unwrap_or(1),
             };
-            if !goes_on {
+            if !continues {
                 return Ok(());
             }
             turn += 1;
@@ -688,15 +647,4 @@ fn facts_of(run: &Run, lun_bytes: u64) -> FlatFacts {
         lun_bytes,
         compratio: run.compratio,
     }
-}
-
-fn failure_of(error: &RunError) -> Failure {
-    let text = error.to_string();
-    let mut lines = text.lines();
-    let first = lines.next().unwrap_or_default().to_owned();
-    let mut more: Vec<String> = lines.map(str::to_owned).collect();
-    if matches!(error, RunError::Refused(_)) {
-        more.push("help: name it again where its data may be lost: FATHOM_ALLOW_DESTROY=PATH".into());
-    }
-    Failure { text: first, more }
 }

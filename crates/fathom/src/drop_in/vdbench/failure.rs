@@ -1,0 +1,63 @@
+//! Failures that end the execution of a command line.
+
+use ::run::RunError;
+use dialects::Diagnostic;
+
+use super::super::{print_stderr, print_stdout};
+use super::output::{Output, time};
+
+/// A failure that ends everything.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) text: String,
+    /// Place and help, for stderr.
+    pub(super) more: Vec<String>,
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Failure {
+        let place = diagnostic.at.filter(|at| at.line > 0).map(|at| format!("  --> {at}"));
+        let help = diagnostic.help.map(|help| format!("help: {help}"));
+        Failure {
+            text: diagnostic.what,
+            more: place.into_iter().chain(help).collect(),
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Failure {
+        Failure { text, more: Vec::new() }
+    }
+}
+
+impl Failure {
+    /// Prints the text on the console as Vdbench does, and place and help on stderr.
+    pub(super) fn report(&self, output: Option<&mut Output>) {
+        let line = format!("{} {}", time(), self.text);
+        match output {
+            Some(output) => {
+                output.print_line("");
+                output.print_line(&line);
+                output.print_line("");
+                output.write("errorlog", &line);
+            }
+            None => {
+                let _ = print_stdout(&format!("\n{line}\n\n"));
+            }
+        }
+        print_stderr(&self.more);
+    }
+}
+
+/// A failure of a run, with its further lines as help.
+pub(super) fn failure_of(error: &RunError) -> Failure {
+    let text = error.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    let mut more: Vec<String> = lines.map(str::to_owned).collect();
+    if matches!(error, RunError::Refused(_)) {
+        more.push("help: name it again where its data may be lost: FATHOM_ALLOW_DESTROY=PATH".into());
+    }
+    Failure { text: first, more }
+}
