@@ -78,10 +78,13 @@ fn end_process(signal: i32) {
 unsafe extern "system" fn on_stop(event: u32) -> i32 {
     let on_key = |signal: i32| {
         stop(signal);
-        // SAFETY: the call takes a number.
-        unsafe { Sleep(GRACE_MS) };
+        // Until this returns, the system may hold back a second Ctrl-C.
         if EXAMINING.load(Ordering::Relaxed) {
-            end_process(signal);
+            // SAFETY: the call takes a number.
+            unsafe { Sleep(GRACE_MS) };
+            if EXAMINING.load(Ordering::Relaxed) {
+                end_process(signal);
+            }
         }
     };
     match event {
