@@ -1,4 +1,4 @@
-//! What goes into an engine and what comes out: slots, operations, completions, stamps.
+//! The types that cross the boundary of an engine: slots, requests, completions, stamps.
 
 use model::Nanos;
 use model::plan::FileRangeFlags;
@@ -86,8 +86,8 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// The end of the operation in `slot`.
     #[inline(always)]
+    /// A completion of the operation in `slot`.
     pub fn new(slot: Slot, result: i64, at: Nanos) -> Completion {
         Completion { slot, result, at }
     }
@@ -100,16 +100,16 @@ pub struct Batch {
     pub done: Completions,
     /// Taken just before the submitting call.
     pub submit_start: Nanos,
-    /// When the submitting call returned; equals `reap_time` unless stamps are split.
+    /// When the submitting call returned. Equals `reap_time` unless stamps are split.
     pub submit_end: Nanos,
-    /// When completions were last polled. The stamp is taken before any of them is processed, so an
-    /// operation is not charged with the bookkeeping of earlier ones.
+    /// When completions were last polled. The stamp is taken before any completion is processed, so
+    /// that the bookkeeping of earlier operations does not count as latency of later ones.
     pub reap_time: Nanos,
     /// Number of requests accepted in this turn: the first N.
     pub submitted: u32,
-    /// Set by the caller when almost no time has passed since `reap_time`, which then serves as
-    /// `submit_start`: reading the clock costs about as much as all other bookkeeping of an
-    /// operation.
+    /// The caller sets this when almost no time has passed since `reap_time`. The engine then uses
+    /// `reap_time` as `submit_start`, because a clock reading costs about as much as all other
+    /// bookkeeping of an operation.
     pub chained: bool,
 }
 
@@ -142,7 +142,7 @@ impl Batch {
     }
 }
 
-/// A list of completions with a fixed capacity: a turn completes at most as many operations as
+/// A list of completions with a fixed capacity. A turn completes at most as many operations as
 /// there are slots.
 #[derive(Clone, Debug)]
 pub struct Completions {

@@ -1,4 +1,4 @@
-//! The buffers of an engine: one mapping divided among the slots, and which slots are in use.
+//! The buffers of an engine. One mapping is divided among the slots; the slots in use are tracked.
 
 use model::Bytes;
 
@@ -26,8 +26,8 @@ pub(crate) struct Buffers {
 const MAX_PACKED_STEP: usize = 64 << 10;
 
 impl Buffers {
-    /// Maps the buffers, each aligned and at least a page, and touches them so that the measured
-    /// window has no first faults.
+    /// Maps the buffers, each aligned and at least a page long. Touches them, so that no first page
+    /// fault falls into the measured window.
     pub(crate) fn new(setup: &Setup) -> Result<Buffers, EngineError> {
         let (slots, length) = (setup.slots, setup.buffer_bytes.max(1));
         let step = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
@@ -53,7 +53,7 @@ impl Buffers {
         let Some(bytes) = each_bytes.checked_mul(count) else {
             return Err(refused(free));
         };
-        // Checked here because the kernel would overcommit and kill some process later.
+        // Check now: the kernel would overcommit, and its OOM killer would end some process later.
         if (used_bytes as u64).saturating_mul(count as u64) > free.bytes.0 {
             return Err(refused(free));
         }
@@ -94,10 +94,9 @@ impl Buffers {
 
 /// Buffers that the kernel reads and writes while the program runs.
 ///
-/// All access to a buffer goes through [`SharedBuffers::claim`] when an operation starts,
-/// [`SharedBuffers::release`] when the kernel has finished with it, and
-/// [`SharedBuffers::free_buffer`] for the program in between. So the program never touches a buffer
-/// that the kernel may be using.
+/// [`SharedBuffers::claim`] starts an operation and [`SharedBuffers::release`] ends it. In between,
+/// [`SharedBuffers::free_buffer`] refuses the buffer, so the program never touches memory that the
+/// kernel may be using.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
     buffers: Buffers,
@@ -163,7 +162,7 @@ impl SharedBuffers {
         self.in_flight.len() as u32
     }
 
-    /// Bytes in each buffer if they are sparse, which means that each is registered separately.
+    /// Bytes in each buffer if the buffers are sparse; each is then registered separately.
     pub(crate) fn sparse_buffer_bytes(&self) -> Option<usize> {
         self.buffers.sparse.then_some(self.buffers.length)
     }
@@ -181,8 +180,7 @@ impl SharedBuffers {
         self.outstanding
     }
 
-    /// Leaks the memory, for when the kernel could not be made to end operations that still point
-    /// into it.
+    /// Leaks the memory, when the kernel cannot be made to end operations that still point into it.
     pub(crate) fn abandon(&mut self) {
         self.buffers.mapping.leak();
     }

@@ -4,7 +4,7 @@ use model::plan::{EngineChoice, EngineKind};
 
 use crate::file::{File, FileKind};
 
-/// The start of the reason where the system refuses io_uring.
+/// How the reason begins where the system refuses io_uring.
 pub const RING_REFUSED: &str = "io_uring cannot be used";
 
 /// The chosen engine.
@@ -12,7 +12,7 @@ pub const RING_REFUSED: &str = "io_uring cannot be used";
 pub struct Choice {
     /// The engine.
     pub kind: EngineKind,
-    /// Each operation in flight has a thread that makes its call.
+    /// Each operation in flight has its own thread, which makes the blocking call.
     pub offload: bool,
     /// The reason, for the report.
     pub reason: String,
@@ -26,16 +26,16 @@ pub fn choose(files: &[File], slots: u32) -> Choice {
         reason: reason.to_owned(),
     };
     if files.iter().all(|file| file.kind() == FileKind::Nothing) {
-        return choice(EngineKind::Null, "there is no target to touch");
+        return choice(EngineKind::Null, "the engine uses no target");
     }
-    let mapped = |file: &&File| file.how().cache.mapping.is_some();
+    let mapped = |file: &&File| file.options().cache.mapping.is_some();
     if files.iter().all(|file| mapped(&file)) {
         return choice(EngineKind::Mmap, "the target is used through a memory map");
     }
     if slots == 1 {
         return choice(
             EngineKind::Psync,
-            "with one operation in flight a plain system call is the shortest way",
+            "with one operation in flight a plain system call has the least overhead",
         );
     }
     let unmapped: Vec<&File> = files.iter().filter(|file| !mapped(file)).collect();
@@ -44,11 +44,11 @@ pub fn choose(files: &[File], slots: u32) -> Choice {
 
 #[cfg(target_os = "linux")]
 fn choose_async(files: &[&File]) -> Choice {
-    let direct = files.iter().all(|file| file.how().cache.direct);
+    let direct = files.iter().all(|file| file.options().cache.direct);
     let blocking_file = files.iter().find(|file| !file.supports_nowait());
     let name = |file: &File| file.path().display().to_string();
     let (kind, reason) = match (blocking_file, ring_refusal(), direct) {
-        (None, None, _) => (EngineKind::IoUring, "the target takes asynchronous I/O".to_owned()),
+        (None, None, _) => (EngineKind::IoUring, "the target supports asynchronous I/O".to_owned()),
         (Some(file), _, true) => {
             let reason = "completes I/O inside the call; io_uring would hand every operation to kernel threads";
             choose_native_aio(format!("{} {reason}", name(file)), aio_refusal())
@@ -82,8 +82,9 @@ fn choose_native_aio(reason: String, refusal: Option<String>) -> (EngineKind, St
     }
 }
 
-/// Why the kernel has no native AIO, if so: kernels built without it, some sandboxes, processor
-/// emulators. An exhausted limit does not count: the engine reports that itself.
+/// Why the kernel has no native AIO, if so. It is missing in kernels built without it, some
+/// sandboxes and processor emulators. An exhausted limit does not count: the engine reports that
+/// itself.
 #[cfg(target_os = "linux")]
 fn aio_refusal() -> Option<String> {
     let error = crate::sys::aio::Context::new(1).err()?;
@@ -102,7 +103,7 @@ fn ring_refusal() -> Option<String> {
         thread_cpu: 0,
     };
     match Ring::new(options) {
-        // Some sandboxes allow rings and forbid their use.
+        // Some sandboxes allow creating a ring but forbid its use.
         Ok(mut ring) => ring
             .enter(0, None)
             .err()
@@ -115,17 +116,17 @@ fn ring_refusal() -> Option<String> {
 fn choose_async(files: &[&File]) -> Choice {
     match files
         .iter()
-        .all(|file| file.how().overlapped || file.handle().is_none())
+        .all(|file| file.options().overlapped || file.handle().is_none())
     {
         true => Choice {
             kind: EngineKind::Iocp,
             offload: false,
-            reason: "it is how this system keeps several operations in flight".to_owned(),
+            reason: "this system needs it to keep several operations in flight".to_owned(),
         },
         false => Choice {
             kind: EngineKind::Psync,
             offload: false,
-            reason: "the target was opened for one operation after the other".to_owned(),
+            reason: "the target was opened for synchronous I/O".to_owned(),
         },
     }
 }
@@ -135,14 +136,14 @@ fn choose_async(_files: &[&File]) -> Choice {
     Choice {
         kind: EngineKind::Psync,
         offload: false,
-        reason: "the only engine on this system so far".to_owned(),
+        reason: "the only engine available on this system".to_owned(),
     }
 }
 
-/// True if a worker with `slots` slots opens its files for asynchronous I/O on Windows
-/// ([`crate::OpenOptions::overlapped`]): it uses such an engine, or [`choose`] may select one.
-/// Synchronous calls on such files would fail.
-pub fn wants_overlapped(choice: &EngineChoice, slots: u32) -> bool {
+/// True if a worker with `slots` slots must open its files for asynchronous I/O on Windows
+/// ([`crate::OpenOptions::overlapped`]), because it uses such an engine or [`choose`] may select
+/// one. Synchronous calls on such files would fail.
+pub fn needs_overlapped(choice: &EngineChoice, slots: u32) -> bool {
     let queued = choice.kind.info().overlapped || choice.kind == EngineKind::Auto && slots > 1;
     cfg!(windows) && queued && !choice.offload
 }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_native_aio_a_plain_call_is_left() {
+    fn without_native_aio_psync_is_chosen() {
         let reason = "io_uring cannot be used: ENOSYS";
         assert_eq!(
             choose_native_aio(reason.into(), None),

@@ -1,9 +1,9 @@
-//! The clock that stamps operations: the processor's own counter where it is reliable.
+//! The clock that stamps operations: the processor's counter if it is reliable.
 //!
-//! Reading the time stamp counter costs 13 ns on the machine this was written on, `clock_gettime`
-//! 21. The counter's frequency is fitted against the system's monotonic clock between program start
-//! and run start, so there is no calibration pause; the two are compared again at the end of the
-//! run and the drift is reported.
+//! On the machine where this was written, reading the time stamp counter costs 13 ns and
+//! `clock_gettime` costs 21 ns. The counter's frequency is fitted against the system's monotonic
+//! clock between program start and run start, so no calibration pause is needed. At the end of the
+//! run the two clocks are compared again, and the drift is reported.
 
 use model::Nanos;
 use model::environment;
@@ -57,12 +57,12 @@ impl ClockStart {
         }
     }
 
-    /// Selects the system's clock, even where the processor's counter is reliable.
+    /// Selects the system's clock even if the processor's counter is reliable.
     pub fn from_system() -> ClockStart {
         ClockStart {
             counter: 0,
             system: system::monotonic(),
-            refusal: Some("the system's clock was asked for"),
+            refusal: Some("the system's clock was requested"),
         }
     }
 
@@ -129,8 +129,8 @@ impl Clock {
         }
     }
 
-    /// The time, read after all earlier instructions: out-of-order execution could otherwise move a
-    /// reading by a fraction of a microsecond.
+    /// The time, read after all earlier instructions have completed. Out-of-order execution could
+    /// otherwise move the reading by a fraction of a microsecond.
     pub fn now_in_order(&self) -> Nanos {
         system::wait_for_earlier_instructions();
         self.now()
@@ -182,7 +182,7 @@ impl Clock {
     }
 }
 
-/// Spins for `cycles` ticks of the processor's counter, or nanoseconds where it has none.
+/// Spins for this many ticks of the processor's counter, or nanoseconds if it has none.
 pub fn spin_cycles(cycles: u64) {
     let reading = || match system::counter() {
         0 => system::monotonic().0,

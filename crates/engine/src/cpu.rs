@@ -10,7 +10,7 @@ use crate::error::EngineError;
 use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::{File, Setup};
 
-/// Sorting more numbers would test memory instead.
+/// More numbers than this would test memory instead of the processor.
 const MAX_NUMBERS: u64 = 1 << 24;
 
 pub(crate) struct Cpu {
@@ -26,7 +26,7 @@ impl Cpu {
         let Some(work) = setup.choice.work else {
             return Err(EngineError::unavailable(
                 EngineKind::Cpu,
-                "no load is given for the processor",
+                "the processor load is missing",
                 "this is an internal error; please report it",
             ));
         };
@@ -50,11 +50,11 @@ impl Cpu {
         }
     }
 
-    /// Sorts new numbers each time: sorted ones would be no work.
+    /// Sorts new numbers each time: an already sorted list would be no work.
     fn sort(&mut self, percent: u8) {
         let start = self.clock.now();
         for number in &mut self.numbers {
-            // Marsaglia's shifts: any numbers will do.
+            // Marsaglia's xorshift: the quality of the numbers does not matter.
             self.seed ^= self.seed << 13;
             self.seed ^= self.seed >> 7;
             self.seed ^= self.seed << 17;

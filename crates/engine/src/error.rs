@@ -36,7 +36,7 @@ pub enum EngineError {
     HugePages {
         /// Bytes in all.
         needed: Bytes,
-        /// Cause and remedy, if the cause is not a lack of huge pages.
+        /// Cause and remedy, if the pool of huge pages is not the cause.
         refusal: Option<(&'static str, &'static str)>,
     },
     /// A system call of the engine failed.
@@ -85,18 +85,21 @@ impl EngineError {
                     MemoryLimit::ControlGroup(_) => ", or raise the limit of the control group",
                 };
                 Some(format!(
-                    "lower the queue depth, the block size or the number of workers{raise}"
+                    "reduce the queue depth, the block size or the number of workers{raise}"
                 ))
             }
             EngineError::HugePages {
                 refusal: Some((_, help)),
                 ..
             } => Some((*help).into()),
-            EngineError::HugePages { .. } if cfg!(windows) => {
-                Some("run soon after the system has started, lower the queue depth or block size, or do without".into())
-            }
+            EngineError::HugePages { .. } if cfg!(windows) => Some(
+                "run soon after a restart, reduce the queue depth or block size, or do not \
+                    use huge pages"
+                    .into(),
+            ),
             EngineError::HugePages { needed, .. } => Some(format!(
-                "reserve some for each worker (2 MiB pages: sysctl vm.nr_hugepages={} for one), or do without",
+                "reserve some for each worker (2 MiB pages: sysctl vm.nr_hugepages={} for one), or \
+                 do not use huge pages",
                 needed.0.div_ceil(2 << 20).max(1)
             )),
             EngineError::System { .. } => None,
@@ -116,7 +119,7 @@ impl EngineError {
 /// The system's message for an error number, such as `No space left on device`.
 pub fn os_error_name(errno: i32) -> String {
     let text = std::io::Error::from_raw_os_error(errno).to_string();
-    // std appends the number, which our messages name only where it helps.
+    // The standard library appends the error number; our messages add it only where it helps.
     match text.rfind(" (os error") {
         Some(end) => text[..end].to_owned(),
         None => text,

@@ -1,6 +1,7 @@
-//! Allocates and frees space instead of transferring data, one range at a time: a read allocates
-//! without changing the size of the file, a write allocates and may extend it, a trim punches a
-//! hole.
+//! Allocates and frees space instead of transferring data, one range at a time.
+//!
+//! A read allocates without changing the size of the file, a write allocates and may extend it, a
+//! trim punches a hole.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;
@@ -26,7 +27,7 @@ impl Falloc {
             return Err(EngineError::unavailable(
                 EngineKind::Falloc,
                 format!(
-                    "{} is not a regular file, so no space can be allocated in it",
+                    "cannot allocate space in {}: it is not a regular file",
                     file.path().display()
                 ),
                 "name a regular file",

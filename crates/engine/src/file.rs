@@ -19,7 +19,7 @@ pub struct File {
     device: (u32, u32),
     size: u64,
     direct_alignment: u64,
-    how: OpenOptions,
+    options: OpenOptions,
     priority: u16,
     simulated_device: Option<u32>,
 }
@@ -53,12 +53,12 @@ pub struct OpenOptions {
     /// Claim a block device for this process (`O_EXCL`).
     pub exclusive: bool,
     /// Opens for asynchronous I/O on Windows (`FILE_FLAG_OVERLAPPED`), see
-    /// [`crate::wants_overlapped`]; ignored elsewhere.
+    /// [`crate::needs_overlapped`]; ignored elsewhere.
     pub overlapped: bool,
 }
 
 impl OpenOptions {
-    /// Without hints and claims, and for no queue of Windows.
+    /// Options without hints or an exclusive claim, for synchronous I/O.
     pub fn new(access: Access, cache: CacheMode) -> OpenOptions {
         OpenOptions {
             access,
@@ -97,7 +97,7 @@ pub struct OpenError {
     pub path: PathBuf,
     /// The system's error.
     pub source: io::Error,
-    /// The file opens without direct I/O, which was requested.
+    /// True if the file opens without direct I/O, which was requested.
     pub only_direct_fails: bool,
 }
 
@@ -106,16 +106,16 @@ impl File {
     ///
     /// # Errors
     /// [`OpenError`] with the system's reason.
-    pub fn open(path: &Path, how: OpenOptions) -> Result<File, OpenError> {
-        let handle = sys::file::open(path, &how).map_err(|source| {
+    pub fn open(path: &Path, options: OpenOptions) -> Result<File, OpenError> {
+        let handle = sys::file::open(path, &options).map_err(|source| {
             let buffered = OpenOptions {
                 cache: CacheMode {
                     direct: false,
-                    ..how.cache
+                    ..options.cache
                 },
-                ..how
+                ..options
             };
-            let only_direct_fails = how.cache.direct
+            let only_direct_fails = options.cache.direct
                 && source.raw_os_error() == Some(sys::file::INVALID)
                 && sys::file::open(path, &buffered).is_ok();
             OpenError {
@@ -137,14 +137,13 @@ impl File {
             device,
             size,
             direct_alignment,
-            how,
+            options,
             priority: 0,
             simulated_device: None,
         })
     }
 
-    /// A path without an open file, for engines that create, look up or delete it. It need not
-    /// exist.
+    /// A path that is not opened, for engines that create, look up or delete it. It need not exist.
     pub fn named(path: &Path, size: u64) -> File {
         File {
             path: path.to_owned(),
@@ -154,7 +153,7 @@ impl File {
 
     /// A placeholder of the given size, for engines that use no file.
     pub fn nothing(size: u64) -> File {
-        let how = OpenOptions::new(Access::ReadWrite, CacheMode::default());
+        let options = OpenOptions::new(Access::ReadWrite, CacheMode::default());
         File {
             handle: None,
             path: PathBuf::new(),
@@ -162,7 +161,7 @@ impl File {
             device: (0, 0),
             size,
             direct_alignment: 1,
-            how,
+            options,
             priority: 0,
             simulated_device: None,
         }
@@ -201,19 +200,19 @@ impl File {
         self.size
     }
 
-    /// What offsets, lengths and buffers of direct I/O must be multiples of.
+    /// The multiple to which direct I/O must align offsets, lengths and buffers.
     pub fn direct_alignment(&self) -> u64 {
         self.direct_alignment
     }
 
     /// The options used to open it.
-    pub fn how(&self) -> &OpenOptions {
-        &self.how
+    pub fn options(&self) -> &OpenOptions {
+        &self.options
     }
 
     /// Sets the I/O priority of operations on this file, in the kernel's encoding: class × 2¹³ +
-    /// level; 0 uses that of the thread. On Linux only io_uring and native AIO apply it; on Windows
-    /// it belongs to the open file, whichever engine uses it.
+    /// level; 0 means the priority of the thread. On Linux only io_uring and native AIO apply it.
+    /// On Windows it belongs to the open file, so every engine applies it.
     ///
     /// # Errors
     /// The system's error, where the priority belongs to the open file.
@@ -241,7 +240,7 @@ impl File {
         }
     }
 
-    /// Identifies the file or device regardless of the path used to open it; `None` for a
+    /// Identity of the file or device, independent of the path used to open it; `None` for a
     /// placeholder.
     pub fn identity(&self) -> Option<Identity> {
         self.handle.as_ref().and_then(sys::facts::identity_of_file)
@@ -252,8 +251,8 @@ impl File {
         self.handle.as_ref()
     }
 
-    /// Executes a flush or trim, which need no buffer. Returns bytes or 0, or a negative error
-    /// number.
+    /// Executes a flush or trim, neither of which needs a buffer. Returns bytes or 0, or a negative
+    /// error number.
     pub(crate) fn flush_or_trim(&self, io: &Request) -> i64 {
         let Some(handle) = &self.handle else {
             return i64::from(io.length);
@@ -273,7 +272,7 @@ impl File {
     /// Wraps an open overlapped handle.
     pub(crate) fn from_handle(handle: fs::File) -> File {
         let mut file = File::nothing(0);
-        (file.handle, file.kind, file.how.overlapped) = (Some(handle), FileKind::Other, true);
+        (file.handle, file.kind, file.options.overlapped) = (Some(handle), FileKind::Other, true);
         file
     }
 }
@@ -290,21 +289,21 @@ impl File {
 mod tests {
     use super::*;
 
-    /// A pipe could replace a target after the target was examined.
+    /// Another process could replace an examined target with a pipe before it is opened.
     #[test]
     fn opening_a_named_pipe_does_not_wait() {
         use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, mknodat};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        let how = OpenOptions::to_inspect(false);
-        let read = File::open(&path, how).unwrap();
+        let options = OpenOptions::to_inspect(false);
+        let read = File::open(&path, options).unwrap();
         assert_eq!(read.kind(), FileKind::Other);
         let flags = fcntl_getfl(read.handle().unwrap()).unwrap();
         assert!(!flags.contains(OFlags::NONBLOCK), "{flags:?}");
         drop(read);
         let access = Access::Write;
-        let error = File::open(&path, OpenOptions { access, ..how }).unwrap_err();
+        let error = File::open(&path, OpenOptions { access, ..options }).unwrap_err();
         assert_eq!(error.source.raw_os_error(), Some(libc::ENXIO));
     }
 }

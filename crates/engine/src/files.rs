@@ -1,5 +1,6 @@
-//! Operations on the files of a tree: each opens the file that its request names, works on it, and
-//! closes it.
+//! Operations on the files of a tree.
+//!
+//! Each operation opens the file that its request names, works on it, and closes it.
 
 use std::fs;
 use std::io;
@@ -43,7 +44,7 @@ pub struct TreeSetup {
     pub session: Option<OpenFor>,
     /// How files are opened.
     pub cache: CacheMode,
-    /// Sessions flush what they have written before they close it.
+    /// Sessions flush their writes before they close a file.
     pub flushes: bool,
 }
 
@@ -71,7 +72,7 @@ impl Files {
             flushes,
         }) = setup.tree.take()
         else {
-            let why = "there is no tree of files";
+            let why = "the file tree is missing";
             return Err(EngineError::unavailable(
                 EngineKind::Files,
                 why,
@@ -176,8 +177,9 @@ impl Files {
     }
 }
 
-/// The offset for appending a block. A file that would grow beyond [`OpenTree::append_limit`] is
-/// truncated to its size first, so no test fills the file system.
+/// The offset at which a block is appended. A file that would grow beyond
+/// [`OpenTree::append_limit`] is first truncated to its size, so that no test fills the file
+/// system.
 fn append_offset(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
     let end = file.metadata()?.len();
     if end + block <= OpenTree::append_limit(size, block) {

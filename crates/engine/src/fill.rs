@@ -1,5 +1,7 @@
-//! Fills buffers with random contents at the speed of a memory copy: the wide generator, compiled
-//! for the instruction sets of this CPU.
+//! Fills buffers with random contents at the speed of a memory copy.
+//!
+//! The wide generator is compiled for several instruction sets; the best one that this CPU supports
+//! is used.
 
 use model::content::{RandomFill, WideRandom};
 
@@ -50,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_instruction_set_makes_the_same_bytes() {
+    fn every_instruction_set_generates_the_same_bytes() {
         let mut plain = vec![0u8; 10_000];
         let mut fast = vec![0u8; 10_000];
         WideRandom::new(7).fill(&mut plain);

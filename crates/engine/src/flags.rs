@@ -1,4 +1,4 @@
-//! Flags of single calls: polling, no waiting, no caching, atomic writes.
+//! Flags of single calls: polling, nowait, uncached, atomic writes.
 
 use model::plan::EngineChoice;
 
@@ -37,7 +37,7 @@ impl CallFlags {
         self.read | self.write == 0 && self.poll_percent == 0
     }
 
-    /// The polling flag for the next operation; spread evenly over the operations.
+    /// The polling flag for the next operation. Polled operations are spread evenly.
     pub(crate) fn next_poll_flag(&mut self) -> u32 {
         self.accumulated_percent += self.poll_percent;
         if self.accumulated_percent < 100 {
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_of_the_calls_polls() {
+    fn polling_is_spread_over_the_calls() {
         for percent in [0, 1, 30, 100] {
             let mut flags = CallFlags::new(&EngineChoice {
                 poll: true,

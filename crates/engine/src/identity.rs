@@ -12,8 +12,8 @@ pub struct DeviceNumber {
     pub minor: u32,
 }
 
-/// Identifies a file or device however it was reached: by a link, an alias in `/dev/disk/by-id`, a
-/// bind mount or a second hard link.
+/// Identifies a file or device, whichever path leads to it: a link, an alias in `/dev/disk/by-id`,
+/// a bind mount or a second hard link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Identity {
     /// A block device, by its own number.
@@ -65,7 +65,7 @@ impl FromStr for DeviceNumber {
     }
 }
 
-/// Identifies a file for ever: a later file with the same inode number has another id.
+/// Identifies a file permanently: a later file with the same inode number has another id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
     /// Number of the file system, stable across restarts where possible.
@@ -83,16 +83,16 @@ impl fmt::Display for FileId {
     }
 }
 
-/// Metadata of a file. Equal stamps show that nothing was written in between, within the resolution
-/// of the file system's times.
+/// Metadata of a file. Equal stamps show that nothing was written in between, as far as the file
+/// system's time resolution can show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     /// Which file.
     pub id: FileId,
     /// Its length in bytes.
     pub length: u64,
-    /// When its contents last changed, in nanoseconds since 1970. Programs can set it.
+    /// Time of the last change of the contents, in nanoseconds since 1970. Programs can set it.
     pub modified_ns: i64,
-    /// When its contents or anything else about it last changed. Programs cannot set it.
+    /// Time of the last change of contents or metadata. Programs cannot set it.
     pub changed_ns: i64,
 }

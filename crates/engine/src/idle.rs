@@ -1,9 +1,9 @@
-//! Processor idleness, measured by work that runs only while nothing else wants to run.
+//! Measures processor idleness by work that runs only while nothing else is runnable.
 //!
 //! A thread on each processor first times a unit of work, then runs such units at the lowest
-//! priority. The units completed show the idle time. This is fio's measure (`--idle-prof`): unlike
-//! the kernel's accounting it notices work that slows the processor without occupying it, such as
-//! that of a sibling thread of the same core.
+//! priority. The number of completed units shows the idle time. fio measures it in the same way
+//! (`--idle-prof`). Unlike the kernel's accounting, this method notices work that slows the
+//! processor without occupying it, such as that of a hyper-thread on the same core.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -75,7 +75,7 @@ impl IdleProfile {
         Ok(profile)
     }
 
-    /// Starts counting, unless that has been done.
+    /// Starts counting. Later calls have no effect.
     pub fn start_counting(&mut self) {
         if !self.shared.release_threads() {
             self.started = Instant::now();
@@ -112,7 +112,7 @@ impl Drop for IdleProfile {
 }
 
 impl Shared {
-    /// Lets the threads start counting. True if they had already been released.
+    /// Lets the threads start counting. True if they were already counting.
     fn release_threads(&self) -> bool {
         let before = self
             .started
@@ -159,7 +159,7 @@ fn run_thread(cpu: u32, shared: &Shared, index: usize, result_sender: Sender<io:
     }
 }
 
-/// The time of [`UNITS_PER_TIMING`] units: the median, which a few interruptions do not change.
+/// Times [`UNITS_PER_TIMING`] units. Returns the median, which a few interruptions do not change.
 fn time_unit() -> Nanos {
     let mut state = 1;
     let mut times: Vec<u64> = (0..TIMINGS)
@@ -175,7 +175,7 @@ fn time_unit() -> Nanos {
     Nanos(times[TIMINGS / 2])
 }
 
-/// One unit of work: a chain of dependent multiplications.
+/// Computes one unit of work: a chain of dependent multiplications.
 #[inline(never)]
 fn run_unit(mut state: u64) -> u64 {
     for _ in 0..ROUNDS {

@@ -1,8 +1,8 @@
 //! The asynchronous engines of Windows. Completions arrive through a completion port, through
 //! completion routines (DiskSpd `-x`) or through a ring (`ioring.rs`).
 //!
-//! Except on a ring, each operation is one system call. Flushes and trims have no asynchronous
-//! call: they are executed synchronously while other operations stay in flight.
+//! Each operation is one system call, except on a ring. Windows has no asynchronous flush or trim,
+//! so these execute synchronously while other operations stay in flight.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -19,7 +19,7 @@ use crate::{Engine, File, Setup};
 
 /// How long a drop waits for operations that cannot be cancelled.
 const STUCK_TIMEOUT: Nanos = Nanos::secs(10);
-/// Limits each wait, since a wait may be late by a part of its length.
+/// Limits each wait, because the system may end a wait late by a part of its length.
 const MAX_WAIT_MS: u64 = 100;
 
 /// The engine on a completion port.
@@ -70,7 +70,7 @@ impl<Q: Queue> QueueEngine<Q> {
 
     /// Registers a file with the queue. Mapped files do not use the queue.
     fn register_file(&mut self, file: &File) -> Result<(), EngineError> {
-        let how = file.how();
+        let how = file.options();
         match file.handle().filter(|_| how.cache.mapping.is_none()) {
             None => Ok(()),
             Some(handle) if how.overlapped => self
@@ -85,7 +85,7 @@ impl<Q: Queue> QueueEngine<Q> {
         }
     }
 
-    /// Starts operations, up to one that the queue does not support. Returns how many were
+    /// Starts operations, up to the first that the queue does not support. Returns how many were
     /// accepted.
     #[inline]
     fn submit(&mut self, requests: &[Request], batch: &mut Batch) -> u32 {
@@ -99,7 +99,7 @@ impl<Q: Queue> QueueEngine<Q> {
                     accepted += 1;
                     continue;
                 }
-                // An unsupported operation gets a turn to itself.
+                // An unsupported operation has a turn of its own.
                 _ if accepted > 0 => break,
                 _ => return self.execute_directly(request, batch),
             };
@@ -172,8 +172,8 @@ impl<Q: Queue> QueueEngine<Q> {
         Ok(self.completed.len() as u32)
     }
 
-    /// Waits in the system; with a deadline, until shortly before it and then polling. Polls at
-    /// least once if anything is in flight.
+    /// Waits in the system. With a deadline, the wait ends shortly before it and polling follows.
+    /// Polls at least once if anything is in flight.
     fn wait(&mut self, wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         let mut remaining = match until {
             // Requests that were not submitted cannot complete; waiting for them would never end.
@@ -292,9 +292,9 @@ impl<Q: Queue> Drop for QueueEngine<Q> {
 
 /// Timeouts that make the system return before a deadline.
 ///
-/// System waits take whole milliseconds and end with a tick of the system timer, which comes every
-/// millisecond at best, and every 15.6 ms otherwise. So a wait ends early by as much as earlier
-/// waits were late, and the engine polls for the rest.
+/// System waits last whole milliseconds and end at a tick of the system timer, every millisecond at
+/// best and every 15.6 ms otherwise. So the engine ends a wait as early as earlier waits were late,
+/// and polls for the rest.
 #[derive(Clone, Copy, Debug)]
 struct Timeouts {
     margin: Nanos,
@@ -346,8 +346,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::clock::ClockStart;
 
-    /// A pipe: the end to write to, and an overlapped end where a read stays in flight until
-    /// something is written.
+    /// A pipe: the end to write to, and an overlapped end, whose reads stay in flight until data is
+    /// written.
     pub(crate) fn pipe() -> (fs::File, fs::File) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -433,7 +433,7 @@ pub(crate) mod tests {
             engine.turn(&[], 1, Nanos::NEVER, &mut batch).unwrap();
             results.extend(batch.done.iter().map(|completion| (completion.result, completion.slot)));
         }
-        // They complete in the order in which they were started, and the second is short.
+        // Operations complete in the order in which they started; the second is short.
         assert_eq!(results, [(16, Slot(0)), (5, Slot(1))]);
         assert_eq!(&engine.buffer(Slot(0))[..], b"0123456789abcdef");
         assert_eq!(&engine.buffer(Slot(1))[..5], b"01234");
@@ -474,7 +474,7 @@ pub(crate) mod tests {
             drop(engine);
             assert!(
                 clock.now().since(begun) < STUCK_TIMEOUT,
-                "they were given up instead of being ended"
+                "they were abandoned instead of cancelled"
             );
             if !serves_again {
                 continue;
@@ -489,7 +489,7 @@ pub(crate) mod tests {
 
     #[test]
     fn drop_ends_operations_in_flight_in_every_queue() {
-        // A file belongs to its port for good, even to one that is closed.
+        // A file stays associated with its port, even after the port is closed.
         drop_ends_operations_in_flight(on_pipe::<Port>, false);
         drop_ends_operations_in_flight(on_pipe::<Routines>, true);
     }
@@ -521,7 +521,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn late_returns_are_learnt_and_forgotten() {
+    fn the_margin_follows_late_returns() {
         let mut timeouts = Timeouts::default();
         timeouts.adjust_margin(1, Nanos::micros(15_600));
         assert_eq!(timeouts.timeout_ms(Nanos::millis(20)), 0);

@@ -1,8 +1,8 @@
-//! The engine on the submission ring of Windows (IoRing): requirements on the system, and the
-//! reason if it does not meet them.
+//! The engine on the submission ring of Windows (IoRing).
 //!
-//! It uses the same engine as the other queues. Reads, writes and flushes go through the ring, all
-//! of a turn in one call; trims are executed synchronously.
+//! This file checks what the system must support and reports what is missing. The engine itself is
+//! the same as for the other queues. Reads, writes and flushes of a turn go through the ring in one
+//! call; trims are executed synchronously.
 
 use model::plan::EngineKind;
 use windows_sys::Win32::Storage::FileSystem::{IORING_VERSION_1, IORING_VERSION_3};
@@ -13,7 +13,7 @@ use crate::file::Access;
 use crate::iocp::QueueEngine;
 use crate::sys::ioring::{Calls, Capabilities, Ring};
 
-const HELP: &str = "use a completion port: `--engine auto`, or DiskSpd's line without -u";
+const HELP: &str = "use a completion port: `--engine auto`, or the DiskSpd command line without -u";
 
 /// Why this system has no usable ring, if so.
 pub(crate) fn unsupported_reason(writes: bool) -> Option<EngineError> {
@@ -21,7 +21,7 @@ pub(crate) fn unsupported_reason(writes: bool) -> Option<EngineError> {
 }
 
 pub(crate) fn open(setup: Setup) -> Result<QueueEngine<Ring>, EngineError> {
-    let writes = setup.files.iter().any(|file| file.how().access != Access::Read);
+    let writes = setup.files.iter().any(|file| file.options().access != Access::Read);
     if let Some(error) = unsupported_reason(writes) {
         return Err(error);
     }
@@ -41,24 +41,24 @@ fn capabilities() -> Option<Result<Capabilities, u32>> {
 
 fn missing_capability(capabilities: Option<Result<Capabilities, u32>>, writes: bool) -> Option<String> {
     match capabilities {
-        None => Some("this system has no IoRing, which came with Windows 11 and Windows Server 2025".into()),
+        None => Some("this system has no IoRing; it requires Windows 11 or Windows Server 2025".into()),
         Some(Err(error)) => Some(format!(
             "this system does not report the capabilities of its IoRing: {}",
             os_error_name(error as i32)
         )),
         Some(Ok(found)) if found.version < IORING_VERSION_1 => {
-            Some("the IoRing of this system can do nothing yet".into())
+            Some("the IoRing of this system supports no operations".into())
         }
         Some(Ok(found)) if writes && !found.writes => Some(format!(
-            "the IoRing of this system is version {} and can only read; writes need version 3, which came with Windows 11 22H2 and \
-             Windows Server 2025",
+            "the IoRing of this system is version {} and can only read; writes need version 3 \
+             (Windows 11 22H2, Windows Server 2025)",
             version(found)
         )),
         Some(Ok(_)) => None,
     }
 }
 
-/// Version 3 has the number 300.
+/// Normalizes the version number: version 3 is reported as 300.
 fn version(capabilities: Capabilities) -> i32 {
     match capabilities.version {
         IORING_VERSION_3.. => capabilities.version / 100,
@@ -72,10 +72,10 @@ fn depth_error(capabilities: Capabilities, slots: u32) -> Option<EngineError> {
         EngineError::unavailable(
             EngineKind::IoRing,
             format!(
-                "a queue depth of {slots} is beyond what a ring can hold, {}",
+                "a queue depth of {slots} exceeds the capacity of a ring, {}",
                 capabilities.completions
             ),
-            "lower the queue depth, or spread it over more workers",
+            "reduce the queue depth, or spread it over more workers",
         )
     })
 }

@@ -1,9 +1,9 @@
-//! Moving bytes: the [`Engine`] trait, one file per engine, buffers, open files, the clock, CPU
+//! Moves bytes: the [`Engine`] trait, one file per engine, buffers, open files, the clock, CPU
 //! placement.
 //!
 //! An engine belongs to one thread. It takes requests by slot, executes a turn, and returns the
 //! completed slots with their times. It knows nothing of plans, patterns, rates or statistics. All
-//! `unsafe` code of the project lives here, in small files with safe functions around them.
+//! `unsafe` code of the project is in this crate, in small files behind safe functions.
 //!
 //! Each platform has its own files, selected in a `mod.rs`. On Windows, `iocp` is one engine over
 //! three kinds of queue; it needs files opened as overlapped. Dropping an engine cancels or awaits
@@ -55,7 +55,7 @@ mod uring;
 mod vsync;
 
 pub use batch::{Action, Batch, Completion, Completions, RangeFlush, Request, Slot};
-pub use choose::{Choice, RING_REFUSED, choose, wants_overlapped};
+pub use choose::{Choice, RING_REFUSED, choose, needs_overlapped};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenOptions};
@@ -70,11 +70,11 @@ use model::results::EngineUsed;
 
 use sync_calls::SyncEngine;
 
-/// Something that issues I/O for one thread.
+/// Issues I/O for one thread.
 pub trait Engine {
-    /// Submits requests and waits until at least `wait_nr` have completed or the clock
-    /// reaches `until`, with one system call where possible. With nothing in flight and a
-    /// deadline this is a precise sleep; without a deadline it waits for no more than what is in
+    /// Submits requests and waits until at least `wait_nr` have completed or the clock reaches
+    /// `until`, with one system call where possible. If nothing is in flight, a turn with a
+    /// deadline is a precise sleep. Without a deadline it waits at most for the operations in
     /// flight.
     ///
     /// Each request names a free slot, which stays in use until a turn returns its completion; the
@@ -82,8 +82,8 @@ pub trait Engine {
     /// the stamps of the turn, and the number of requests accepted: the first N. The caller must
     /// offer the others again.
     ///
-    /// A synchronous engine executes one request after the other until the clock reaches
-    /// `until`; the end of each is the start of the next.
+    /// A synchronous engine executes one request after the other until the clock reaches `until`;
+    /// each starts when the previous one ends.
     ///
     /// An operation that failed is not an error here: its completion carries the error number.
     ///
@@ -104,7 +104,7 @@ pub trait Engine {
     /// [`EngineError`] if the engine cannot use the other file.
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError>;
 
-    /// What is in use, for the results.
+    /// Describes the engine in use, for the results.
     fn describe(&self) -> EngineUsed;
 }
 
@@ -115,23 +115,21 @@ pub struct Setup {
     pub choice: EngineChoice,
     /// Number of slots. A synchronous engine has one operation in flight, however many there are.
     pub slots: u32,
-    /// Operations run one after the other: the queue depth is one, and more slots only allow
+    /// Operations run one at a time: the queue depth is one, and additional slots only allow
     /// several requests in a turn.
     pub one_at_a_time: bool,
-    /// One buffer serves all slots. Possible where operations run one at a time and no contents
-    /// must be preserved.
+    /// One buffer serves all slots. This works if operations run one at a time and no contents must
+    /// be preserved.
     pub one_buffer: bool,
     /// Maximum number of requests in a turn.
     pub submit_batch: u32,
-    /// Maximum number of completions that a turn returns, where operations are not executed one
-    /// after the other; `None` for all.
+    /// Maximum number of completions that a turn of an asynchronous engine returns; `None` for all.
     pub complete_max: Option<u32>,
     /// Bytes in each buffer.
     pub buffer_bytes: usize,
     /// Alignment of each buffer in bytes; at least the page size is used.
     pub buffer_alignment: usize,
-    /// Page size in bytes, a power of two, for buffers from the pool of huge pages; `None` for
-    /// normal pages.
+    /// Size of huge pages for the buffers in bytes, a power of two; `None` for normal pages.
     pub huge_page: Option<usize>,
     /// Open files and devices; [`Request::file`] is an index into them.
     pub files: Vec<File>,
@@ -180,7 +178,7 @@ fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     match setup.choice.kind {
         EngineKind::Auto => Err(EngineError::unavailable(
             EngineKind::Auto,
-            "no engine was chosen before it was opened",
+            "the engine was opened before one was chosen",
             "this is an internal error; please report it",
         )),
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
@@ -222,8 +220,8 @@ fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     }
 }
 
-/// Why this system cannot run an engine, if that is known before anything is opened. `writes`: the
-/// job writes. Every other obstacle is found when the engine is opened.
+/// Why this system cannot run an engine, as far as is known before anything is opened. `writes`:
+/// the job writes. [`open`] reports every other obstacle.
 pub fn unsupported_reason(kind: EngineKind, writes: bool) -> Option<EngineError> {
     match kind {
         EngineKind::IoRing => ring_unsupported_reason(writes),

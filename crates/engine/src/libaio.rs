@@ -1,4 +1,5 @@
-//! Linux native AIO, by raw system calls, with completions read from the ring that the kernel maps.
+//! Linux native AIO through raw system calls. Completions are read from the ring that the kernel
+//! maps.
 
 use model::Nanos;
 use model::plan::EngineKind;
@@ -14,7 +15,8 @@ use crate::sys::aio::{Context, ControlBlock, Event, FLAG_PRIORITY, OP_FDSYNC, OP
 use crate::{Engine, File, Setup};
 
 pub(crate) struct Libaio {
-    /// Declared before the memory that its operations use: dropping the context ends them first.
+    /// Declared before the memory that its operations use: dropping the context first ends those
+    /// operations.
     context: Context,
     blocks: Vec<ControlBlock>,
     /// Control blocks to submit in this turn.
@@ -57,7 +59,7 @@ impl Libaio {
         self.submit_list.clear();
         for request in requests {
             if !self.fill_block(request) {
-                // An unsupported operation gets a turn to itself.
+                // An unsupported operation has a turn of its own.
                 break;
             }
         }
@@ -78,7 +80,7 @@ impl Libaio {
         }
     }
 
-    /// Handles a submission of which the kernel accepted nothing.
+    /// Handles a submission of which the kernel accepted no block.
     #[cold]
     fn handle_submit_error(&mut self, requests: &[Request], errno: i32, batch: &mut Batch) -> Result<u32, EngineError> {
         for request in &requests[..self.submit_list.len()] {
@@ -87,10 +89,10 @@ impl Libaio {
         match errno {
             libc::EINTR => Ok(0),
             libc::EAGAIN if self.buffers.outstanding() > 0 => Ok(0),
-            // No completion will make room, so waiting would not help.
+            // No completion will make room, so do not wait.
             libc::EAGAIN => Err(EngineError::system("io_submit", errno)),
-            // The kernel rejects the first block itself (a bad file, offset or length): that is the
-            // operation's result.
+            // The kernel rejects the first block itself (bad file, offset or length), so this is
+            // the operation's result.
             _ => {
                 batch
                     .done
@@ -170,8 +172,8 @@ impl Libaio {
         }
     }
 
-    /// Waits in the kernel; with a deadline, until shortly before it and then spinning. Sets the
-    /// reap time.
+    /// Waits in the kernel. With a deadline, the wait ends shortly before it and spinning follows.
+    /// Sets the reap time.
     #[inline(never)]
     fn wait(&mut self, wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         let mut remaining = match until {
@@ -205,7 +207,7 @@ impl Libaio {
                     self.complete_events(count, batch);
                     remaining = remaining.saturating_sub(count as u32);
                 }
-                // Continue waiting after a signal, as io_uring does.
+                // Continue to wait after a signal, as io_uring does.
                 Err(libc::EINTR) => {}
                 Err(errno) => {
                     return Err(EngineError::system("io_getevents", errno));
@@ -219,8 +221,11 @@ impl Libaio {
 fn setup_error(error: &std::io::Error, slots: u32) -> EngineError {
     let (why, help) = match error.raw_os_error() {
         Some(libc::EAGAIN) => (
-            format!("a queue depth of {slots} exceeds what the system has left for asynchronous I/O (fs.aio-max-nr)"),
-            "lower the queue depth or the number of workers, or raise `sysctl fs.aio-max-nr`".to_owned(),
+            format!(
+                "a queue depth of {slots} exceeds the remaining asynchronous I/O requests of \
+                the system (fs.aio-max-nr)"
+            ),
+            "reduce the queue depth or the number of workers, or raise `sysctl fs.aio-max-nr`".to_owned(),
         ),
         Some(libc::ENOSYS) => (
             "this kernel was built without native AIO".to_owned(),
@@ -228,7 +233,7 @@ fn setup_error(error: &std::io::Error, slots: u32) -> EngineError {
         ),
         Some(errno) => (
             os_error_name(errno),
-            "lower the queue depth, or use `--engine psync`".to_owned(),
+            "reduce the queue depth, or use `--engine psync`".to_owned(),
         ),
         None => (error.to_string(), "use `--engine psync`".to_owned()),
     };

@@ -41,9 +41,9 @@ impl Mmap {
     }
 }
 
-/// Maps the files whose cache mode asks for it.
+/// Maps the files whose cache mode requests it.
 pub(crate) fn map_files(files: &[File]) -> Result<Vec<Option<MappedFile>>, EngineError> {
-    let open = |file: &File| match file.how().cache.mapping {
+    let open = |file: &File| match file.options().cache.mapping {
         Some(_) => MappedFile::open(file, false),
         None => Ok(None),
     };
@@ -55,12 +55,12 @@ impl MappedFile {
     fn open(file: &File, huge_pages: bool) -> Result<Option<MappedFile>, EngineError> {
         let Some(handle) = file.handle() else { return Ok(None) };
         let unavailable = |why: String, help: &str| EngineError::unavailable(EngineKind::Mmap, why, help);
-        let mapping: Mapping = file.how().cache.mapping.unwrap_or_default();
+        let mapping: Mapping = file.options().cache.mapping.unwrap_or_default();
         let size = file.size() as usize;
-        let writable = file.how().access != Access::Read;
+        let writable = file.options().access != Access::Read;
         let mut map = FileMap::new(handle, size, writable).map_err(|error| {
             unavailable(
-                format!("{} cannot be mapped: {error}", file.path().display()),
+                format!("cannot map {}: {error}", file.path().display()),
                 "use `--engine psync`",
             )
         })?;
@@ -68,7 +68,7 @@ impl MappedFile {
             map.prepare_line_flush().map_err(|_| {
                 unavailable(
                     format!(
-                        "{} does not lie in persistent memory, so cache lines cannot be flushed to it",
+                        "cannot flush cache lines of {}: it is not in persistent memory",
                         file.path().display()
                     ),
                     "flush the view instead",
@@ -78,8 +78,8 @@ impl MappedFile {
         if huge_pages {
             map.advise_huge_pages().map_err(|error| {
                 unavailable(
-                    format!("{} cannot be mapped with huge pages: {error}", file.path().display()),
-                    "do without them",
+                    format!("cannot map {} with huge pages: {error}", file.path().display()),
+                    "use normal pages",
                 )
             })?;
         }

@@ -1,9 +1,11 @@
-//! Combines memory maps with another engine in one worker. Requests for mapped files are copied at
-//! once; all others go to the inner engine. Used only by workers with both kinds of file.
+//! Combines memory maps with another engine in one worker.
 //!
-//! All operations of a turn share one reap time, so a copy gets a turn to itself: polling the inner
-//! engine would count as its latency. The inner engine is polled between two copies, so neither
-//! side waits longer than one poll or one copy.
+//! Requests for mapped files are copied immediately; all others go to the inner engine. Only
+//! workers with both kinds of file use this engine.
+//!
+//! All operations of a turn share one reap time, so a copy has a turn of its own; otherwise the
+//! poll of the inner engine would count as latency of the copy. The inner engine is polled between
+//! two copies, so neither side waits longer than one poll or one copy.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -26,12 +28,12 @@ pub(crate) struct MmapHybrid {
 
 /// True if some of the files are mapped and some are not.
 pub(crate) fn is_mixed(files: &[File]) -> bool {
-    let mapped = |file: &File| file.how().cache.mapping.is_some();
+    let mapped = |file: &File| file.options().cache.mapping.is_some();
     files.iter().any(mapped) && !files.iter().all(mapped)
 }
 
 impl MmapHybrid {
-    /// Maps the files that ask for it. `open` starts the inner engine with all files, so that file
+    /// Maps the files that request it. `open` starts the inner engine with all files, so that file
     /// indexes stay valid.
     pub(crate) fn open(
         setup: crate::Setup,
@@ -53,8 +55,8 @@ impl MmapHybrid {
         request.action != Action::Trim && self.maps[usize::from(request.file)].is_some()
     }
 
-    /// Executes one copy, unless the inner engine has completions that have waited longer: those
-    /// come first.
+    /// Executes one copy. If the inner engine has completions that waited longer, returns those
+    /// first.
     fn copy(&mut self, request: &Request, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         if self.copied_last && self.in_flight > 0 {
             self.turn_inner(&[], 0, until, batch)?;
@@ -98,13 +100,13 @@ impl MmapHybrid {
 }
 
 impl Engine for MmapHybrid {
-    /// A turn that begins with a copy completes nothing else, whatever `wait_nr` is.
+    /// Takes a turn. A turn that begins with a copy completes nothing else, whatever `wait_nr` is.
     fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         match requests.first() {
             Some(first) if self.uses_map(first) => self.copy(first, until, batch),
             _ => {
                 let inner_count = requests.iter().take_while(|request| !self.uses_map(request)).count();
-                // A copy is waiting behind these requests, so only poll.
+                // A copy waits behind these requests, so only poll.
                 let wait_nr = if inner_count < requests.len() && !self.one_at_a_time {
                     0
                 } else {
@@ -133,7 +135,7 @@ impl Engine for MmapHybrid {
 
     fn describe(&self) -> EngineUsed {
         let mut used = self.inner.describe();
-        used.features.push("memory maps beside it".into());
+        used.features.push("and memory maps".into());
         used
     }
 }
@@ -206,8 +208,8 @@ mod tests {
         }
     }
 
-    /// Two files: the first is mapped, the second belongs to the slow engine with this service
-    /// time.
+    /// Opens a hybrid engine over two files: the first is mapped, the second belongs to the slow
+    /// engine with this service time.
     fn hybrid_engine(folder: &std::path::Path, service_time: Nanos) -> MmapHybrid {
         let path = folder.join("mapped.dat");
         std::fs::write(&path, vec![7; 8192]).unwrap();
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_not_charged_with_polls() {
+    fn polls_do_not_count_as_copy_latency() {
         let folder = tempfile::tempdir().unwrap();
         for wait_nr in [0, 1, 2] {
             let mut batch = Batch::new(2);
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_copies_nor_others_wait_for_ever() {
+    fn neither_copies_nor_other_requests_starve() {
         let folder = tempfile::tempdir().unwrap();
         for service_time in [Nanos(0), POLL_INTERVAL, Nanos(10 * POLL_INTERVAL.0)] {
             let mut engine = hybrid_engine(folder.path(), service_time);
@@ -270,7 +272,7 @@ mod tests {
                 engine.turn(&waiting, 1, Nanos::NEVER, &mut batch).unwrap();
                 assert!(
                     !batch.done.is_empty() || waiting[0].file == 1,
-                    "a copy can always be made"
+                    "a copy never has to wait"
                 );
                 waiting.drain(..batch.submitted as usize);
                 for completion in batch.done.iter() {

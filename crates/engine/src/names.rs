@@ -1,11 +1,12 @@
-//! Creates, looks up and deletes files and directories by path. The operation at offset 0 of a file
-//! does this; other operations on it do nothing.
+//! Creates, looks up and deletes files and directories by path.
+//!
+//! The operation at offset 0 of a file does this; other operations on the file do nothing.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use model::plan::{EngineKind, LookCall};
+use model::plan::{EngineKind, LookupCall};
 use model::results::EngineUsed;
 
 use crate::batch::{Action, Request, Slot};
@@ -17,11 +18,11 @@ use crate::{File, Setup};
 
 pub(crate) struct Names {
     kind: EngineKind,
-    look_call: LookCall,
+    look_call: LookupCall,
     files: Vec<File>,
     /// Never written; callers fill a buffer before each write.
     buffers: Buffers,
-    /// The last file created. It is closed before the next operation, outside the measured time.
+    /// The last created file. It is closed before the next operation, outside the measured time.
     created_file: Option<fs::File>,
 }
 
@@ -46,7 +47,7 @@ impl Names {
             EngineKind::FileDelete => fs::remove_file(path),
             EngineKind::DirectoryDelete => fs::remove_dir(path),
             EngineKind::FileStat | EngineKind::DirectoryStat => sys::names::look_up(path, self.look_call),
-            other => unreachable!("the {} engine does not work on names", other.name()),
+            other => unreachable!("the {} engine has no operations on names", other.name()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Completes every operation at once, to measure the overhead of the tool itself.
+//! Completes every operation immediately, to measure the overhead of the tool itself.
 
 use model::Nanos;
 use model::plan::EngineKind;

@@ -1,8 +1,8 @@
-//! A pool of threads, one for each slot: operations of a worker overlap although every call blocks
-//! (fio `io_submit_mode=offload`).
+//! Runs blocking calls in a pool of threads, one for each slot, so that the operations of a worker
+//! overlap (fio `io_submit_mode=offload`).
 //!
-//! A buffer moves with its operation and returns with the result, so no two threads ever share one.
-//! Channels have room for every slot: neither end blocks, and nothing is allocated while I/O runs.
+//! A buffer moves with its operation and returns with the result, so threads never share a buffer.
+//! Channels have room for every slot: neither end blocks, and nothing is allocated during I/O.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -62,8 +62,8 @@ impl Offload {
         if !kind.info().offloads {
             return Err(EngineError::unavailable(
                 kind,
-                "it makes no calls that a pool of threads could make for it",
-                "use the engine psync, or do without the pool",
+                "its operations cannot run in a pool of threads",
+                "use engine psync, or do not use a pool",
             ));
         }
         let step = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
@@ -112,7 +112,7 @@ impl Offload {
             .push(Completion::new(finished.slot, finished.result, Nanos(0)));
     }
 
-    /// Waits for one operation until the deadline. False if none has completed by then.
+    /// Waits for one completion until the deadline. False if the deadline passes first.
     fn wait(&mut self, until: Nanos, batch: &mut Batch) -> bool {
         loop {
             let left = until.since(self.clock.now());
@@ -139,7 +139,7 @@ fn run_pool_thread(
 ) {
     sys::thread::request_precise_timers();
     loop {
-        // The lock is held while waiting: the other threads then wait for the lock instead of the
+        // The lock is held during the wait; the other threads wait for the lock instead of the
         // queue.
         let Ok(Ok(mut task)) = queue.lock().map(|queue| queue.recv()) else {
             return;
@@ -240,7 +240,7 @@ impl Engine for Offload {
     fn describe(&self) -> EngineUsed {
         EngineUsed {
             kind: self.kind,
-            features: vec![format!("calls made by a pool of {} threads", self.threads.len())],
+            features: vec![format!("a pool of {} threads makes the calls", self.threads.len())],
             submit_batch: self.submit_batch,
             ..EngineUsed::default()
         }

@@ -1,5 +1,7 @@
-//! The engine that runs a program and does no I/O. The first operation starts the program, each
-//! later one waits and checks its time limit. The program never outlives the engine.
+//! The engine that runs a program instead of doing I/O.
+//!
+//! The first operation starts the program; each later one waits and checks its time limit. The
+//! program never outlives the engine.
 
 use std::fs;
 use std::io;
@@ -16,7 +18,7 @@ use crate::error::EngineError;
 use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::{File, Setup, sys};
 
-/// Time between two checks whether a terminated program has exited.
+/// Interval between two checks whether a terminated program has exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(crate) struct ProgramRunner {
@@ -32,7 +34,7 @@ impl ProgramRunner {
         let Some(program) = setup.choice.program else {
             return Err(EngineError::unavailable(
                 EngineKind::Program,
-                "no program is named",
+                "the program is missing",
                 "this is an internal error; please report it",
             ));
         };
@@ -61,7 +63,7 @@ impl ProgramRunner {
         Ok(())
     }
 
-    /// Waits one polling interval, and terminates the program once its time is over.
+    /// Waits one polling interval. Terminates the program once its time is over.
     fn poll_program(&mut self, started: Nanos) {
         std::thread::sleep(Duration::from_nanos(self.program.look_ns.0));
         if self.clock.now().since(started) > self.program.ends_after_ns && !self.is_terminated {

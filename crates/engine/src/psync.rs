@@ -1,5 +1,7 @@
-//! Positioned reads and writes, one at a time: `pread`/`pwrite`, or for engine pvsync2
-//! `preadv2`/`pwritev2` with flags for each call (polling, nowait, uncached, atomic).
+//! Positioned reads and writes, one at a time.
+//!
+//! Engine psync calls `pread` and `pwrite`; engine pvsync2 calls `preadv2` and `pwritev2` with
+//! flags for each call (polling, nowait, uncached, atomic).
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;
@@ -12,8 +14,8 @@ use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys;
 use crate::{File, Setup};
 
-/// `FLAGS`: the engine is pvsync2, and every call passes `RWF_*` flags. Decided at compile time,
-/// which saves a branch per operation.
+/// Engine psync, or pvsync2 if `FLAGS`: every call then passes `RWF_*` flags. The choice at compile
+/// time saves a branch per operation.
 pub(crate) struct Psync<const FLAGS: bool> {
     files: Vec<File>,
     buffers: Buffers,

@@ -1,9 +1,9 @@
-//! The engine for simulated devices, against which the rest of the program is tested.
+//! The engine for simulated devices, which tests of the rest of the program use.
 //!
-//! Time is simulated as well. A turn moves the clock of its worker to the next completion or the
-//! deadline instead of waiting, so a run of minutes takes milliseconds. All workers that use a
-//! device share its state and take turns in the order of their clocks ([`Simulation`]), so the same
-//! plan gives the same figures every time.
+//! Time is simulated too: a turn does not wait, but moves the worker's clock to the next completion
+//! or deadline. So a run of minutes takes milliseconds. All workers that use a device share its
+//! state and take turns in the order of their clocks ([`Simulation`]), so the same plan gives the
+//! same figures every time.
 
 mod device;
 mod disturbances;
@@ -33,7 +33,8 @@ pub(crate) struct Simulated {
 
 /// State of one worker: its clock, its buffers and its operations in flight.
 struct Host {
-    /// The clock of this worker. No other worker's clock is behind it when its turn begins.
+    /// The clock of this worker. No other worker's clock is behind it when the worker's turn
+    /// begins.
     now: Nanos,
     buffers: SharedBuffers,
     /// Operations in flight by completion time, then by order of submission.
@@ -74,7 +75,7 @@ impl Simulated {
 fn not_simulated() -> EngineError {
     EngineError::unavailable(
         EngineKind::Simulated,
-        "the target is not a simulated device",
+        "the target is no simulated device",
         "describe one in the job file, or choose another engine",
     )
 }
@@ -85,7 +86,7 @@ impl Host {
         self.now = after_pauses(&self.pauses, self.now.max(instant));
     }
 
-    /// Submits one operation: its completion time is known from then on.
+    /// Submits one operation and computes its completion time.
     fn submit(&mut self, turn: &mut Turn<'_>, request: &Request) -> Result<(), EngineError> {
         let number = self.devices.get(usize::from(request.file)).copied().flatten();
         let number = number.ok_or_else(not_simulated)?;
@@ -117,7 +118,7 @@ impl Host {
     }
 }
 
-/// The first instant at or after `instant` outside of all pauses.
+/// The first instant at or after `instant` that is in no pause.
 fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
     pauses.iter().fold(instant, |at, pause| {
         let end = pause.at_ns + pause.for_ns;
@@ -152,8 +153,8 @@ impl Engine for Simulated {
             host.reap(batch);
         }
         batch.reap_time = host.now;
-        // The worker's activity until its next turn happens at this time, so workers behind it go
-        // first.
+        // Everything that the worker does until its next turn happens at this time, so workers with
+        // earlier clocks go first.
         turn.advance(host.now);
         Ok(())
     }

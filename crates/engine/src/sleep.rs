@@ -1,4 +1,4 @@
-//! Sleeping until an instant of our own clock.
+//! Sleeps until an instant of our own clock.
 
 use model::Nanos;
 
@@ -8,7 +8,7 @@ use crate::sys::thread::sleep;
 /// Limits each sleep so that the caller can check for a stop request.
 const MAX_SLEEP: Nanos = Nanos::millis(100);
 
-/// Sleeps until an instant of our own clock, accurate to a microsecond if the processor is free.
+/// Sleeps until an instant of our own clock, to the microsecond if the processor is free.
 ///
 /// The timer wakes the thread a little early, and the thread spins for the rest. The margin follows
 /// late wake-ups: 30 µs at first, longer where the system needs it, shorter again when it does not.
@@ -22,7 +22,7 @@ impl PreciseSleep {
     const MIN_MARGIN: Nanos = Nanos::micros(5);
     const MAX_MARGIN: Nanos = Nanos::micros(100);
 
-    /// With `spin` false the timer alone is used, for machines with more busy threads than
+    /// With `spin` false only the timer is used, for machines with more busy threads than
     /// processors.
     pub(crate) fn new(spin: bool) -> PreciseSleep {
         PreciseSleep {

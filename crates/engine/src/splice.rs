@@ -1,5 +1,7 @@
-//! Reads and writes through a pipe, one at a time: data moves from file to pipe without passing
-//! through the program, and from memory to pipe without a copy, where the kernel supports it.
+//! Reads and writes through a pipe, one at a time.
+//!
+//! Data moves from file to pipe without passing through the program, and from memory to pipe
+//! without a copy if the kernel supports it.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;
@@ -42,7 +44,7 @@ impl SyncCalls for Splice {
             Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_) => return file.flush_or_trim(io),
         };
         if result < 0 {
-            // Data left in the pipe belongs to the failed operation.
+            // Data left in the pipe belongs to the failed operation, so use a new pipe.
             match Pipe::new() {
                 Ok(pipe) => self.pipe = pipe,
                 Err(error) => return -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),

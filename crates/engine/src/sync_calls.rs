@@ -1,4 +1,4 @@
-//! The common part of synchronous engines: the turn, its stamps, waiting. Each engine implements
+//! What all synchronous engines share: the turn, its stamps, waiting. Each engine implements
 //! [`SyncCalls`] for its operations.
 
 use model::Nanos;
@@ -13,13 +13,13 @@ use crate::{Engine, File, Setup};
 
 /// The operations of a synchronous engine.
 pub(crate) trait SyncCalls {
-    /// Does work between operations that belongs to none of them. True if it took time.
+    /// Does work between two operations that counts for neither. True if it took time.
     #[inline(always)]
     fn finish_previous(&mut self) -> bool {
         false
     }
 
-    /// No operation starts before this time; engines that never pause return zero.
+    /// Time before which no operation starts; zero for engines that never pause.
     #[inline(always)]
     fn paused_until(&self) -> Nanos {
         Nanos(0)
@@ -49,7 +49,7 @@ pub(crate) struct SyncEngine<C> {
 }
 
 impl<C: SyncCalls + 'static> SyncEngine<C> {
-    /// Starts the engine whose calls `open` prepares.
+    /// Starts the engine with the calls that `open` prepares.
     pub(crate) fn open(
         setup: Setup,
         open: impl FnOnce(Setup) -> Result<C, EngineError>,

@@ -1,4 +1,4 @@
-//! Truncates and extends files instead of writing to them: a write makes its offset the end of the
+//! Truncates and extends files instead of writing them: a write makes its offset the end of the
 //! file.
 
 use model::plan::EngineKind;
@@ -35,7 +35,7 @@ impl SyncCalls for Truncate {
                 Ok(()) => i64::from(io.length),
                 Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
             },
-            // fio supports no other operation here, not even flushes.
+            // As in fio, no other operation is supported here, not even flushes.
             (Action::Read | Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_), Some(_)) => {
                 -i64::from(sys::file::INVALID)
             }

@@ -23,9 +23,9 @@ const OP_WRITE: u8 = 23;
 const FSYNC_DATA_ONLY: u32 = 1;
 const FLAG_FIXED_FILE: u8 = 1;
 const FLAG_ASYNC: u8 = 1 << 4;
-/// The kernel registers at most this much as one buffer.
+/// Maximum size of a registered buffer.
 const MAX_REGISTERED_BYTES: usize = 1 << 30;
-/// The kernel's limit of entries in a ring.
+/// Maximum number of entries in a ring.
 const MAX_ENTRIES: u32 = 32_768;
 /// How long a drop waits for operations that cannot be cancelled.
 const STUCK_TIMEOUT: Nanos = Nanos::secs(10);
@@ -34,13 +34,13 @@ pub(crate) struct IoUring {
     ring: Ring,
     files: Vec<File>,
     buffers: SharedBuffers,
-    /// The file number of each file in a submission: its index if files are registered, else its
-    /// descriptor.
+    /// The number that names each file in a submission: its index if files are registered,
+    /// otherwise its descriptor.
     file_numbers: Vec<i32>,
     /// Templates of read and write submissions.
     read_template: Submission,
     write_template: Submission,
-    /// Slots whose buffers share one registered region.
+    /// Number of slots whose buffers share one registered region.
     slots_per_region: u32,
     /// Some submissions need fields beyond the template.
     has_extra_fields: bool,
@@ -61,10 +61,10 @@ impl IoUring {
             return Err(EngineError::unavailable(
                 EngineKind::IoUring,
                 format!(
-                    "a queue depth of {} is beyond what a ring can hold, {MAX_ENTRIES}",
+                    "a queue depth of {} exceeds the capacity of a ring, {MAX_ENTRIES}",
                     setup.slots
                 ),
-                "lower the queue depth, or spread it over more workers",
+                "reduce the queue depth, or spread it over more workers",
             ));
         }
         let mut buffers = SharedBuffers::new(&setup)?;
@@ -135,7 +135,7 @@ impl IoUring {
         })
     }
 
-    /// Pushes requests into the ring, up to one that it does not support. Returns how many.
+    /// Pushes requests into the ring, up to the first that it does not support. Returns how many.
     #[inline(always)]
     fn push(&mut self, requests: &[Request]) -> u32 {
         let mut pushed = 0;
@@ -204,7 +204,7 @@ impl IoUring {
         unsafe { self.ring.push(submission) };
     }
 
-    /// Pushes and submits requests. Those that the kernel does not accept are removed from the
+    /// Pushes and submits requests. Requests that the kernel does not accept are removed from the
     /// ring.
     #[inline(always)]
     fn submit(&mut self, requests: &[Request], wait_for: u32) -> Result<u32, EngineError> {
@@ -212,7 +212,7 @@ impl IoUring {
         // Requests that were not pushed cannot complete; waiting for them would never end.
         let wait_for = wait_for.min(self.buffers.outstanding());
         let accepted = match self.ring.enter(wait_for, None) {
-            // No completion will make room, so waiting would not help.
+            // No completion will make room, so do not wait.
             Err(Errno::AGAIN | Errno::BUSY) if self.buffers.outstanding() == pushed && pushed > 0 => {
                 self.withdraw(&requests[..pushed as usize], 0);
                 return Err(EngineError::system("io_uring_enter", libc::EAGAIN));
@@ -265,7 +265,7 @@ impl IoUring {
                     self.sleep.adjust_margin(timer, self.clock.now());
                 }
             } else {
-                // Completions of this kind of ring appear only when the kernel is entered.
+                // Completions of this kind of ring appear only when the program enters the kernel.
                 ignore_temporary_errors(self.ring.enter(0, None))?;
                 std::hint::spin_loop();
             }
@@ -367,14 +367,14 @@ fn open_ring(
                 return Ok(ring);
             }
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                missing_features.push(format!("{name}: the kernel does not know it"));
+                missing_features.push(format!("{name}: the kernel does not support it"));
             }
             Err(error) => return Err(setup_error(&error)),
         }
     }
     Err(EngineError::unavailable(
         EngineKind::IoUring,
-        "the kernel refuses every kind of ring",
+        "the kernel supports no kind of ring",
         "use `--engine libaio` or `--engine psync`",
     ))
 }
@@ -386,7 +386,7 @@ fn setup_error(error: &std::io::Error) -> EngineError {
         Some(libc::EPERM) => {
             let setting = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
             match setting.trim() {
-                "1" | "2" => "it is switched off on this system".to_owned(),
+                "1" | "2" => "io_uring is disabled on this system".to_owned(),
                 _ => "the container or a security module forbids it".to_owned(),
             }
         }
@@ -405,11 +405,11 @@ fn setup_error(error: &std::io::Error) -> EngineError {
     }
 }
 
-/// Registers all buffers in as few regions as the kernel allows. Returns the number of slots in a
+/// Registers all buffers in as few regions as the kernel allows. Returns the number of slots per
 /// region.
 fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result<u32> {
     let (stride, slots) = (buffers.stride(), buffers.slots());
-    // The gaps between sparse buffers would be pinned too, and take memory.
+    // The kernel would pin the gaps between sparse buffers too, which uses memory.
     let sparse_bytes = buffers.sparse_buffer_bytes();
     let slots_per_region = match sparse_bytes {
         Some(_) => 1,
@@ -449,8 +449,8 @@ impl Engine for IoUring {
         // Operations executed directly count as completions.
         let wait_nr = wait_nr.saturating_sub(batch.done.len() as u32);
         let waits_in_submit = until == Nanos::NEVER && !self.split_stamps;
-        // Completions of this kind of ring appear only when the kernel is entered, so a mere poll
-        // must enter, too.
+        // Completions of this kind of ring appear only when the program enters the kernel, so a
+        // mere poll must enter it too.
         if !requests.is_empty() || waits_in_submit || wait_nr == 0 || self.poll {
             batch.submitted += self.submit(requests, if waits_in_submit { wait_nr } else { 0 })?;
         }
@@ -492,7 +492,7 @@ impl Engine for IoUring {
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
         debug_assert!(
             self.read_template.flags & FLAG_FIXED_FILE == 0,
-            "what is exchanged was not registered"
+            "a replaceable file must not be registered"
         );
         self.file_numbers[usize::from(index)] = with.descriptor();
         self.has_extra_fields |= with.priority() != 0;

@@ -33,7 +33,7 @@ impl Vsync {
         })
     }
 
-    /// How many of the first requests one call can serve.
+    /// The number of leading requests that one call can serve.
     fn contiguous_count(&self, requests: &[Request]) -> usize {
         let Some(first) = requests.first() else { return 0 };
         if !matches!(first.action, Action::Read | Action::Write) {
@@ -81,7 +81,7 @@ impl Engine for Vsync {
         let mut merged = &requests[..self.contiguous_count(requests)];
         let mut result = self.perform(merged);
         if result < 0 && merged.len() > 1 {
-            // The error may belong to any of them, so execute them separately.
+            // The error may belong to any of the requests, so execute them separately.
             merged = &merged[..1];
             result = self.perform(merged);
         }
@@ -89,7 +89,7 @@ impl Engine for Vsync {
         batch.submit_end = batch.reap_time;
         let mut bytes_left = result;
         for (number, io) in merged.iter().enumerate() {
-            // The caller offers what a short transfer did not reach again.
+            // After a short transfer, the caller offers the remaining requests again.
             if number > 0 && bytes_left <= 0 {
                 break;
             }

@@ -1,10 +1,10 @@
-//! Health of ATA disks: SMART.
+//! Reads the health of ATA disks (SMART).
 //!
-//! The overall health comes from SMART RETURN STATUS (T13 ACS). Attributes and thresholds are no
-//! longer part of that standard: disks still use the layout of ATA-3 (SFF-8035i), and numbers have
-//! the meaning that most vendors give them. CHECK POWER MODE, which changes nothing, comes first: a
-//! disk that has spun down is not queried further, because reading its attributes would wake it.
-//! All of this needs root.
+//! SMART RETURN STATUS (T13 ACS) returns the overall health. Attributes and thresholds are no
+//! longer part of that standard: disks still use the layout of ATA-3 (SFF-8035i), and attribute
+//! numbers mean what most vendors use them for. CHECK POWER MODE, which changes nothing, comes
+//! first. A disk that has spun down receives no further query, because reading its attributes would
+//! wake it. All queries need root.
 
 use std::path::Path;
 
@@ -46,8 +46,8 @@ struct Attribute {
     raw: u64,
 }
 
-/// Reads the health of a disk, by its kernel name; `None` if it is not an ATA disk, sleeps, reports
-/// nothing or access is denied.
+/// Reads the health of a disk, by its kernel name. `None` if it is not an ATA disk, sleeps, reports
+/// nothing or denies access.
 pub(super) fn read(system: &System, name: &str) -> Option<Health> {
     if !may_be_opened(system, name) {
         return None;
@@ -57,7 +57,7 @@ pub(super) fn read(system: &System, name: &str) -> Option<Health> {
     read_health(&|query| disk.query(query).ok(), spins)
 }
 
-/// True for an ATA disk that the kernel has not put to sleep: opening it would wake it.
+/// True for an ATA disk that the kernel has not suspended. Opening a suspended disk would wake it.
 fn may_be_opened(system: &System, name: &str) -> bool {
     let word = |file: &str| system.words(&format!("/sys/class/block/{name}/device/{file}"));
     word("vendor").as_deref() == Some("ATA") && word("power/runtime_status").as_deref() != Some("suspended")
@@ -76,8 +76,8 @@ fn read_health(disk: &dyn Fn(Query) -> Option<Response>, spins: bool) -> Option<
     health(fails, data.as_deref(), thresholds.as_deref(), spins)
 }
 
-/// The registers in the sense data of a response: in a descriptor, or in the fields of the fixed
-/// format (T10 SAT, ATA status return).
+/// Extracts the registers from the sense data of a response, in descriptor or fixed format (T10
+/// SAT, ATA status return).
 fn registers(answer: &Response) -> Option<Registers> {
     const ERROR: u8 = 0x01;
     const FAULT: u8 = 0x20;
@@ -108,7 +108,8 @@ fn registers(answer: &Response) -> Option<Registers> {
     (found.status & (ERROR | FAULT) == 0).then_some(found)
 }
 
-/// False in standby, and if only the flash cache of a hybrid disk is active.
+/// True if the disk spins. False in standby, and if only the flash cache of a hybrid disk is
+/// active.
 fn is_awake(registers: Registers) -> bool {
     !matches!(registers.count, 0x00 | 0x01 | 0x40)
 }
@@ -160,7 +161,7 @@ fn health(
     let raw = |number: u8| attributes.iter().find(|one| one.number == number).map(|one| one.raw);
     let mut complaints = Vec::new();
     if fails == Some(true) {
-        complaints.push("it says itself that it is about to fail".to_owned());
+        complaints.push("it predicts its own failure".to_owned());
     }
     let limits: Vec<(u8, u8)> = thresholds.map_or(Vec::new(), |block| {
         entries(block).map(|entry| (entry[0], entry[1])).collect()
@@ -173,17 +174,17 @@ fn health(
     // Some vendors store other values in the upper bytes.
     let reallocated = raw(REALLOCATED).map(|raw| raw & 0xffff);
     let (pending, uncorrectable) = (raw(PENDING), raw(UNCORRECTABLE));
-    // Flash memory replaces worn blocks without extra seeks.
+    // Flash memory replaces worn blocks without additional seeks.
     if let Some(count) = reallocated.filter(|count| *count > 0 && spins) {
         complaints.push(format!(
-            "{count} sectors lie elsewhere than their numbers say, so the arm takes detours"
+            "{count} sectors were reallocated, which costs additional seeks"
         ));
     }
     if let Some(count) = pending.filter(|count| *count > 0) {
-        complaints.push(format!("{count} sectors could not be read and wait to be replaced"));
+        complaints.push(format!("{count} unreadable sectors await reallocation"));
     }
     if let Some(count) = uncorrectable.filter(|count| *count > 0) {
-        complaints.push(format!("{count} errors of its media could not be corrected"));
+        complaints.push(format!("{count} media errors could not be corrected"));
     }
     Some(Health {
         source: "SMART".into(),
@@ -198,8 +199,8 @@ fn health(
     })
 }
 
-/// A complaint about an attribute at or below its threshold. 0, 254 and 255 are not valid
-/// thresholds or values.
+/// Reports an attribute at or below its threshold. 0, 254 and 255 are not valid thresholds or
+/// values.
 fn threshold_complaint(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<String> {
     const REAL: std::ops::RangeInclusive<u8> = 1..=253;
     let Attribute { number, value, .. } = *attribute;
@@ -208,8 +209,8 @@ fn threshold_complaint(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<Str
         return None;
     }
     let meaning = match attribute.is_prefailure {
-        true => "a failure is near",
-        false => "it has reached the age that it was made for",
+        true => "failure is imminent",
+        false => "the design life is over",
     };
     let name = name(number);
     Some(format!(
@@ -219,29 +220,29 @@ fn threshold_complaint(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<Str
 
 fn name(number: u8) -> &'static str {
     match number {
-        1 => "the rate of read errors",
-        3 => "the time to spin up",
-        REALLOCATED => "the number of reallocated sectors",
-        7 => "the rate of seek errors",
-        10 => "the number of retries to spin up",
-        184 => "the number of errors between interface and media",
-        187 => "the number of uncorrected errors",
+        1 => "read error rate",
+        3 => "spin-up time",
+        REALLOCATED => "reallocated sectors",
+        7 => "seek error rate",
+        10 => "spin-up retries",
+        184 => "errors between interface and media",
+        187 => "uncorrected errors",
         190 | 194 => "the temperature",
-        PENDING => "the number of sectors that wait to be replaced",
-        UNCORRECTABLE => "the number of uncorrectable sectors",
-        LINK_ERRORS => "the number of errors on the cable",
-        202 | 177 | 231 | 233 => "the life left",
-        _ => "one of its figures",
+        PENDING => "sectors pending reallocation",
+        UNCORRECTABLE => "uncorrectable sectors",
+        LINK_ERRORS => "cable errors",
+        202 | 177 | 231 | 233 => "remaining life",
+        _ => "an unnamed attribute",
     }
 }
 
-/// Temperature in the lowest byte; the others contain minimum and maximum, or nothing.
+/// Temperature from the lowest byte. The other bytes contain minimum and maximum, or nothing.
 fn celsius(raw: u64) -> Option<i32> {
     let degrees = (raw & 0xff) as i32;
     (1..=125).contains(&degrees).then_some(degrees)
 }
 
-/// Used life in percent; the value counts down from 100 to 1.
+/// Used life in percent. The normalized value counts down from 100 to 1.
 fn used(attributes: &[Attribute]) -> Option<u32> {
     let of = |number: &u8| attributes.iter().find(|one| one.number == *number);
     let left = LIFE_LEFT.iter().find_map(of)?.value;
@@ -253,8 +254,8 @@ mod tests {
     use super::super::system::tree;
     use super::*;
 
-    /// A descriptor of registers as SAT lays it out: 0x72, recovered error, 00h/1Dh, fourteen bytes
-    /// of descriptors.
+    /// A register descriptor in SAT's layout: 0x72, recovered error, 00h/1Dh, fourteen bytes of
+    /// descriptors.
     fn descriptor(count: u8, middle: u8, high: u8, status: u8) -> Response {
         let mut sense = vec![0x72, 0x01, 0x00, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, count];
         sense.extend([0, 0, 0, middle, 0, high, 0xa0, status]);
@@ -265,7 +266,7 @@ mod tests {
         }
     }
 
-    /// The same in the fixed form.
+    /// The same in fixed format.
     fn fixed(count: u8, middle: u8, high: u8, status: u8) -> Response {
         let sense = vec![
             0x70, 0, 0x01, 0, status, 0xa0, count, 10, 0, 0, middle, high, 0x00, 0x1d, 0, 0, 0, 0,
@@ -277,7 +278,7 @@ mod tests {
         }
     }
 
-    /// A block of entries with the byte that makes the sum nothing.
+    /// A block of entries, with the byte that makes its sum zero.
     fn block(list: &[[u8; LENGTH]]) -> Box<[u8; BLOCK]> {
         let mut block = Box::new([0; BLOCK]);
         block[0] = 16;
@@ -362,22 +363,23 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_is_well() {
+    fn a_healthy_disk_has_no_complaints() {
         let found = sound().health();
         assert_eq!(found.complaints, Vec::<String>::new());
         assert_eq!((found.source.as_str(), found.celsius), ("SMART", Some(34)));
         assert_eq!((found.reallocated_sectors, found.pending_sectors), (Some(0), Some(0)));
         assert_eq!((found.media_errors, found.link_errors), (Some(0), Some(3)));
-        assert_eq!(found.used_percent, None, "disks that spin do not wear by writing");
+        assert_eq!(found.used_percent, None, "writes do not wear out rotating disks");
     }
 
     #[test]
-    fn the_overall_health_comes_back_in_the_registers() {
+    fn overall_health_is_read_from_the_registers() {
         for answer in [descriptor, fixed] {
             let mut mock = sound();
             mock.status = answer(0, 0xf4, 0x2c, 0x50);
-            assert_eq!(mock.health().complaints, ["it says itself that it is about to fail"]);
-            // Neither pair, or a command that was aborted, says nothing; the attributes still do.
+            assert_eq!(mock.health().complaints, ["it predicts its own failure"]);
+            // Neither pair of bytes, or an aborted command, reports nothing. The attributes still
+            // count.
             mock.status = answer(0, 0, 0, 0x50);
             assert!(mock.health().complaints.is_empty());
             mock.status = answer(0, 0xf4, 0x2c, 0x51);
@@ -394,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reached_its_threshold_is_reported() {
+    fn attributes_at_their_threshold_are_reported() {
         let mut mock = sound();
         mock.data = Some(block(&[
             attribute(5, 0x33, 36, 1400),
@@ -405,13 +407,14 @@ mod tests {
         assert_eq!(
             mock.health().complaints,
             [
-                "the number of reallocated sectors (attribute 5) is down to 36, and the threshold is 36: a failure is near",
-                "one of its figures (attribute 9) is down to 1, and the threshold is 1: it has reached the age that it was \
-                 made for",
-                "1400 sectors lie elsewhere than their numbers say, so the arm takes detours",
+                "reallocated sectors (attribute 5) is down to 36, and the threshold is 36: failure \
+                 is imminent",
+                "an unnamed attribute (attribute 9) is down to 1, and the threshold is 1: the \
+                 design life is over",
+                "1400 sectors were reallocated, which costs additional seeks",
             ]
         );
-        // 0 is no threshold, and 254 and 255 are none either.
+        // 0, 254 and 255 are not thresholds.
         for limit in [0, 254, 255] {
             mock.thresholds = Some(block(&[threshold(5, limit), threshold(22, limit)]));
             assert_eq!(mock.health().complaints.len(), 1, "{limit}");
@@ -430,18 +433,22 @@ mod tests {
         assert_eq!(
             found.complaints,
             [
-                "8 sectors lie elsewhere than their numbers say, so the arm takes detours",
-                "8 sectors could not be read and wait to be replaced",
-                "2 errors of its media could not be corrected",
+                "8 sectors were reallocated, which costs additional seeks",
+                "8 unreadable sectors await reallocation",
+                "2 media errors could not be corrected",
             ]
         );
         assert_eq!((found.reallocated_sectors, found.media_errors), (Some(8), Some(2)));
         let flash = mock.asked(false).0.unwrap();
-        assert_eq!(flash.complaints.len(), 2, "flash memory takes no detours: {flash:?}");
+        assert_eq!(
+            flash.complaints.len(),
+            2,
+            "flash memory needs no additional seeks: {flash:?}"
+        );
     }
 
     #[test]
-    fn wear_is_what_the_value_lacks_of_a_hundred() {
+    fn used_life_is_a_hundred_minus_the_value() {
         for (number, value, expected) in [
             (177, 93, Some(7)),
             (202, 100, Some(0)),
@@ -457,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_sleeps_is_asked_nothing_more() {
+    fn a_sleeping_disk_receives_no_further_query() {
         for asleep in [0x00, 0x01, 0x40] {
             let mut mock = sound();
             mock.power = descriptor(asleep, 0, 0, 0x50);
@@ -468,14 +475,14 @@ mod tests {
             mock.power = fixed(awake, 0, 0, 0x50);
             assert_eq!(mock.asked(true).1.len(), 4, "{awake:#x}");
         }
-        // Whether it turns must be known.
+        // Only a disk known to rotate may be skipped.
         let mut mock = sound();
         mock.power.sense.clear();
         assert_eq!(mock.asked(true), (None, vec![Query::PowerMode]));
     }
 
     #[test]
-    fn a_disk_that_refuses_has_no_health_rather_than_a_good_one() {
+    fn a_disk_that_refuses_has_unknown_health() {
         let mut mock = sound();
         (mock.data, mock.thresholds) = (None, None);
         mock.status = descriptor(0, 0x4f, 0xc2, 0x51);

@@ -1,9 +1,9 @@
 //! Traces the requests of a block device with the kernel's trace events.
 //!
-//! Events go to our own ring (an *instance* of tracefs), so other tracers are not disturbed;
-//! dropping the trace removes it. The next run removes instances of killed processes. Devices with
-//! request queues report requests, after merging; others (zram, device mapper, software RAID)
-//! report incoming bios.
+//! Events go to a ring of our own (an *instance* of tracefs), so that other tracers are not
+//! disturbed. Dropping the trace removes the instance; the next run removes instances of killed
+//! processes. Devices with request queues report requests, after merging; others (zram, device
+//! mapper, software RAID) report incoming bios.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
@@ -47,7 +47,7 @@ impl BlockTrace {
     /// tracefs is not mounted, access is denied, or the device does not exist.
     pub fn start(system: &System, device: &str) -> io::Result<BlockTrace> {
         let device = block_device(system, device).ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
-        let missing = "tracefs is not mounted; `mount -t tracefs nodev /sys/kernel/tracing` does it";
+        let missing = "tracefs is not mounted; run `mount -t tracefs nodev /sys/kernel/tracing`";
         let at = tracefs(system).ok_or_else(|| io::Error::new(ErrorKind::NotFound, missing))?;
         let instances = Path::new(&at).join("instances");
         remove_orphans(system, &instances);
@@ -67,7 +67,7 @@ impl BlockTrace {
             }
             _ => format!("dev == {}", kernel_number(device.number)),
         };
-        // Enable all events at once: completions of earlier requests are not counted.
+        // Enable all events together; otherwise completions of earlier requests would be counted.
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", RING_KIB)?;
@@ -160,7 +160,8 @@ impl Drop for Instance {
     }
 }
 
-/// Removes an instance. The kernel refuses while it is being read; then the next run removes it.
+/// Removes an instance. The kernel refuses while the instance is being read; the next run then
+/// removes it.
 fn remove(folder: &Path) {
     let _ = fs::write(folder.join("tracing_on"), "0");
     let _ = fs::write(folder.join("events/enable"), "0");
@@ -253,9 +254,9 @@ mod tests {
         }
     }
 
-    /// Lines of Linux 6.18, with names of programs that look like parts of the line.
+    /// Lines of Linux 6.18. Some program names look like parts of the line.
     #[test]
-    fn recorded_lines_are_read() {
+    fn recorded_lines_are_parsed() {
         use BlockAction::{Discard, Flush, Other, Read, Write};
         let issued = |line: &str| match parse(line) {
             Some(BlockEvent::Issued(request)) => request,
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_left_out() {
+    fn other_lines_are_skipped() {
         assert_eq!(parse("CPU:1 [LOST 1234 EVENTS]"), Some(BlockEvent::Lost(1234)));
         for line in [
             "",

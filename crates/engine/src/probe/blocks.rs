@@ -1,4 +1,4 @@
-//! Block devices and their stacking, from `/sys/class/block`.
+//! Block devices and how they are stacked, from `/sys/class/block`.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub struct BlockDevice {
 /// What a block device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Hardware, or anything else that looks like it to the kernel.
+    /// Hardware, or a device that the kernel shows as such.
     Disk,
     /// Part of a disk.
     Partition,
@@ -52,7 +52,7 @@ pub enum BlockKind {
     Mapping {
         /// Name in `/dev/mapper`.
         name: String,
-        /// Identifies its creator: `LVM-…`, `CRYPT-…`, `mpath-…`.
+        /// UUID, which names the creator: `LVM-…`, `CRYPT-…`, `mpath-…`.
         uuid: String,
     },
     /// Linux software RAID.
@@ -64,8 +64,8 @@ pub enum BlockKind {
     Bcache,
     /// Memory, compressed (zram) or not (brd).
     Memory,
-    /// A Windows volume that is not a partition of one disk: spanned, striped, or with an
-    /// unreported location.
+    /// A Windows volume that is not a partition of one disk: it is spanned or striped, or its
+    /// location is unknown.
     Volume {
         /// Its first mount point.
         at: Option<String>,
@@ -83,8 +83,8 @@ pub struct Backing {
 }
 
 impl BlockDevice {
-    /// Its path. Linux kernel names have `!` for a slash; Windows devices are opened below `\\.\`,
-    /// volumes below `\\?\`. No Linux kernel name starts like a Windows one.
+    /// Path of the device. Linux kernel names have `!` for a slash. Windows devices are opened
+    /// below `\\.\` and volumes below `\\?\`; no Linux kernel name starts like these.
     pub fn path(&self) -> String {
         let of_windows = |word: &str| self.name.starts_with(word);
         if matches!(self.kind, BlockKind::Volume { .. }) {
@@ -117,7 +117,7 @@ pub(super) fn name_of(system: &System, number: DeviceNumber) -> Option<String> {
     if let Some(name) = link.as_deref().and_then(last_part) {
         return Some(name);
     }
-    // Recorded trees omit these links: not every system can store their names.
+    // Recorded trees omit these links, because not every file system can store their names.
     let names = system.names("/sys/class/block");
     names
         .into_iter()
@@ -131,7 +131,7 @@ fn last_part(path: &Path) -> Option<String> {
 pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     let folder = format!("/sys/class/block/{name}");
     let at = |file: &str| format!("{folder}/{file}");
-    // Paths of a multipath NVMe namespace are hidden: they have no device node.
+    // The paths of a multipath NVMe namespace are hidden: they have no device node.
     if system.flag(&at("hidden")) {
         return None;
     }
@@ -164,7 +164,8 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     })
 }
 
-/// The disk of a partition: the entry in `/sys/class/block` links to a subfolder of its disk.
+/// The disk of a partition: the partition's link in `/sys/class/block` leads to a subfolder of its
+/// disk.
 fn parent_of(system: &System, folder: &str) -> Option<String> {
     last_part(system.link(folder)?.parent()?)
 }
@@ -205,7 +206,7 @@ fn kind_of(system: &System, name: &str, is_partition: bool) -> BlockKind {
     BlockKind::Disk
 }
 
-/// Facts about a block device that could explain results.
+/// Facts about a block device that may explain results.
 pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
     // A partition has no queue of its own.
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
@@ -253,7 +254,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
 }
 
 /// Bandwidth of a PCI Express link in one direction, after line coding (8b/10b up to 5 GT/s,
-/// 128b/130b beyond). Packet headers are ignored, so it is an upper bound.
+/// 128b/130b beyond). Packet headers are ignored, so the result is an upper bound.
 fn pcie_bandwidth(system: &System, device: &str) -> Option<u64> {
     let speed = system.words(&format!("{device}/current_link_speed"))?;
     let giga: f64 = speed.split(' ').next()?.parse().ok()?;
@@ -263,9 +264,9 @@ fn pcie_bandwidth(system: &System, device: &str) -> Option<u64> {
     (rate > 0.0).then_some(rate as u64)
 }
 
-/// Bandwidth of a SATA or SAS link in one direction. A disk's folder is below that of its port:
-/// `…/ata3/host2/…`, whose link is `link3`, or `…/port-0:1/end_device-0:1/…`, whose PHYs are
-/// siblings of the end device.
+/// Bandwidth of a SATA or SAS link in one direction. The folder of a disk is below that of its
+/// port: `…/ata3/host2/…` with the link `link3`, or `…/port-0:1/end_device-0:1/…`, where the PHYs
+/// are siblings of the end device.
 fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {
     let folder = std::fs::canonicalize(system.path(device)).ok()?;
     let parts: Vec<&str> = folder.iter().filter_map(|part| part.to_str()).collect();
@@ -316,7 +317,7 @@ pub(super) fn model(system: &System, disk: &str) -> Option<String> {
     let word = |file: &str| system.words(&format!("/sys/class/block/{disk}/device/{file}"));
     let model = word("model").or_else(|| word("name"))?;
     match word("vendor") {
-        // "ATA" is the kernel's translation layer, and virtio reports a PCI id.
+        // "ATA" names the kernel's translation layer, and virtio reports a PCI id.
         Some(vendor) if vendor != "ATA" && !vendor.starts_with("0x") => Some(format!("{vendor} {model}")),
         _ => Some(model),
     }

@@ -31,9 +31,9 @@ fn dmi(system: &System, file: &str) -> String {
     system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default()
 }
 
-/// The cloud; `None` on other machines and if the firmware does not identify it.
+/// Detects the cloud. `None` on other machines, or if the firmware does not name one.
 pub fn cloud(system: &System) -> Option<Cloud> {
-    // Instances on Xen have the vendor `Xen` and a BIOS such as `4.11.amazon`.
+    // EC2 instances on Xen have the vendor `Xen` and a BIOS version such as `4.11.amazon`.
     if dmi(system, "sys_vendor") == "Amazon EC2" || dmi(system, "bios_version").ends_with(".amazon") {
         return Some(Cloud::Amazon);
     }
@@ -43,7 +43,7 @@ pub fn cloud(system: &System) -> Option<Cloud> {
     (dmi(system, "product_name") == "Google Compute Engine").then_some(Cloud::Google)
 }
 
-/// The instance type. Only EC2 instances on Nitro have it in their firmware.
+/// The instance type. Only EC2 instances on Nitro report it in their firmware.
 pub fn machine_type(system: &System) -> Option<String> {
     let product = dmi(system, "product_name");
     let is_type = product.split_once('.').is_some_and(|(family, size)| {
@@ -60,14 +60,14 @@ mod tests {
     use super::super::{host, system::tree};
     use super::*;
 
-    /// A tree of the repository.
+    /// Reads a tree recorded in the repository.
     fn recorded(name: &str) -> System {
         let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/trees");
         System::from_tree(&trees.join(name))
     }
 
     #[test]
-    fn clouds_are_recognised_by_their_firmware() {
+    fn clouds_are_detected_by_firmware() {
         for (name, expected, size, hypervisor) in [
             ("ec2-nitro", Some(Cloud::Amazon), Some("m6i.large"), "Amazon EC2"),
             ("ec2-xen", Some(Cloud::Amazon), None, "Xen"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_not_taken_for_one() {
+    fn other_product_names_are_not_instance_types() {
         for (vendor, product) in [
             ("Amazon EC2", "HVM domU"),
             ("Amazon EC2", "m6i."),

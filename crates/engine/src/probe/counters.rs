@@ -11,9 +11,9 @@ use crate::sys;
 /// The counters of all block devices at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTimes {
-    /// The text of `/proc/diskstats`. Only the lines of devices under test are parsed.
+    /// The text of `/proc/diskstats`. Only lines of devices under test are parsed.
     text: String,
-    /// Counters of systems that report them through calls.
+    /// Counters of systems that report them through calls (Windows).
     disks: HashMap<String, DiskCounters>,
 }
 
@@ -49,8 +49,8 @@ impl DeviceTimes {
     /// Use of a device since an earlier reading; `None` if it is missing.
     ///
     /// Fields are those of the kernel's `Documentation/admin-guide/iostats.rst`: reads, merges,
-    /// sectors, milliseconds; the same for writes; in flight, busy and weighted milliseconds; the
-    /// same as for reads for discards; flushes. Sectors are 512 bytes whatever the device.
+    /// sectors and milliseconds; the same four for writes; requests in flight, busy and weighted
+    /// milliseconds; the same four for discards; flushes. Sectors are always 512 bytes.
     pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
         if let (Some(now), Some(then)) = (self.disks.get(name), earlier.disks.get(name)) {
             return Some(windows_disk_use(now, then, name));
@@ -75,8 +75,8 @@ impl DeviceTimes {
     }
 }
 
-/// Use of a Windows disk since an earlier reading. Windows counts neither flushes and trims nor
-/// weighted time, which equals the sum of request times.
+/// Use of a Windows disk since an earlier reading. Windows does not count flushes and trims.
+/// Weighted time is the sum of request times.
 fn windows_disk_use(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
     let nanos = |now: u64, then: u64| Nanos(now.saturating_sub(then).saturating_mul(100));
     let [reads, writes] = [0, 1].map(|of: usize| u64::from(now.count[of].wrapping_sub(then.count[of])));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_are_reported_wrap_at_32_bits() {
+    fn reported_counters_wrap_at_32_bits() {
         let then = DiskCounters {
             bytes: [100, 200],
             time: [10, 20],
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_times_leave_out_the_sum() {
+    fn the_line_of_all_processors_is_skipped() {
         let text = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 4 5 6 7 8\ncpu1 0 0 0 10 0 0 0 0\nintr 5\n";
         let times = CoreTimes::parse(text).since(&CoreTimes::parse("cpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n"));
         assert_eq!(times.len(), 2);

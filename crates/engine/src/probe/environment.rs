@@ -42,7 +42,7 @@ impl SystemTimes {
         }
     }
 
-    /// Changes from this reading until now.
+    /// Changes between this reading and now.
     pub fn since_this_reading(&self, system: &System) -> SystemUse {
         let folder = self.throttled.as_ref().map(|(folder, _)| folder.clone());
         let now = SystemTimes {
@@ -81,8 +81,7 @@ impl SystemTimes {
     }
 }
 
-/// TCP segments sent and retransmitted. The file has a line of names and a line of values for each
-/// protocol.
+/// TCP segments sent and retransmitted. The file has two lines for each protocol: names and values.
 fn tcp(text: &str) -> Option<[u64; 2]> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_system_that_tells_nothing() {
+    fn a_system_without_counters() {
         let (_root, system) = tree(&[]);
         let nothing = SystemTimes::read(&system);
         let only_us = SystemUse {
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_states_that_are_disabled_do_not_count() {
+    fn disabled_idle_states_do_not_count() {
         let (_root, system) = tree(&[
             ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL\n"),
             ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0\n"),
@@ -251,7 +250,7 @@ mod tests {
             ("sys/devices/system/cpu/cpu0/cpuidle/state2/latency", "133\n"),
             ("sys/devices/system/cpu/cpu0/cpuidle/state2/disable", "1\n"),
         ]);
-        let deepest = deepest_idle(&system).expect("two are left");
+        let deepest = deepest_idle(&system).expect("two states are enabled");
         assert_eq!((deepest.name.as_str(), deepest.exit_ns), ("C1E", Nanos::micros(10)));
     }
 }

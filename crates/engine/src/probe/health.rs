@@ -2,7 +2,7 @@
 //!
 //! Sources: software RAID, states of SCSI and NVMe devices, error counts of ext4, and, for root,
 //! the health log of NVMe devices and SMART of ATA disks. No sleeping device is woken. A device
-//! that reports nothing has no health, rather than a good one.
+//! that reports nothing has unknown health, not good health.
 
 use model::environment::Health;
 
@@ -58,7 +58,7 @@ fn raid(system: &System, name: &str) -> Vec<String> {
         .words(&at("sync_action"))
         .filter(|action| action != "idle" && action != "frozen");
     if let Some(action) = busy {
-        complaints.push(format!("it is busy with `{action}`"));
+        complaints.push(format!("it is performing `{action}`"));
     }
     if let Some(state) = system.words(&at("array_state")).filter(|state| is_bad(state)) {
         complaints.push(format!("its state is `{state}`"));
@@ -77,7 +77,7 @@ fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
     Some(if well {
         Vec::new()
     } else {
-        vec![format!("the driver says that it is `{state}`")]
+        vec![format!("the driver reports the state `{state}`")]
     })
 }
 
@@ -87,7 +87,7 @@ fn ext4(system: &System, name: &str) -> Option<Vec<String>> {
     Some(if errors == 0 {
         Vec::new()
     } else {
-        vec![format!("ext4 has met {errors} errors on it")]
+        vec![format!("ext4 has recorded {errors} errors on it")]
     })
 }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_that_rebuilds() {
+    fn a_rebuilding_array_is_reported() {
         let found = health_of(
             &[
                 ("sys/class/block/md0/dev", "9:0\n"),
@@ -130,7 +130,7 @@ mod tests {
             ],
             "md0",
         );
-        let complaints = ["1 of 2 members are missing", "it is busy with `recover`"];
+        let complaints = ["1 of 2 members are missing", "it is performing `recover`"];
         assert_eq!(
             found.map(|health| health.complaints),
             Some(complaints.map(str::to_owned).to_vec())
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn drives_that_are_well_and_not() {
+    fn failed_drives_are_reported() {
         let nvme = [
             ("sys/class/block/nvme0n1/dev", "259:0\n"),
             ("sys/class/block/nvme0n1/device/state", "live\n"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_says_nothing_has_no_health() {
+    fn a_silent_device_has_no_health() {
         assert_eq!(health_of(&[("sys/class/block/loop0/dev", "7:0\n")], "loop0"), None);
     }
 }

@@ -24,7 +24,7 @@ fn read_host(system: &System) -> Host {
     }
     let from_environment = || std::env::var("COMPUTERNAME").unwrap_or_default();
     let cloud = super::cloud::cloud(system);
-    // The processor is more exact than the firmware, which names the cloud.
+    // CPUID is more precise than the firmware, which names the cloud.
     let by_processor = system.is_live().then(sys::hypervisor::hypervisor).flatten();
     Host {
         name: system
@@ -87,7 +87,7 @@ fn hypervisor(system: &System) -> Option<String> {
     let word = |file: &str| system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let firmware = format!("{} {}", word("sys_vendor"), word("product_name"));
     let known = HYPERVISORS.iter().find(|(word, _)| firmware.contains(word));
-    // Without the flag (Arm), a vendor that also sells hardware proves nothing.
+    // Without the flag (Arm), the vendor proves nothing if it also sells hardware.
     let sells_hardware = ["Microsoft Corporation", "Google", "Amazon EC2"].map(str::to_owned);
     let sure = virtual_processor == Some(true) || !sells_hardware.iter().any(|word| firmware.starts_with(word));
     match known {
@@ -125,8 +125,8 @@ pub fn cpu(system: &System) -> Cpu {
     }
 }
 
-/// Topology of the online CPUs. The kernel's core numbers are per socket and have gaps, so cores
-/// are renumbered.
+/// Topology of the online CPUs. The kernel numbers cores per socket and with gaps, so they are
+/// renumbered.
 fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     let cpus_of = |node: u32| system.words(&format!("/sys/devices/system/node/node{node}/cpulist"));
     let nodes: Vec<(u32, Vec<u32>)> = nodes
@@ -149,7 +149,7 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
             system.words(&path)?.parse().ok()
         };
         let socket = of("physical_package_id").unwrap_or(0);
-        // A CPU with an unknown core counts as its own core.
+        // A CPU whose core is unknown counts as a core of its own.
         let core = (socket, of("core_id").unwrap_or(cpu));
         LogicalCpu {
             cpu,
@@ -165,7 +165,7 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     online.iter().copied().zip(capacities).map(place).collect()
 }
 
-/// The index of an item in `known`; new items are appended.
+/// Returns the index of an item in `known`, which a new item is appended to.
 fn index_of<T: PartialEq>(known: &mut Vec<T>, item: T) -> u32 {
     let number = known.iter().position(|other| *other == item).unwrap_or(known.len());
     if number == known.len() {
@@ -174,8 +174,8 @@ fn index_of<T: PartialEq>(known: &mut Vec<T>, item: T) -> u32 {
     number as u32
 }
 
-/// Relative speed of each CPU (`cpu_capacity`; if the first has none, the list of fast cores of x86
-/// hybrids). Equal numbers if there is no difference.
+/// Relative speed of each CPU: `cpu_capacity`, or the list of fast cores on x86 hybrids. All
+/// numbers are equal if the CPUs do not differ.
 fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
     let capacity = |cpu: &u32| system.words(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
     if online.first().and_then(capacity).is_some() {
@@ -199,8 +199,8 @@ fn parse_cpu_list(list: &str) -> Vec<u32> {
     list.trim().split(',').flat_map(part).collect()
 }
 
-/// The lines of `/proc/cpuinfo` about the first processor. Reading the whole file takes
-/// milliseconds on a machine with 128 processors, since the kernel queries the frequency of each.
+/// Reads the lines of `/proc/cpuinfo` about the first processor. The whole file takes milliseconds
+/// on a machine with 128 processors, because the kernel queries the frequency of each.
 fn first_processor(system: &System) -> String {
     let Ok(mut file) = system.open("/proc/cpuinfo") else {
         return String::new();
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_counted() {
+    fn cpu_lists_are_parsed() {
         for (list, count) in [("0", 1), ("0-3", 4), ("0-3,8,10-11", 7), ("", 0), ("x", 0), ("3-1", 0)] {
             assert_eq!(parse_cpu_list(list).len(), count, "{list}");
         }

@@ -22,15 +22,15 @@ pub struct Inventory {
     pub hidden_machines: Vec<Process>,
     /// Imported ZFS pools.
     pub zfs_pools: Vec<String>,
-    /// The inventory is complete: a missing device is hidden.
+    /// The inventory is complete, so a device that is not listed is hidden.
     pub lists_all: bool,
-    /// Uses that no device, mount or swap space above shows.
+    /// Uses that no device, mount or swap space above reveals.
     pub uses: Vec<Use>,
-    /// For each mounted btrfs, the names of the devices it spans; the mount names only one of them.
+    /// For each mounted btrfs, the names of its devices; the mount itself names only one.
     btrfs: Vec<Vec<String>>,
 }
 
-/// A use of a device that nothing else in an inventory shows, such as those on Windows.
+/// A use of a device that the other fields of an inventory do not show, for example on Windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
     /// The device; `None` if any device may be affected.
@@ -46,13 +46,13 @@ pub enum UseKind {
     PartOf(String),
     /// The running system uses it: `runs from` or `is started from`.
     System(&'static str),
-    /// It may be in use: this fact is unknown.
+    /// The device may be in use: this fact is unknown.
     Doubt(String),
 }
 
 impl Inventory {
-    /// Reads the inventory. Takes a few milliseconds: a handful of files for each device, and the
-    /// names of all processes.
+    /// Reads the inventory. Takes a few milliseconds: a handful of files per device, and the names
+    /// of all processes.
     pub fn take(system: &System) -> Inventory {
         if let Some(storage) = system.storage() {
             return storage.inventory();

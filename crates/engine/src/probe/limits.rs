@@ -1,7 +1,7 @@
 //! Control group limits of this process, versions 1 and 2 (cgroups(7)).
 //!
 //! Limits of parent groups apply too, so each limit is the minimum over all ancestors. A container
-//! sees its own group as the root and not the limits above it.
+//! sees its own group as the root, so limits above it are invisible.
 
 use model::Bytes;
 use model::environment::{DeviceLimit, Limits};
@@ -42,8 +42,8 @@ pub fn limits(system: &System) -> Limits {
     limits
 }
 
-/// Folders of this process's control groups with a controller, innermost first: those of version 2,
-/// and those of version 1 for the controller.
+/// Folders of this process's control groups with a controller, innermost first: the version 2
+/// group, then the version 1 group of the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     let mounts = own_mounts(system);
     let groups = system.text("/proc/self/cgroup").unwrap_or_default();
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_2_takes_the_least_on_the_way_up() {
+    fn version_2_uses_the_lowest_limit_of_all_ancestors() {
         let (_root, system) = tree(&[
             ("proc/self/cgroup", "0::/user.slice/job\n"),
             (
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_and_a_container_that_sees_a_part() {
+    fn version_1_in_a_container_with_a_partial_hierarchy() {
         let (_root, system) = tree(&[
             (
                 "proc/self/cgroup",

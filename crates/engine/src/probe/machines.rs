@@ -1,7 +1,7 @@
 //! Files and devices that virtual machines have open.
 //!
-//! A hypervisor does not claim the disks of its guests, so they look unused to the kernel. Its open
-//! files are visible in `/proc`, to its owner and root only.
+//! A hypervisor does not claim the disks of its guests, so the kernel shows them as unused. Its
+//! open files appear in `/proc`, but only its owner and root can read them.
 
 use super::System;
 use crate::identity::Identity;
@@ -36,7 +36,7 @@ pub(super) fn machine_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
     let (mut open_files, mut hidden) = (Vec::new(), Vec::new());
     for folder in system.names("/proc") {
         let Ok(id) = folder.parse() else { continue };
-        // Skip this process: under a user-mode emulator it has the emulator's name.
+        // Skip this process: a user-mode emulator gives it the emulator's name.
         if system.is_live() && id == std::process::id() {
             continue;
         }

@@ -39,8 +39,8 @@ impl fmt::Display for FreeMemory {
     }
 }
 
-/// Memory available to this process: the kernel's estimate, or less if a control group or the limit
-/// on address space is tighter.
+/// Memory available to this process: the kernel's estimate, or the remainder of the control group
+/// or address space limit if that is less.
 pub fn memory_free() -> FreeMemory {
     static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
     let system = System::live();
@@ -62,7 +62,7 @@ pub fn memory_free() -> FreeMemory {
         limit,
     });
     let tightest = of_process.chain(of_groups).min_by_key(|free| free.bytes);
-    tightest.expect("the machine is one of them")
+    tightest.expect("the list contains the machine")
 }
 
 /// Bytes of memory; 0 if unknown.
@@ -91,8 +91,7 @@ struct Group {
 }
 
 impl Group {
-    /// Bytes below the limit. Page cache counts as used, but the kernel reclaims it when memory is
-    /// needed.
+    /// Bytes left below the limit. Page cache counts as used, but the kernel reclaims it on demand.
     fn free(&self, system: &System) -> u64 {
         let value = |name: &str| system.value::<u64>(&format!("{}/{name}", self.folder));
         let used = value("memory.current").or_else(|| value("memory.usage_in_bytes"));
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_control_group_leaves_its_limit_less_what_is_used_without_page_cache() {
+    fn page_cache_counts_as_free_in_a_control_group() {
         let (_root, system) = tree(&[
             ("proc/self/cgroup", "0::/job\n"),
             (
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_version_1_without_a_limit_are_left_out() {
+    fn version_1_groups_without_a_limit_are_skipped() {
         let (_root, system) = tree(&[
             ("proc/self/cgroup", "5:memory:/job\n"),
             (

@@ -6,12 +6,12 @@ use crate::identity::{DeviceNumber, Identity};
 /// A mount of a file system or of a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Device number that `stat` returns for files on it. For some file systems it belongs to no
-    /// device.
+    /// Device number that `stat` returns for files of the mount. On some file systems it belongs to
+    /// no device.
     pub number: DeviceNumber,
     /// Its block device, if any and known.
     pub device: Option<DeviceNumber>,
-    /// The mounted folder or file of the file system; `/` for all of it.
+    /// The mounted folder or file within the file system; `/` for all of it.
     pub root: String,
     /// Where it is mounted.
     pub at: String,
@@ -33,8 +33,8 @@ impl Mount {
     }
 }
 
-/// The mounts of this process, and those of process 1 if they differ and are readable: a device in
-/// use outside a container is in use.
+/// Mounts of this process, and those of process 1 if they differ and are readable. A device that is
+/// mounted only outside the container is also in use.
 pub(super) fn mounts(system: &System) -> Vec<Mount> {
     let own = system.text("/proc/self/mountinfo").unwrap_or_default();
     let mut mounts: Vec<Mount> = own.lines().filter_map(|line| mount(system, line)).collect();
@@ -47,7 +47,7 @@ pub(super) fn mounts(system: &System) -> Vec<Mount> {
     mounts
 }
 
-/// The mounts of this process, to find the file system of a path.
+/// Mounts of this process, to find the file system of a path.
 pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
     let text = system.text("/proc/self/mountinfo").unwrap_or_default();
     text.lines().filter_map(|line| mount(system, line)).collect()
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_as_proc_5_says() {
+    fn mountinfo_lines_are_parsed() {
         let text = "22 1 8:2 / / rw,relatime shared:1 - ext4 /dev/sda2 rw,errors=remount-ro\n\
                     30 22 0:44 /@home /home\\040of\\040us ro - btrfs /dev/sdb1 rw,subvol=/@home\n\
                     31 22 0:45 / /net rw - nfs4 server:/export rw\n\
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn octal_digits_become_bytes_again() {
+    fn octal_escapes_are_decoded() {
         for (text, plain) in [
             ("", ""),
             ("a", "a"),

@@ -103,8 +103,8 @@ fn operation(name: &str, numbers: &[u64]) -> Option<RpcCounts> {
     })
 }
 
-/// Parses the fields of the client's `rpc_xprt`: only tcp and rdma have a connect time and an idle
-/// time, and local sockets have neither port nor binds.
+/// Parses the fields of the client's `rpc_xprt`. Only tcp and rdma have connect and idle times;
+/// local sockets have neither port nor binds.
 fn connection(values: &str) -> Option<ConnectionCounts> {
     let mut words = values.split_whitespace();
     let protocol = words.next()?;
@@ -134,9 +134,9 @@ mod tests {
 
     use super::*;
 
-    /// Two readings of a Linux 6.1 that mounted its own NFS server twice. In between, 200 blocks of
-    /// 64 KiB were written to the first mount with direct I/O and 1000 of 4 KiB read from it, and
-    /// 100 blocks of 64 KiB written to the second with an fsync.
+    /// Two readings of a Linux 6.1 that mounted its own NFS server twice. Between the readings, the
+    /// first mount received 200 direct writes of 64 KiB and 1000 reads of 4 KiB, and the second 100
+    /// writes of 64 KiB and an fsync.
     fn readings() -> [Vec<NetworkMount>; 2] {
         [
             include_str!("../../../../tests/data/nfs/before.txt"),
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_between_two_readings_is_found() {
+    fn the_difference_of_two_readings() {
         let [before, after] = readings();
         let found: Vec<_> = after
             .iter()
@@ -180,19 +180,19 @@ mod tests {
         assert_eq!(calls(b, "COMMIT"), 1);
         assert!(
             a.operations.iter().all(|one| one.calls > 0),
-            "what did not occur is left out"
+            "operations that did not occur are left out"
         );
     }
 
     #[test]
-    fn a_mount_that_was_made_anew_has_no_difference() {
+    fn a_remounted_file_system_has_no_difference() {
         let [before, after] = readings();
         assert_eq!(before[0].since(&after[0]), None);
         assert_eq!(after[0].since(&before[1]), None);
     }
 
     #[test]
-    fn numbers_of_later_kernels_and_unknown_lines_are_skipped() {
+    fn unknown_numbers_and_lines_are_skipped() {
         let text = "device a\\040b:/x mounted on /m\\011n with fstype nfs statvers=1.9\n\tage:\t7\n\tnews:\t1 2\n\
                     \tbytes:\t1 2 3 4 5 6 7 8 9\n\txprt:\tudp 1 2 10 9 1 20 3 4 5\n\txprt:\tquic 1 2 3\n\
                     \tper-op statistics\n\t        READ: 1 2 3 4 5 6 7 8 9 10\n\t       WRITE: 1 2\n\

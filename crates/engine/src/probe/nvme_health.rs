@@ -1,7 +1,7 @@
 //! The health that an NVMe device reports: the SMART / Health Information log page.
 //!
 //! NVM Express Base Specification, Get Log Page 02h: 512 bytes, little-endian, temperatures in
-//! Kelvin, counts of 16 bytes. It covers the whole controller, and reading it needs root.
+//! Kelvin, counts of 16 bytes. The page covers the whole controller; reading it needs root.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ pub(super) fn read(name: &str) -> Option<Health> {
 
 /// Parses the page; `None` if it is too short or empty.
 fn parse(page: &[u8]) -> Option<Health> {
-    // A temperature of 0 K means that the device left the page empty.
+    // A temperature of 0 K means that the device did not fill in the page.
     let page: &[u8; PAGE_BYTES] = page.get(..PAGE_BYTES)?.try_into().ok()?;
     let kelvin = u16::from_le_bytes([page[1], page[2]]);
     if kelvin == 0 {
@@ -86,13 +86,13 @@ fn count(page: &[u8; PAGE_BYTES], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// A page as a device in good health fills it in.
+    /// A page of a healthy device.
     fn page() -> [u8; PAGE_BYTES] {
         let mut page = [0; PAGE_BYTES];
         page[1..3].copy_from_slice(&311u16.to_le_bytes());
         (page[3], page[4], page[5]) = (100, 10, 3);
-        // Data units read, written; power-on hours; unsafe shutdowns; entries of the error log:
-        // none of them a complaint.
+        // Data units read and written, power-on hours, unsafe shutdowns, error log entries: no
+        // cause for complaint.
         for (at, value) in [
             (32, 81_234_567u128),
             (48, 45_678_901),
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_well() {
+    fn a_healthy_device_has_no_complaints() {
         let found = parse(&page()).unwrap();
         assert_eq!(found.complaints, Vec::<String>::new());
         assert_eq!(
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn wear_and_errors_of_media_are_reported() {
+    fn wear_and_media_errors_are_reported() {
         let mut worn = page();
         worn[5] = 99;
         assert_eq!(parse(&worn).unwrap().complaints.len(), 0);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_page_has_no_health() {
+    fn an_empty_or_short_page_has_no_health() {
         assert_eq!(parse(&[0; PAGE_BYTES]), None);
         assert_eq!(parse(&page()[..511]), None);
         assert_eq!(read("sda"), None);

@@ -1,4 +1,4 @@
-//! CPU time of all processes, to name the busiest.
+//! CPU time of all processes, to report the busiest.
 
 use std::collections::HashMap;
 
@@ -57,14 +57,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_may_hold_anything() {
+    fn process_names_may_contain_anything() {
         let line = "42 (a) b (c) R 1 42 42 0 -1 4194304 90 0 0 0 150 50 0 0 20 0 1 0 100 0 0";
         assert_eq!(parse(line), Some(("a) b (c".into(), Nanos::secs(2))));
         assert_eq!(parse("42 (x"), None);
     }
 
     #[test]
-    fn the_busiest_come_first_and_we_are_no_other() {
+    fn the_busiest_come_first_without_this_process() {
         let times = |list: &[(u32, u64)]| {
             let one = |(pid, secs): &(u32, u64)| (*pid, (format!("p{pid}"), Nanos::secs(*secs)));
             ProcessTimes(list.iter().map(one).collect())

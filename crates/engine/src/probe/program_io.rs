@@ -1,4 +1,4 @@
-//! Bytes that programs read and write, to name those that use a device during a test.
+//! Bytes that programs read and write, to report which ones use a device during a test.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ const MAX_PROCESSES: usize = 2000;
 /// Number of programs reported.
 const MAX_NAMED: usize = 5;
 
-/// Bytes that each other program has read and written so far, if visible to this user.
+/// Bytes that each other program has read and written so far, as far as this user may see them.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramIo(HashMap<u32, (String, u64)>);
 
@@ -52,7 +52,7 @@ impl ProgramIo {
             })
         });
         let mut programs: Vec<BusyProgram> = moved.collect();
-        // Kernel workers come last: they do the I/O of other programs, which a user can stop.
+        // Kernel workers come last, because they do the I/O of programs, which a user can stop.
         let is_kernel = |program: &BusyProgram| program.name.starts_with("kworker/");
         programs.sort_by_key(|program| (is_kernel(program), std::cmp::Reverse(program.bytes), program.process));
         programs.truncate(MAX_NAMED);
@@ -60,8 +60,8 @@ impl ProgramIo {
     }
 }
 
-/// Bytes that a process transferred from and to devices. Page cache hits do not count; writes count
-/// once they are in the page cache.
+/// Bytes that a process transferred from and to devices. Reads from the page cache do not count; a
+/// write counts once it is in the page cache.
 fn bytes_moved(system: &System, process: &str) -> Option<u64> {
     let text = system.text(&format!("/proc/{process}/io"))?;
     let value = |key: &str| {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_moved_most_come_first() {
+    fn programs_with_the_most_io_come_first() {
         let then = program_io(&[(1, "a", 100), (2, "b", 50), (3, "old", 9000), (5, "woken", 0)]);
         let now = program_io(&[
             (1, "a", 100),

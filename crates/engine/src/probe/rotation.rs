@@ -1,8 +1,8 @@
 //! Detects virtual disks and rotating disks.
 //!
-//! The kernel marks a disk rotational unless its driver clears the flag. Most drivers of virtual
-//! disks do not clear it. So `queue/rotational` = 0 excludes rotation, but 1 does not prove it:
-//! only the disk itself can.
+//! The kernel marks a disk as rotational unless its driver clears the flag, and most drivers of
+//! virtual disks do not. So `queue/rotational` = 0 excludes rotation, but 1 does not prove it; only
+//! a report of the disk itself does.
 
 use super::System;
 
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// The kernel marks both rotational, because no driver clears the flag.
+    /// The kernel marks both as rotational, because no driver clears the flag.
     #[test]
     fn a_virtio_disk_and_a_mapping_over_it_are_not_rotational() {
         let trees = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/trees");
@@ -147,7 +147,7 @@ mod tests {
 
     /// A mapping over a rotating disk is rotational.
     #[test]
-    fn a_mapping_takes_after_its_members() {
+    fn a_mapping_is_rotational_if_a_member_is() {
         let (_root, system) = tree(&[
             ("sys/class/block/dm-0/queue/rotational", "1\n"),
             ("sys/class/block/dm-0/slaves/sda1", ""),
@@ -169,18 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_the_disk_to_prove_platters() {
+    fn only_the_disk_itself_proves_rotation() {
         // 0x1C20 is 7200 rpm. `x` stands for byte 1 (0xB1), which is not valid UTF-8; the code does
         // not read it.
         let page = |rate: &'static str| [("device/vpd_pgb1", rate)];
         assert!(rotational("sda", &page("\0x\0<\u{1c}\u{20}"), None));
         assert!(
             !rotational("sda", &page("\0x\0<\0\u{1}"), None),
-            "1 means that nothing turns"
+            "a rate of 1 means no rotation"
         );
         assert!(
             !rotational("sda", &page("\0x\0<\0\0"), None),
-            "0 means that nothing is reported"
+            "a rate of 0 means unknown"
         );
         assert!(!rotational("sda", &page("\0x"), None), "the page is cut off");
         assert!(!rotational("vda", &page("\0x\0<\u{1c}\u{20}"), None), "virtio");

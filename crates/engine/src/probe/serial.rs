@@ -17,8 +17,8 @@ pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
         .find(|text| !text.is_empty())
 }
 
-/// The kernel's disk sequence number, which changes when a loop device gets another file or a
-/// device number another disk. It restarts at every boot.
+/// The kernel's disk sequence number. It changes when a loop device gets another file or a device
+/// number another disk, and restarts at boot.
 pub fn sequence(system: &System, device: DeviceNumber) -> Option<u64> {
     let path = format!("/sys/dev/block/{}:{}/diskseq", device.major, device.minor);
     system.words(&path)?.parse().ok()
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_device_outlives_its_number() {
+    fn the_serial_number_is_found() {
         let root = std::env::temp_dir().join(format!("fathom-serial-{}", std::process::id()));
         let folder = |number: &str| root.join("sys/dev/block").join(number);
         fs::create_dir_all(folder("259:0").join("device")).expect("a folder for the test");
@@ -48,6 +48,6 @@ mod tests {
         assert_eq!(sequence(&system, number(7, 0)), Some(42));
         fs::write(folder("259:0").join("wwid"), "eui.0025385").expect("a file for the test");
         assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("eui.0025385"));
-        fs::remove_dir_all(root).expect("it was made here");
+        fs::remove_dir_all(root).expect("the folder exists");
     }
 }

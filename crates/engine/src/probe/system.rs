@@ -18,8 +18,8 @@ const SMALL_FILE: usize = 1024;
 
 /// The source of facts.
 ///
-/// Paths are absolute and resolved below the root. Reading never fails: what is missing or
-/// unreadable is `None`.
+/// Paths are absolute and resolved below the root. Reading never fails: a missing or unreadable
+/// file is `None`.
 #[derive(Clone, Debug)]
 pub struct System {
     root: PathBuf,
@@ -42,9 +42,9 @@ impl System {
 
     /// A recorded tree: a folder with the `sys`, `proc` and so on of a machine.
     ///
-    /// A file `stat` in it has a line for each path whose identity matters:
-    /// `block MAJOR:MINOR PATH`, `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`, the
-    /// numbers of a file being those of its file system's device.
+    /// A file `stat` in it has a line for each path whose identity matters: `block MAJOR:MINOR
+    /// PATH`, `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`. The numbers of a file are
+    /// those of its file system's device.
     pub fn from_tree(root: &Path) -> System {
         let text = fs::read_to_string(root.join("stat")).unwrap_or_default();
         System {
@@ -59,13 +59,13 @@ impl System {
         self.recorded.is_none()
     }
 
-    /// Disks and volumes, if this machine reports them through calls: Windows.
+    /// Disks and volumes, on systems that report them through calls (Windows).
     pub(super) fn storage(&self) -> Option<Storage> {
         self.is_live().then(sys::native_facts::storage).flatten()
     }
 
-    /// Health of a disk. Read once, however many targets are on it; to read it again, create
-    /// another [`System::live`]. A recorded tree has no disk to query.
+    /// Health of a disk. It is read once, even if several targets are on it; create another
+    /// [`System::live`] to read it again. A recorded tree has no disk to query.
     pub(super) fn cached_health(&self, disk: &str, read: impl FnOnce() -> Option<Health>) -> Option<Health> {
         if !self.is_live() {
             return None;
@@ -104,7 +104,7 @@ impl System {
     /// A path below the root.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         if self.is_live() {
-            // Users' paths may be relative, and Windows paths have no common root.
+            // User paths may be relative, and Windows paths have no common root.
             return PathBuf::from(path);
         }
         self.root.join(path.trim_start_matches('/'))
@@ -118,7 +118,7 @@ impl System {
     /// The text of a file without trailing white space.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let file = fs::File::open(self.path(path)).ok()?;
-        // Most of these files are small and report no size, so skip `stat`.
+        // Most of these files are small and report size 0, so skip `stat`.
         let mut text = String::with_capacity(SMALL_FILE);
         file.take(u64::MAX).read_to_string(&mut text).ok()?;
         text.truncate(text.trim_end().len());
@@ -205,7 +205,7 @@ mod tests {
     use crate::identity::DeviceNumber;
 
     #[test]
-    fn a_recorded_tree_says_what_stat_would_say() {
+    fn a_recorded_tree_replaces_stat() {
         let (_root, system) = tree(&[(
             "stat",
             "block 8:1 /dev/sda1\nfile 8:2 77 /swap file\nnonsense\npipe 1:1 /x\n",
@@ -223,12 +223,12 @@ mod tests {
         assert_eq!(
             system.identity("/dev/null"),
             None,
-            "the machine under the test stays out of it"
+            "the tree must not read from the live machine"
         );
     }
 
     #[test]
-    fn what_is_missing_is_absent() {
+    fn a_missing_file_is_none() {
         let (_root, system) = tree(&[("sys/a", "1\n"), ("sys/b", "0\n"), ("sys/empty", "\n")]);
         assert!(system.flag("/sys/a"));
         assert!(!system.flag("/sys/b"));

@@ -1,4 +1,4 @@
-//! Facts about a target: its file system, the devices under it, how its space is allocated.
+//! Facts about a target: its file system, its devices, its allocation.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use crate::file::{File, FileKind};
 use crate::identity::{DeviceNumber, Identity};
 use crate::sys;
 
-/// Maximum devices under one target: a longer chain is a fault of the system.
+/// Maximum number of devices under one target. A longer chain indicates a loop.
 const MAX_DEVICES: usize = 64;
 
-/// Facts about an open file or device. `prepared`: how it was prepared, for the report.
+/// Facts about an open file or device. `prepared` describes its preparation, for the report.
 pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
     let resolved = sys::native_facts::resolve_links(file.path()).unwrap_or_else(|_| file.path().to_owned());
     let mut facts = TargetFacts {
@@ -95,9 +95,9 @@ fn describe(mount: &Mount, path: &Path) -> FileSystem {
     }
 }
 
-/// The mount of a path: the one with the longest mount point that is a prefix of it, and the latest
-/// of equals, which hides the others. Mounts with the file's device number take precedence, because
-/// the list also contains hidden mounts.
+/// The mount of a path: the longest mount point that is a prefix of it. Of equals the latest, which
+/// hides the others. Mounts with the file's device number take precedence, because the list also
+/// contains hidden mounts.
 fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
     let longest = |of: &mut dyn Iterator<Item = &'a Mount>| {
         of.filter(|mount| path.starts_with(&mount.at))
@@ -137,7 +137,7 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
     mount.device.into_iter().collect()
 }
 
-/// These devices and those below them, without duplicates, the nearest first.
+/// These devices and the ones below them, without duplicates, the nearest first.
 pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
     if let Some(storage) = system.storage() {
         return numbers.iter().flat_map(|number| storage.chain(*number)).collect();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mount_of_a_path() {
+    fn finds_the_mount_of_a_path() {
         let mounts = mounts(
             "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n\
              2 1 8:2 / /home rw - xfs /dev/sda2 rw\n\
@@ -237,7 +237,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn this_machine_tells_of_a_file() {
+    fn facts_about_a_file_on_this_machine() {
         use model::plan::{CacheMode, OpenHint};
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");

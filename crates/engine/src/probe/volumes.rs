@@ -1,11 +1,11 @@
 //! Counters of Amazon's virtual disks: log page 0xD0 of their NVMe devices.
 //!
-//! The page reports how long demand exceeded the limits of the volume, and of the instance for all
-//! its volumes, so it shows which limit was reached. It exists on Nitro instances, for EBS volumes
-//! and instance stores, and needs root. Layout: facts from the driver of aws-ebs-csi
-//! (`pkg/metrics/nvme.go`) and from the CloudWatch documentation ("EBS volumes and instance store
-//! metrics"): twelve little-endian words of eight bytes, 416 reserved bytes, then two histograms of
-//! a count and 64 classes each, for reads and for writes; times in microseconds.
+//! The page reports how long demand exceeded the limits of the volume and those of the instance, so
+//! it shows which limit was reached. Nitro instances have it for EBS volumes and instance stores;
+//! reading needs root. Layout: facts from the driver of aws-ebs-csi (`pkg/metrics/nvme.go`) and
+//! from the CloudWatch documentation ("EBS volumes and instance store metrics"): twelve
+//! little-endian words of eight bytes, 416 reserved bytes, then two histograms of a count and 64
+//! classes each, for reads and for writes; times in microseconds.
 
 use std::path::Path;
 
@@ -137,7 +137,7 @@ mod tests {
     use super::super::system::tree;
     use super::*;
 
-    /// A page with the given first words and one class in each histogram.
+    /// A page with these words at its start and one class in each histogram.
     fn page(words: [u64; WORDS], reads: u64, writes: u64) -> Vec<u8> {
         let mut page = vec![0u8; 4096];
         let mut put = |at: usize, value: u64| page[at..at + 8].copy_from_slice(&value.to_le_bytes());
@@ -162,7 +162,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_page_of_a_volume_is_read_and_subtracted() {
+    fn two_readings_of_a_volume_are_subtracted() {
         let (before, after) = (page(BEFORE, 5, 6), page(AFTER, 105, 206));
         let before = VolumeCounters::parse(&before).unwrap();
         let used = VolumeCounters::parse(&after)
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_page_is_nothing() {
+    fn other_pages_are_rejected() {
         let foreign = page([7; WORDS], 0, 0);
         assert_eq!(VolumeCounters::parse(&foreign), None);
         assert_eq!(VolumeCounters::parse(&page(BEFORE, 1, 1)[..3599]), None);
@@ -197,14 +197,14 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_went_back_give_nothing() {
+    fn reset_counters_give_no_difference() {
         let (before, after) = (page(AFTER, 5, 6), page(BEFORE, 5, 6));
         let before = VolumeCounters::parse(&before).unwrap();
         assert_eq!(VolumeCounters::parse(&after).unwrap().since(&before, "nvme1n1"), None);
     }
 
     #[test]
-    fn the_page_of_an_instance_store_says_so() {
+    fn an_instance_store_is_recognised() {
         let mut words = BEFORE;
         words[0] = 0xec2c_0d7e;
         let store = VolumeCounters::parse(&page(words, 0, 0)).unwrap();
@@ -218,7 +218,7 @@ mod tests {
 
     /// A disk of another vendor is not queried.
     #[test]
-    fn other_disks_are_left_alone() {
+    fn disks_of_other_vendors_are_not_queried() {
         let (_root, system) = tree(&[
             ("sys/block/nvme0n1/device/model", "Samsung SSD 990 PRO\n"),
             ("sys/block/nvme0n1/device/device/vendor", "0x144d\n"),

@@ -1,14 +1,15 @@
-//! A simulated device: its description, and the state that all of its users share.
+//! A simulated device: its description, and the state that its users share.
 //!
-//! The cache serves an operation, or it passes the layers one after the other and the device serves
-//! it. Its completion time is computed on arrival, so arrivals must be in order of time.
+//! Either the cache serves an operation, or the operation passes the layers in order and the device
+//! serves it. The completion time is computed on arrival, so operations must arrive in the order of
+//! time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use model::Nanos;
 use model::draws::{Draws, DrawsForm, Purpose};
-use model::plan::{SimulatedDevice, SimulatedFault, SimulatedHolding, SimulatedService};
+use model::plan::{CacheContents, SimulatedDevice, SimulatedFault, SimulatedService};
 
 use super::after_pauses;
 use super::disturbances::Disturbances;
@@ -18,9 +19,9 @@ use crate::batch::{Action, Request};
 #[derive(Debug)]
 pub(super) struct Device {
     plan: SimulatedDevice,
-    /// Operations that have arrived, from all workers.
+    /// Number of operations that have arrived from all workers.
     operations: u64,
-    /// The lowest number of a worker that uses it, and that worker's seed.
+    /// The lowest worker number among its users, and that worker's seed.
     seed: (u32, u64),
     /// `None` before the first operation.
     state: Option<State>,
@@ -40,8 +41,8 @@ struct State {
     draws: Draws,
 }
 
-/// Random draws for the operations of one worker: cache hits and service times. Each worker has its
-/// own, so that workers do not affect each other's draws.
+/// Random draws for the operations of one worker: cache hits and service times. With separate
+/// draws, workers do not affect each other.
 #[derive(Debug)]
 pub(super) struct OperationDraws(Draws);
 
@@ -59,13 +60,14 @@ impl Device {
         &self.plan
     }
 
-    /// Offers a seed. The lowest worker's is used, whichever worker is set up first.
+    /// Offers a seed. The device keeps the seed of the lowest worker, in whichever order workers
+    /// are set up.
     pub(super) fn offer_seed(&mut self, worker: u32, seed: u64) {
         self.seed = self.seed.min((worker, seed));
     }
 
-    /// Serves an operation that arrives at `arrival`. Returns the completion time, and the bytes
-    /// transferred or a negative error number.
+    /// Serves an operation that arrives at `arrival`. Returns the completion time and a result:
+    /// bytes transferred or a negative error number.
     pub(super) fn serve(&mut self, io: &Request, arrival: Nanos, draws: &mut OperationDraws) -> (Nanos, i64) {
         self.operations += 1;
         let (plan, seed) = (&self.plan, self.seed.1);
@@ -127,7 +129,7 @@ impl State {
         }
     }
 
-    /// When an operation that has passed the layers at `arrival` is complete.
+    /// Completion time of an operation that has passed the layers at `arrival`.
     fn serve_after_layers(
         &mut self,
         plan: &SimulatedDevice,
@@ -182,14 +184,14 @@ impl OperationDraws {
         OperationDraws(start_draws(seed))
     }
 
-    /// True if the cache holds the data that an operation reads.
+    /// True if the cache holds the data of a read.
     fn cache_hit(&mut self, plan: &SimulatedDevice, io: &Request) -> bool {
         let Some(cache) = plan.cache.filter(|_| matches!(io.action, Action::Read)) else {
             return false;
         };
         match cache.holds {
-            SimulatedHolding::Share { hits } => self.0.unit(Purpose::Mix) < hits,
-            SimulatedHolding::First { size } => io.offset + u64::from(io.length) <= size.0,
+            CacheContents::Share { hits } => self.0.unit(Purpose::Mix) < hits,
+            CacheContents::First { size } => io.offset + u64::from(io.length) <= size.0,
         }
     }
 
@@ -214,7 +216,7 @@ impl OperationDraws {
                 false => fast_ns.0,
             },
         };
-        // At least a nanosecond, or a run with a time limit would never end.
+        // Take at least a nanosecond, or a run with a time limit would never end.
         Nanos(time.max(1))
     }
 

@@ -11,7 +11,7 @@ use super::after_pauses;
 #[derive(Debug)]
 pub(super) struct Disturbances {
     written: u64,
-    /// The next garbage collection, and whether anything was written since the last.
+    /// The next garbage collection, and whether anything was written since the previous one.
     collection: Option<(SimulatedPause, bool)>,
     /// The next period of neighbour load.
     neighbour_load: Option<SimulatedPause>,
@@ -41,7 +41,7 @@ impl Disturbances {
         }
     }
 
-    /// The first instant from `at` on without garbage collection.
+    /// The first instant from `at` on outside garbage collection.
     pub(super) fn after_collections(&mut self, device: &SimulatedDevice, at: Nanos, draws: &mut Draws) -> Nanos {
         let (Some(config), Some((pause, has_writes))) = (&device.collection, &mut self.collection) else {
             return at;
@@ -61,7 +61,7 @@ impl Disturbances {
         at
     }
 
-    /// The factor by which an operation that starts at `at` takes longer.
+    /// The slowdown factor of an operation that starts at `at`.
     pub(super) fn slowdown(&mut self, device: &SimulatedDevice, at: Nanos, writes: bool, draws: &mut Draws) -> f64 {
         let mut slowdown = 1.0 + device.drift_per_second * at.as_secs();
         if let Some(buffer) = device.write_buffer
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_write_buffer_slows_writes_alone() {
+    fn a_full_write_buffer_slows_only_writes() {
         let device = SimulatedDevice {
             write_buffer: Some(SimulatedWriteBuffer {
                 size: Bytes(8192),
@@ -123,10 +123,9 @@ mod tests {
         assert_eq!(disturbances.slowdown(&device, Nanos(0), false, &mut draws), 1.0);
     }
 
-    /// Everything that arrives in a pause waits for its end, and only after writes is there a pause
-    /// at all.
+    /// Operations that arrive in a pause wait for its end. Without writes there is no pause.
     #[test]
-    fn collections_come_after_writes_and_hold_up_everything() {
+    fn collections_follow_writes_and_delay_all_operations() {
         let device = SimulatedDevice {
             collection: Some(SimulatedCollection {
                 every_ns: Nanos::secs(1),
@@ -153,8 +152,8 @@ mod tests {
         let (mut disturbances, mut draws) = start(&device);
         let held = held(&mut disturbances, &mut draws, true);
         let lengths: Vec<usize> = held.chunk_by(|a, b| a == b).map(<[Nanos]>::len).collect();
-        // One operation a millisecond: as many are held up as the pause has milliseconds, give or
-        // take the first.
+        // One operation arrives per millisecond, so the pause delays one per millisecond of its
+        // length, within one.
         assert!(
             lengths.len() >= 2 && (99..=101).contains(&lengths[0]) && (199..=201).contains(&lengths[1]),
             "{lengths:?}"
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_neighbour_comes_and_goes_and_age_stays() {
+    fn neighbour_load_is_temporary_and_age_is_permanent() {
         let device = SimulatedDevice {
             neighbour: Some(SimulatedNeighbour {
                 every_ns: Nanos::secs(5),

@@ -13,7 +13,7 @@ pub(super) struct Layer {
     tokens: f64,
     /// When tokens were last added.
     refilled_at: Nanos,
-    /// Nothing passes before this time, whatever the tokens: enforces the burst ceiling and the
+    /// Nothing passes before this time, whatever the tokens. Enforces the burst ceiling and the
     /// order of arrival.
     next_pass: Nanos,
 }
@@ -82,7 +82,7 @@ impl Layer {
         };
         if until > self.refilled_at {
             let earned = until.since(self.refilled_at).as_secs() * self.config.rate as f64;
-            // Does not limit an operation larger than the bucket, see `wait_for`.
+            // The cap does not limit an operation larger than the bucket, see `wait_for`.
             self.tokens = (self.tokens + earned).min(self.max_tokens());
             self.refilled_at = until;
         }
@@ -90,7 +90,7 @@ impl Layer {
 
     /// The first instant from `at` on with enough tokens.
     fn wait_for(&mut self, amount: f64, at: Nanos) -> Nanos {
-        // Tolerates rounding to nanoseconds.
+        // Tolerate rounding to nanoseconds.
         let missing = amount - self.tokens;
         if missing <= 1e-6 * amount {
             return at;
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_limit_lets_through_its_rate() {
+    fn a_limit_without_bursts_passes_its_rate() {
         let even = SimulatedLayer {
             rate: 1000,
             ..SimulatedLayer::default()
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn long_operations_count_as_several_and_bytes_as_bytes() {
+    fn long_operations_use_several_tokens() {
         let units = SimulatedLayer {
             rate: 1000,
             unit: Bytes::kib(256),
@@ -155,10 +155,10 @@ mod tests {
         assert_eq!(per_second(bytes, 4096, 2), [256, 256]);
     }
 
-    /// A bucket of 4000 beyond a baseline of 100 at a ceiling of 500 lasts for 4000 ÷ (500 − 100) =
-    /// 10 s.
+    /// A bucket of 4000 with a baseline of 100 and a ceiling of 500 lasts 4000 ÷ (500 − 100) = 10
+    /// s.
     #[test]
-    fn a_bucket_lasts_for_its_size_by_ceiling_less_baseline() {
+    fn a_bucket_empties_at_ceiling_minus_baseline() {
         let burst = SimulatedLayer {
             rate: 100,
             burst: 500,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantum_lets_through_all_at_its_beginning() {
+    fn a_quantum_passes_everything_at_its_start() {
         let quantum = SimulatedLayer {
             rate: 1000,
             quantum_ns: Nanos::millis(250),

@@ -1,15 +1,14 @@
 //! The simulated devices of a run, and the order in which workers use them.
 //!
-//! This is a conservative discrete-event simulation. A completion time is computed when an
-//! operation arrives, so operations must arrive in the order of simulated time, whatever the system
-//! does with threads. Every worker has a clock of its own. Only one of them has the *turn*: that
-//! with the earliest clock, or the lowest number where clocks are equal. It keeps the turn until
-//! its clock has passed that of another worker, so it also does everything between two calls of the
-//! engine in the order of time: what workers share beyond the device is used in the same order in
+//! This is a conservative discrete-event simulation. An operation's completion time is computed on
+//! arrival, so operations must arrive in the order of simulated time, however the system schedules
+//! threads. Every worker has its own clock. Only one worker has the *turn*: the one with the
+//! earliest clock, or the lowest number among equal clocks. It keeps the turn until its clock has
+//! passed another worker's. So all shared state, not only the device, is used in the same order in
 //! every run.
 //!
-//! A worker that ends keeps the turn. The coordinator first starts jobs that waited and stops
-//! others, and then calls [`Simulation::resume`].
+//! A worker that ends keeps the turn. The coordinator first starts waiting jobs and stops others,
+//! and then calls [`Simulation::resume`].
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,7 +29,7 @@ struct State {
     devices: Vec<Device>,
     /// Workers of the current step.
     workers: Vec<Worker>,
-    /// The worker that may run; none while the coordinator starts or ends jobs.
+    /// The worker that may run; `None` while the coordinator starts or ends jobs.
     turn: Option<usize>,
     /// When the current step began.
     step_start: Nanos,
@@ -46,15 +45,15 @@ struct Worker {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// It uses no simulated device or is not yet set up.
+    /// It uses no simulated device, or is not set up yet.
     Absent,
-    /// It is set up and waits for its job to start.
+    /// It is set up and waits for the start of its job.
     Ready,
     Running,
     Ended,
 }
 
-/// A worker's handle on a simulation.
+/// A worker's handle of a simulation.
 #[derive(Clone, Debug)]
 pub struct SimulatedWorker {
     simulation: Simulation,
@@ -73,7 +72,7 @@ pub(super) struct DeviceSetup {
 
 /// A worker's turn: the right to run.
 pub(super) struct Turn<'a> {
-    /// Absent only while it waits.
+    /// `None` only while it waits.
     state: Option<MutexGuard<'a, State>>,
     worker: &'a SimulatedWorker,
 }
@@ -89,7 +88,7 @@ impl Simulation {
         })))
     }
 
-    /// Creates one device with one worker, which needs no coordinator.
+    /// Creates one device for one worker, which needs no coordinator.
     pub fn for_one_worker(device: SimulatedDevice) -> SimulatedWorker {
         let simulation = Simulation::new([device]);
         simulation.begin_step(1);
@@ -101,8 +100,8 @@ impl Simulation {
         worker
     }
 
-    /// Begins a step with that many workers. Devices keep their state, and time continues from the
-    /// latest clock of the step before.
+    /// Begins a step with this many workers. Devices keep their state, and time continues from the
+    /// latest clock of the previous step.
     pub fn begin_step(&self, workers: usize) {
         let mut state = self.lock();
         let clocks = state.workers.iter().map(|worker| worker.clock);
@@ -117,7 +116,7 @@ impl Simulation {
         state.turn = None;
     }
 
-    /// The handle of a worker of this step, by its number; it uses these devices.
+    /// The handle of a worker of this step, by its number, for these devices.
     pub fn worker(&self, number: u32, devices: Vec<u32>) -> SimulatedWorker {
         let wake = Arc::clone(&self.lock().workers[number as usize].wake);
         SimulatedWorker {
@@ -128,7 +127,7 @@ impl Simulation {
         }
     }
 
-    /// Starts workers; each begins when its turn comes. Returns the simulated start time.
+    /// Starts workers; each runs when its turn comes. Returns the simulated start time.
     pub fn start(&self, workers: Range<usize>) -> Nanos {
         let mut state = self.lock();
         let now = state.now();
@@ -153,7 +152,7 @@ impl Simulation {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A worker that panicked ends only itself; the others continue.
+        // A panic ends only the panicking worker; the others continue.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -205,7 +204,7 @@ impl SimulatedWorker {
             let Some(device) = state.devices.get_mut(*number as usize) else {
                 continue;
             };
-            // Each device of a worker has its own seed; the first uses the worker's.
+            // Each device of a worker has its own seed; the first device uses the worker's.
             let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(place));
             device.offer_seed(self.number, seed);
             setup.host_pauses.extend(&device.plan().host_pauses);
@@ -278,7 +277,7 @@ mod tests {
         let simulation = Simulation::new([SimulatedDevice::default()]);
         simulation.begin_step(count as usize);
         let workers: Vec<_> = (0..count).map(|number| simulation.worker(number, vec![0])).collect();
-        // In which order threads are set up is up to the system.
+        // The system decides in which order threads are set up.
         for worker in workers.iter().rev() {
             worker.join(u64::from(worker.number));
         }
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_run_in_the_order_of_their_clocks_then_of_their_numbers() {
+    fn workers_run_in_the_order_of_clock_and_number() {
         let (simulation, workers) = started(3);
         let order = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
@@ -301,7 +300,7 @@ mod tests {
                         order.lock().unwrap().push((turn.clock().0, worker.number));
                         turn.advance(next);
                     }
-                    // Far ahead of the others, so that they never wait for it.
+                    // Put this worker far ahead of the others, so that they never wait for it.
                     turn.state().workers[worker.number as usize].clock = Nanos::NEVER;
                     turn.state().pass_turn();
                 });
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_of_the_lowest_worker_counts() {
+    fn the_seed_of_the_lowest_worker_is_used() {
         let (simulation, _) = started(3);
         let mut state = simulation.lock();
         let mut alone = Device::new(SimulatedDevice::default());
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn others_continue_after_a_panic_once_the_coordinator_knows() {
+    fn other_workers_continue_after_a_panic() {
         let (simulation, workers) = started(2);
         simulation.resume([]);
         let first = workers[0].clone();

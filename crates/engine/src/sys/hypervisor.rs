@@ -1,4 +1,4 @@
-//! Detection of the hypervisor by CPUID leaf 0x40000000.
+//! Detects the hypervisor by CPUID leaf 0x40000000.
 
 /// Signatures and the usual names.
 const SIGNATURES: [(&str, &str); 8] = [
@@ -19,20 +19,20 @@ fn name_of(signature: [u8; 12]) -> Option<&'static str> {
     known.map(|(_, name)| *name)
 }
 
-/// The name by all signatures that were found. KVM and Xen can imitate Hyper-V for guests with
-/// Windows; their own signature then follows.
+/// Selects a name from all signatures found. KVM and Xen can imitate Hyper-V for Windows guests;
+/// their own signature then follows.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86 has these leaves"))]
 fn name_of_all(signatures: &[[u8; 12]]) -> Option<&'static str> {
     let names = || signatures.iter().filter_map(|signature| name_of(*signature));
     names().find(|name| *name != "Hyper-V").or_else(|| names().next())
 }
 
-/// The hypervisor of this machine: `None` on hardware and for the root partition of Hyper-V,
-/// `unknown` for a signature without a name here.
+/// Detects the hypervisor of this machine. `None` on hardware and in the root partition of Hyper-V,
+/// `unknown` for an unlisted signature.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn hypervisor() -> Option<&'static str> {
     use std::arch::x86_64::__cpuid;
-    /// Leaves of the first and of a second interface.
+    /// Leaves of the first and second interface.
     const LEAVES: [u32; 2] = [0x4000_0000, 0x4000_0100];
     /// `CreatePartitions`, among the privileges in leaf 0x40000003 of Hyper-V (Hypervisor Top-Level
     /// Functional Specification).
@@ -54,7 +54,7 @@ pub(crate) fn hypervisor() -> Option<&'static str> {
     (!is_root).then_some(name)
 }
 
-/// Other processors have no such leaf.
+/// Returns `None`: other processors have no such leaf.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn hypervisor() -> Option<&'static str> {
     None
@@ -80,10 +80,10 @@ mod tests {
         }
     }
 
-    /// The kernel reads the same bit.
+    /// The kernel reads the same CPUID bit.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     #[test]
-    fn this_machine_is_virtual_if_the_kernel_says_so() {
+    fn the_result_agrees_with_the_kernel() {
         let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap();
         let flags = flags.lines().find(|line| line.starts_with("flags")).unwrap();
         let is_virtual = flags.split_ascii_whitespace().any(|flag| flag == "hypervisor");

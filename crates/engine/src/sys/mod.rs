@@ -1,4 +1,4 @@
-//! What differs between systems, with the same names on each: clock, memory, files, threads,
+//! System-dependent code, with the same names on each system: clock, memory, files, threads,
 //! signals, terminal.
 
 pub(crate) mod hypervisor;
@@ -12,7 +12,7 @@ pub use linux::*;
 #[cfg(windows)]
 pub use windows::*;
 
-/// What a file of a tree is opened for.
+/// The purpose of opening a file of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenFor {
     /// Reading.

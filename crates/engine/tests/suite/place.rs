@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use engine::{Access, File, OpenOptions, wants_overlapped};
+use engine::{Access, File, OpenOptions, needs_overlapped};
 use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping};
 use testbed::{Directory, Unavailable};
 #[cfg(target_os = "linux")]
@@ -164,7 +164,7 @@ pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> 
     File::open(
         path,
         OpenOptions {
-            overlapped: wants_overlapped(&choice, 2),
+            overlapped: needs_overlapped(&choice, 2),
             ..OpenOptions::new(access, cache)
         },
     )

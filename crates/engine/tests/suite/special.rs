@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use engine::{Access, Action, EngineError, File, Request, Setup};
 use model::Nanos;
-use model::plan::{CpuWork, EngineKind, LookCall, Program};
+use model::plan::{CpuWork, EngineKind, LookupCall, Program};
 use testbed::Directory;
 
 use crate::driver::{BLOCK, Job, Rig, clock, setup};
@@ -80,9 +80,9 @@ fn only_one_call_does_not_follow_links() {
     let path = folder.path().join("link");
     std::os::unix::fs::symlink("nowhere", &path).unwrap();
     for (look, result) in [
-        (LookCall::Stat, -ENOENT),
-        (LookCall::Statx, -ENOENT),
-        (LookCall::Lstat, 4096),
+        (LookupCall::Stat, -ENOENT),
+        (LookupCall::Statx, -ENOENT),
+        (LookupCall::Lstat, 4096),
     ] {
         let mut setup = setup(EngineKind::FileStat, vec![File::named(&path, 8192)], 1);
         setup.choice.look = look;

@@ -1,5 +1,7 @@
-//! Parses the output of Windows storage drivers: the structures of `winioctl.h` and `ntddvol.h`,
-//! read at their offsets on 64-bit systems. A field beyond the end of the output is `None`.
+//! Parses the output of Windows storage drivers.
+//!
+//! The structures are those of `winioctl.h` and `ntddvol.h`, read at their offsets on 64-bit
+//! systems. A field beyond the end of the output is `None`.
 
 use model::Bytes;
 use model::environment::{Allocation, Device};
@@ -29,7 +31,8 @@ impl Fields<'_> {
         self.0.get(at..at.checked_add(16)?)?.try_into().ok()
     }
 
-    /// A zero-terminated text of single bytes; `None` if the offset is 0 or the text is empty.
+    /// Reads a zero-terminated text of single bytes. `None` if the offset is 0 or the text is
+    /// empty.
     fn text(&self, at: usize) -> Option<String> {
         let bytes = self.0.get(at..).filter(|_| at > 0)?;
         let text = bytes.split(|byte| *byte == 0).next()?;
@@ -38,7 +41,7 @@ impl Fields<'_> {
     }
 }
 
-/// `STORAGE_DEVICE_NUMBER`: disk and partition; `None` for other devices.
+/// Parses `STORAGE_DEVICE_NUMBER`: disk and partition; `None` for other devices.
 pub fn place(bytes: &[u8]) -> Option<Place> {
     /// `FILE_DEVICE_DISK`.
     const DISK: u32 = 7;
@@ -52,12 +55,12 @@ pub fn place(bytes: &[u8]) -> Option<Place> {
     })
 }
 
-/// `GET_LENGTH_INFORMATION`.
+/// Parses `GET_LENGTH_INFORMATION`.
 pub fn length(bytes: &[u8]) -> Option<u64> {
     Fields(bytes).u64(0)
 }
 
-/// `VOLUME_DISK_EXTENTS`.
+/// Parses `VOLUME_DISK_EXTENTS`.
 pub fn extents(bytes: &[u8]) -> Option<Vec<Extent>> {
     let answer = Fields(bytes);
     let count = answer.u32(0)? as usize;
@@ -72,7 +75,7 @@ pub fn extents(bytes: &[u8]) -> Option<Vec<Extent>> {
     (0..count).map(extent).collect()
 }
 
-/// `DRIVE_LAYOUT_INFORMATION_EX`. Entries without a length are unused.
+/// Parses `DRIVE_LAYOUT_INFORMATION_EX`. Entries without a length are unused.
 pub fn layout(bytes: &[u8]) -> Option<Layout> {
     const FIRST: usize = 48;
     const ENTRY: usize = 144;
@@ -111,7 +114,7 @@ pub fn layout(bytes: &[u8]) -> Option<Layout> {
     })
 }
 
-/// `GET_DISK_ATTRIBUTES`: whether a disk is offline and read-only.
+/// Parses `GET_DISK_ATTRIBUTES`: whether a disk is offline, and whether it is read-only.
 pub fn attributes(bytes: &[u8]) -> Option<(bool, bool)> {
     let bits = Fields(bytes).u64(8)?;
     Some((bits & 1 != 0, bits & 2 != 0))
@@ -136,7 +139,7 @@ pub struct DiskProperties {
     pub length: Option<Vec<u8>>,
 }
 
-/// Facts about a disk that could explain results.
+/// Facts about a disk that may explain results.
 pub fn facts(properties: &DiskProperties) -> Device {
     let of = |bytes: &Option<Vec<u8>>, at: usize| Fields(bytes.as_deref()?).u32(at);
     let descriptor = properties.descriptor.as_deref().map(Fields);
@@ -146,7 +149,7 @@ pub fn facts(properties: &DiskProperties) -> Device {
     };
     let (maker, product) = (text(12), text(16));
     let model = match (maker, product) {
-        // A translation layer from ATA or NVMe to SCSI reports itself as vendor.
+        // A translation layer from ATA or NVMe to SCSI reports itself as the vendor.
         (Some(maker), Some(product)) if !["ATA", "NVMe"].contains(&maker.as_str()) => {
             Some(format!("{maker} {product}"))
         }
@@ -182,7 +185,7 @@ pub fn facts(properties: &DiskProperties) -> Device {
     }
 }
 
-/// `DISK_GEOMETRY`: bytes of a sector.
+/// Parses the sector size of `DISK_GEOMETRY`.
 fn sectors_of(bytes: Option<&[u8]>) -> Option<u32> {
     Fields(bytes?).u32(20).filter(|size| *size > 0)
 }
@@ -194,7 +197,7 @@ pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> 
     reported.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
 }
 
-/// `STORAGE_WRITE_CACHE_PROPERTY`, in Linux's terms.
+/// Parses `STORAGE_WRITE_CACHE_PROPERTY`. Returns Linux's name of the cache mode.
 fn write_cache(bytes: Option<&[u8]>) -> Option<&'static str> {
     let answer = Fields(bytes?);
     match (answer.u32(8)?, answer.u32(12)?) {
@@ -248,7 +251,7 @@ pub struct DiskCounters {
     pub at: u64,
 }
 
-/// `DISK_PERFORMANCE`.
+/// Parses `DISK_PERFORMANCE`.
 pub fn counters(bytes: &[u8]) -> Option<DiskCounters> {
     let answer = Fields(bytes);
     Some(DiskCounters {
@@ -261,14 +264,14 @@ pub fn counters(bytes: &[u8]) -> Option<DiskCounters> {
     })
 }
 
-/// `FILE_ALLOCATED_RANGE_BUFFER`s: start and length of allocated ranges.
+/// Parses `FILE_ALLOCATED_RANGE_BUFFER`s: start and length of allocated ranges.
 pub fn ranges(bytes: &[u8]) -> Vec<(u64, u64)> {
     let range = |at: usize| Some((Fields(bytes).u64(at)?, Fields(bytes).u64(at + 8)?));
     (0..bytes.len() / 16).filter_map(|index| range(index * 16)).collect()
 }
 
-/// `RETRIEVAL_POINTERS_BUFFER`: the first cluster; then for each extent the cluster after its end
-/// in the file and its first cluster on the volume, −1 for a hole.
+/// Parses `RETRIEVAL_POINTERS_BUFFER`. Returns the first cluster, and for each extent the cluster
+/// after its end in the file and its first cluster on the volume (−1 for a hole).
 pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
     let answer = Fields(bytes);
     let (count, start) = (answer.u32(0)? as usize, answer.u64(8)?);
@@ -280,7 +283,7 @@ pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
     Some((start, extents?))
 }
 
-/// `FILE_REGION_OUTPUT`: the end of the valid data, which starts at offset 0.
+/// Parses `FILE_REGION_OUTPUT`: the end of the valid data, which starts at offset 0.
 pub fn valid_length(bytes: &[u8]) -> Option<u64> {
     let answer = Fields(bytes);
     let count = answer.u32(8)? as usize;
@@ -292,8 +295,8 @@ pub fn valid_length(bytes: &[u8]) -> Option<u64> {
     Some(ends?.into_iter().max().unwrap_or(0))
 }
 
-/// Allocation of a file of this size: from start and length of its allocated ranges, and from the
-/// length of its valid data if known. Reads beyond the valid data return zeros without I/O.
+/// Computes the allocation of a file of this size from its allocated ranges (start, length) and, if
+/// known, the length of its valid data. Reads beyond the valid data return zeros without I/O.
 pub fn allocation(size: u64, allocated: &[(u64, u64)], valid: Option<u64>, extents: u64) -> Allocation {
     let used: u64 = allocated.iter().map(|(_, length)| length).sum();
     let beyond = |valid: u64| -> u64 {
@@ -315,7 +318,7 @@ pub fn allocation(size: u64, allocated: &[(u64, u64)], valid: Option<u64>, exten
 mod tests {
     use super::*;
 
-    /// Bytes in which words of 4 or 8 bytes were put at some places.
+    /// Builds a structure of `length` bytes with words of 4 and 8 bytes at some offsets.
     fn bytes(length: usize, small: &[(usize, u32)], large: &[(usize, u64)]) -> Vec<u8> {
         let mut bytes = vec![0u8; length];
         for (at, value) in small {
@@ -328,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn only_disks_have_a_place() {
+    fn only_disks_have_a_device_number() {
         let check = |words: [u32; 3], expected: Option<(u32, u32)>| {
             let bytes = bytes(12, &[(0, words[0]), (4, words[1]), (8, words[2])], &[]);
             let found = place(&bytes).map(|place| (place.disk, place.partition));
@@ -352,11 +355,11 @@ mod tests {
         assert_eq!(found.iter().map(|extent| extent.disk).collect::<Vec<_>>(), [1, 4]);
         assert_eq!((found[0].start, found[0].length), (1 << 20, 1 << 30));
         answer.truncate(40);
-        assert_eq!(extents(&answer), None, "half an answer is none");
+        assert_eq!(extents(&answer), None, "a truncated output is rejected");
     }
 
     #[test]
-    fn partitions_of_both_tables() {
+    fn mbr_and_gpt_partitions_are_parsed() {
         let mut answer = bytes(
             48 + 3 * 144,
             &[(0, 1), (4, 3), (48, 1), (48 + 24, 1), (192, 1), (192 + 24, 2)],
@@ -378,7 +381,7 @@ mod tests {
         assert_eq!(
             numbers,
             [(1, 100 << 20), (2, 1 << 30)],
-            "the third place of the table is free"
+            "the third entry of the table is unused"
         );
         assert_eq!(
             gpt.partitions[0].kind,
@@ -399,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_disk_says_of_itself() {
+    fn facts_of_a_disk() {
         let mut descriptor = bytes(128, &[(12, 40), (16, 50), (20, 70), (24, 80), (28, 17)], &[]);
         for (at, text) in [(40, "NVMe    "), (50, "SAMSUNG 990 PRO "), (70, "4B2Q"), (80, " S6Z1 ")] {
             descriptor[at..at + text.len()].copy_from_slice(text.as_bytes());
@@ -430,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_come_from_either_answer() {
+    fn the_sector_size_comes_from_either_structure() {
         let geometry = bytes(24, &[(20, 512)], &[]);
         let alignment = bytes(28, &[(16, 4096)], &[]);
         assert_eq!(sector(Some(&alignment), Some(&geometry)), Some(4096));
@@ -452,15 +455,15 @@ mod tests {
     }
 
     #[test]
-    fn where_valid_data_ends() {
+    fn the_end_of_valid_data_is_parsed() {
         let answer = bytes(40, &[(4, 1), (8, 1), (32, 1)], &[(16, 0), (24, 4096)]);
         assert_eq!(valid_length(&answer), Some(4096));
-        assert_eq!(valid_length(&bytes(16, &[], &[])), Some(0), "nothing was written");
+        assert_eq!(valid_length(&bytes(16, &[], &[])), Some(0), "no region is valid");
         assert_eq!(valid_length(&answer[..30]), None);
     }
 
     #[test]
-    fn holes_are_known_without_the_end_of_the_valid_data() {
+    fn holes_are_found_without_the_valid_length() {
         let held = [(0, 65_536), (1 << 20, 4096)];
         let check = |valid: Option<u64>, unwritten: u64| {
             let found = allocation(2 << 20, &held, valid, 2);
@@ -481,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_file_has_space() {
+    fn allocation_of_a_file() {
         let answer = bytes(40, &[], &[(0, 0), (8, 65_536), (16, 1 << 20), (24, 4096)]);
         assert_eq!(ranges(&answer), [(0, 65_536), (1 << 20, 4096)]);
         let answer = bytes(48, &[(0, 2)], &[(8, 0), (16, 16), (24, 1000), (32, 32), (40, u64::MAX)]);

@@ -1,8 +1,8 @@
 //! Facts that Windows reports through calls instead of files.
 //!
-//! The calls are in `sys/windows`; this module interprets their output, so it can be tested on any
-//! system with recorded outputs. [`Storage::inventory`], where an error could lose data, returns
-//! the same inventory as a Linux tree, so one guard judges both.
+//! `sys/windows` makes the calls; this module interprets their output, so recorded outputs test it
+//! on any system. An error in [`Storage::inventory`] could lose data, so it returns the same
+//! inventory as on Linux, and one guard judges both.
 
 pub mod ioctl_structs;
 pub mod processors;

@@ -1,6 +1,7 @@
 //! Parses `GetLogicalProcessorInformationEx`, and processor times.
 //!
-//! A processor has the number 64 × its group + its index there, as everywhere in this program.
+//! The number of a processor is 64 × its group + its index in the group, as everywhere in this
+//! program.
 
 use model::Nanos;
 use model::environment::{CoreUse, LogicalCpu};
@@ -170,15 +171,15 @@ mod tests {
     }
 
     #[test]
-    fn half_a_record_is_none() {
+    fn a_truncated_record_is_ignored() {
         let record = of_cores(0, 0, &[(0b1, 0)]);
         assert_eq!(topology(&record[..30]), []);
         assert_eq!(topology(&[]), []);
-        assert_eq!(topology(&[0; 64]), [], "a record of no length does not hold us up");
+        assert_eq!(topology(&[0; 64]), [], "a record of length 0 must not loop for ever");
     }
 
     #[test]
-    fn idle_time_is_no_kernel_time() {
+    fn kernel_time_excludes_idle_time() {
         let mut bytes = Vec::new();
         for value in [600u64, 1000, 200, 30, 20, 0] {
             bytes.extend(value.to_le_bytes());

@@ -1,12 +1,13 @@
 //! Disks, volumes and page files as Windows reports them, and the inventory of block devices that
 //! follows.
 //!
-//! A disk and its partitions have the numbers of `STORAGE_DEVICE_NUMBER`: the disk's is the major
-//! number and the partition's the minor one, 0 for the whole disk. A volume that is a partition has
-//! that partition's number, whatever letter, mount point or GUID is used. One with several extents,
-//! or with an unknown location, has its own number.
+//! `STORAGE_DEVICE_NUMBER` gives a disk and its partitions their numbers: the disk is the major
+//! number and the partition the minor one, 0 for the whole disk. A volume that is a partition has
+//! that partition's number, whichever letter, mount point or GUID names it. A volume with several
+//! extents, or with an unknown location, has a number of its own.
 //!
-//! Every unknown fact is a doubt about the disks it may affect. The guard treats a doubt as a use.
+//! Every unknown fact becomes a doubt about the disks that it may affect, and the guard treats a
+//! doubt as a use.
 
 use model::Bytes;
 use model::environment::{Device, FileSystem};
@@ -28,7 +29,7 @@ pub struct Storage {
     pub page_files: Option<Vec<String>>,
     /// The path that the system runs from (`C:\Windows\system32`); absent if it was not reported.
     pub system_folder: Option<String>,
-    /// Doubts that affect no particular disk.
+    /// Unknown facts that concern no particular disk.
     pub doubts: Vec<String>,
 }
 
@@ -39,22 +40,22 @@ pub struct Disk {
     pub number: u32,
     /// What the disk reports about itself.
     pub facts: Device,
-    /// Its partitions; absent where they could not be read.
+    /// Its partitions; `None` if they could not be read.
     pub layout: Option<Layout>,
-    /// It is offline; absent if the driver does not report it.
+    /// The disk is offline; `None` if the driver does not report it.
     pub offline: Option<bool>,
-    /// It is read-only; absent if the driver does not report it.
+    /// The disk is read-only; `None` if the driver does not report it.
     pub read_only: Option<bool>,
-    /// It belongs to a failover cluster; absent if the driver does not report it.
+    /// The disk belongs to a failover cluster; `None` if the driver does not report it.
     pub clustered: Option<bool>,
-    /// It is removable.
+    /// The disk is removable.
     pub removable: bool,
 }
 
 /// The partition table of a disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// `MBR` or `GPT`; absent where the disk has none.
+    /// `MBR` or `GPT`; `None` if the disk has no table.
     pub table: Option<String>,
     /// Its entries.
     pub partitions: Vec<PartitionEntry>,
@@ -111,7 +112,7 @@ pub struct Place {
 pub struct Volume {
     /// `\\?\Volume{GUID}\`.
     pub name: String,
-    /// The partition that the volume is, if it is one.
+    /// The partition that the volume occupies, if it is exactly one.
     pub place: Option<Place>,
     /// Its extents; `None` if unknown.
     pub extents: Option<Vec<Extent>>,
@@ -159,7 +160,7 @@ pub const STORAGE_SPACES: [u8; 16] = guid(0xe75c_af8f, 0xf680, 0x4cee, 0xafa3_b0
 /// Data of a failover cluster about the disk.
 pub const CLUSTER: [u8; 16] = guid(0xdb97_dba9, 0x0840, 0x4bae, 0x97f0_ffb9_a327_c7e1);
 
-/// A GUID as its bytes lie on a disk: the first three groups little-endian, the rest as written.
+/// A GUID in on-disk byte order: the first three groups little-endian, the rest as written.
 const fn guid(first: u32, second: u16, third: u16, rest: u64) -> [u8; 16] {
     let (a, b, c, d) = (
         first.to_le_bytes(),
@@ -199,7 +200,7 @@ impl Volume {
         self.name.trim_start_matches(r"\\?\").trim_end_matches('\\').to_owned()
     }
 
-    /// False for an empty drive, which cannot be used.
+    /// False for an empty drive.
     fn has_medium(&self) -> bool {
         self.contents != VolumeContents::NoMedium
     }
@@ -215,7 +216,7 @@ impl Volume {
 }
 
 impl Storage {
-    /// The partition that a volume is, if a known disk lists it.
+    /// The partition that a volume occupies, if a known disk lists it.
     fn partition_of(&self, volume: &Volume) -> Option<Place> {
         let known = |place: &Place| {
             let disk = self.disks.iter().find(|disk| disk.number == place.disk);
@@ -349,7 +350,8 @@ impl Storage {
         let mut doubt = |what: &str| inventory.uses.push(of_disk(UseKind::Doubt(what.to_owned())));
         match disk.offline {
             Some(true) => doubt(
-                "it is offline: a virtual machine or another cluster node may be using it, and Windows shows none of its volumes",
+                "it is offline: a virtual machine or another cluster node may be using it, and \
+                 Windows does not show its volumes",
             ),
             Some(false) => {}
             None => doubt("its driver does not report whether it is offline"),
@@ -374,7 +376,7 @@ impl Storage {
             });
         };
         let at = match (&volume.mounted_at, &volume.contents) {
-            // A drive letter alone does not make a volume without a file system in use.
+            // A drive letter alone does not mean that a volume without a file system is in use.
             (_, VolumeContents::Raw | VolumeContents::NoMedium) => return,
             (None, _) => {
                 doubt("its mount points could not be read".into());
@@ -399,8 +401,8 @@ impl Storage {
         }
     }
 
-    /// Adds a volume that is not a partition: it is made of the partitions that hold its extents,
-    /// else of whole disks.
+    /// Adds a volume that is not a single partition. It consists of the partitions that hold its
+    /// extents, or of whole disks.
     fn add_composite_volume(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
         let name = volume.short_name();
         let mut lower_devices: Vec<String> = Vec::new();
@@ -585,7 +587,7 @@ impl Storage {
     }
 }
 
-/// What a disk with a partition of this type belongs to.
+/// The group to which a disk with a partition of this type belongs.
 fn group_of_partition_type(kind: PartitionType) -> Option<&'static str> {
     match kind {
         PartitionType::Gpt(DYNAMIC_DATA | DYNAMIC_DATABASE) | PartitionType::Mbr(0x42) => {

@@ -1,5 +1,5 @@
-//! Linux native AIO: a context, its control blocks, and the ring of completions that the kernel
-//! maps into the program.
+//! Linux native AIO: a context, its control blocks, and the completion ring that the kernel maps
+//! into the process.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -62,7 +62,7 @@ const RING_MAGIC: u32 = 0xa10a_10a1;
 pub(crate) struct Context {
     /// The kernel's handle, which is the address of the ring.
     id: u64,
-    /// The ring has a layout that can be read directly.
+    /// The layout of the ring is known, so events can be read without a system call.
     ring: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Read-only queries of ATA disks through the kernel's SCSI layer (`SG_IO`, T10 SAT: ATA
+//! Sends read-only queries to ATA disks through the kernel's SCSI layer (`SG_IO`, T10 SAT: ATA
 //! PASS-THROUGH (16)).
 
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Bytes in a data block.
 pub const BLOCK: usize = 512;
 
-/// The supported queries. There are no others, so no command can change a disk.
+/// The supported queries. Other commands are not possible, so nothing can change a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// CHECK POWER MODE: leaves the mode as it is.
@@ -29,7 +29,7 @@ pub enum Query {
 pub struct Response {
     /// The status of the SCSI command: 0 or, with sense data, 2.
     pub status: u8,
-    /// Sense data, which contain the registers of the disk where they are the answer.
+    /// Sense data, which contain the disk's registers if the query returns registers.
     pub sense: Vec<u8>,
     /// The data block, if the query returns one and it is complete.
     pub block: Option<Box<[u8; BLOCK]>>,
@@ -62,7 +62,7 @@ struct Header {
     info: u32,
 }
 
-/// An open disk. Opening does not wait for a medium.
+/// An open disk. Opening it does not wait for a medium.
 #[derive(Debug)]
 pub struct Disk(File);
 
@@ -80,13 +80,13 @@ impl Disk {
     /// Sends a query. Requires root (`CAP_SYS_RAWIO`).
     ///
     /// # Errors
-    /// The system's error: the device supports no such commands (`ENOTTY`, `EINVAL`), no
-    /// permission, or the command did not reach the disk.
+    /// The system's error: the device does not support such commands (`ENOTTY`, `EINVAL`), access
+    /// is denied, or the command did not reach the disk.
     pub fn query(&self, query: Query) -> io::Result<Response> {
         const SG_IO: libc::Ioctl = 0x2285;
         const NO_DATA: i32 = -1;
         const FROM_DEVICE: i32 = -3;
-        // Disks answer within milliseconds; do not wait for a failed one.
+        // Disks respond within milliseconds; do not wait for a failed one.
         const TIMEOUT_MS: u32 = 5000;
         let command = query.command();
         let mut sense = [0u8; 64];
@@ -127,7 +127,7 @@ impl Disk {
         if header.host_status != 0 {
             let status = header.host_status;
             return Err(io::Error::other(format!(
-                "the command ended on its way with status {status:#x}"
+                "the command failed in transport with status {status:#x}"
             )));
         }
         let sense = sense[..usize::from(header.sense_length).min(sense.len())].to_vec();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_disk_is_an_error() {
+    fn other_files_are_an_error() {
         let errno = |path: &str| {
             let error = Disk::open(Path::new(path)).and_then(|disk| disk.query(Query::SmartStatus));
             error.unwrap_err().raw_os_error()
@@ -210,7 +210,7 @@ mod tests {
 
     /// The loop driver supports no such commands.
     #[test]
-    fn a_block_device_without_scsi_says_that_it_takes_no_such_commands() {
+    fn a_block_device_without_scsi_refuses_queries() {
         let Some(device) = testbed::need(testbed::LoopDevice::of_size(1 << 20, testbed::LoopOptions::default())) else {
             return;
         };

@@ -20,8 +20,9 @@ pub const SYSTEM_NAME: &str = "clock_gettime";
 pub fn counter() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 processor has this instruction; it only reads a register. Where the
-        // kernel forbids it (prctl PR_SET_TSC) the process asked for that itself, and we never do.
+        // SAFETY: every x86-64 processor has this instruction; it only reads a register. The kernel
+        // forbids it only at a process's own request (prctl PR_SET_TSC), which this program never
+        // makes.
         unsafe { std::arch::x86_64::_rdtsc() }
     }
     #[cfg(target_arch = "aarch64")]
@@ -37,7 +38,7 @@ pub fn counter() -> u64 {
     }
 }
 
-/// Keeps the processor from reading its counter before earlier instructions have completed.
+/// Prevents the processor from reading its counter before earlier instructions have completed.
 #[inline]
 pub fn wait_for_earlier_instructions() {
     #[cfg(target_arch = "x86_64")]
@@ -56,7 +57,7 @@ pub fn wait_for_earlier_instructions() {
 pub fn counter_refusal() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]
     let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
-    // Every ARM64 processor counts at a constant rate; for those with known errors the kernel
+    // Every ARM64 processor counts at a constant rate; for processors with known errata the kernel
     // replaces the counter.
     #[cfg(target_arch = "aarch64")]
     let names = ["arch_sys_counter"];
@@ -70,17 +71,17 @@ pub fn counter_refusal() -> Option<&'static str> {
     }
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
-        // The kernel has monitored the counter since boot and abandons it if it is unstable.
+        // The kernel monitors the counter from boot on and abandons it if it is unstable.
         let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         match std::fs::read_to_string(path) {
             Ok(name) if names.contains(&name.trim()) => None,
-            Ok(_) => Some("the kernel does not keep time by the counter"),
+            Ok(_) => Some("the kernel does not use the counter as its clock source"),
             Err(_) => None,
         }
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
-        Some("no counter is known for this processor")
+        Some("this processor has no supported counter")
     }
 }
 
@@ -88,18 +89,18 @@ pub fn counter_refusal() -> Option<&'static str> {
 #[inline]
 pub fn monotonic() -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // Uses the C library instead of rustix, whose access to the kernel's clock page fails under
-    // valgrind. SAFETY: the call writes one live structure; this clock always exists.
+    // Use the C library: rustix's access to the kernel's clock page fails under valgrind. SAFETY:
+    // the call writes one live structure; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Nanoseconds by which a system clock is currently ahead of Unix time. `number` is the kernel's
-/// clock id: 0 is Unix time itself, 1 the monotonic clock, 7 the time since boot. Clocks of
-/// processor time are refused: they stop while nothing runs.
+/// Nanoseconds by which a system clock is ahead of Unix time. `number` is the kernel's clock id: 0
+/// is Unix time itself, 1 the monotonic clock, 7 the time since boot. CPU-time clocks are refused,
+/// because they stop while nothing runs.
 ///
 /// # Errors
-/// `EINVAL` where there is no such clock, and for those of processor time.
+/// `EINVAL` for unknown clocks and CPU-time clocks.
 pub fn ahead_of_wall_clock(number: i64) -> std::io::Result<i64> {
     let no_clock = || std::io::Error::from_raw_os_error(libc::EINVAL);
     let id = libc::clockid_t::try_from(number).map_err(|_| no_clock())?;
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_counter_goes_at_the_rate_that_the_processor_names() {
+    fn the_counter_has_the_rate_that_the_processor_reports() {
         let frequency: u64;
         // SAFETY: Linux lets programs read this register; reading it has no effect.
         unsafe { std::arch::asm!("mrs {}, cntfrq_el0", out(reg) frequency, options(nomem, nostack, preserves_flags)) };

@@ -4,10 +4,10 @@ use std::fs;
 
 use rustix::process::{Resource, getrlimit};
 
-/// Descriptors that this process may still open; `None` if there is no limit.
+/// File descriptors that this process may still open; `None` if there is no limit.
 pub fn free_descriptors() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile).current?;
-    // The directory itself is open while it is counted.
+    // The directory itself is open during the count.
     let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1));
     Some(limit.saturating_sub(open as u64))
 }
@@ -17,12 +17,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn open_files_leave_fewer() {
+    fn open_files_reduce_free_descriptors() {
         let before = free_descriptors().expect("tests run with a limit");
         let many: Vec<fs::File> = (0..200).map(|_| fs::File::open("/dev/null").unwrap()).collect();
         let after = free_descriptors().expect("tests run with a limit");
         drop(many);
-        // Tests beside this one open and close some as well.
+        // Concurrent tests also open and close files.
         assert!(before.saturating_sub(after).abs_diff(200) < 100, "{before} {after}");
     }
 }

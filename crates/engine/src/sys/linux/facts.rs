@@ -54,12 +54,13 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     })
 }
 
-/// True if a path names a device even if none exists. On Linux, device names are like any others.
+/// True if a path names a device even if it does not exist. On Linux, device names look like other
+/// names.
 pub fn names_a_device(_: &Path) -> bool {
     false
 }
 
-/// Size of the file system at a path, and bytes available to a program without privileges.
+/// Size of the file system at a path, and bytes available to unprivileged programs.
 pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     let stat = rustix::fs::statvfs(path).ok()?;
     Some((
@@ -68,8 +69,8 @@ pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     ))
 }
 
-/// Allocation of a regular file: from its extents if the file system reports them, else from its
-/// holes.
+/// Allocation of a regular file: from its extents if the file system reports them, otherwise from
+/// its holes.
 pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
     match extents(file, size) {
         Ok(allocation) => Some(allocation),
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_space_is_not_written_space() {
+    fn reserved_space_counts_as_unwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let file = file_with(&[], 0, &path);
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_the_same_identity() {
+    fn links_have_the_identity_of_their_target() {
         let folder = tempfile::tempdir().unwrap();
         let (path, hard, soft) = (
             folder.path().join("a"),

@@ -1,4 +1,4 @@
-//! Opening files and devices, positioned reads and writes, flushes, trims.
+//! Opens files and devices; positioned reads and writes, flushes, trims.
 
 use std::fs;
 use std::io;
@@ -40,11 +40,12 @@ pub const TIMED_OUT: i32 = libc::ETIMEDOUT;
 /// Error number: read-only file system.
 pub const READ_ONLY: i32 = libc::EROFS;
 
-/// Opens a regular file of this user for reading, in a directory where others may create files.
-/// Does not follow links or block; anything else, or another user's file, is an error.
+/// Opens a regular file of this user for reading, in a directory where other users may create
+/// files. Neither follows links nor blocks. Any other kind of file, or another user's file, is an
+/// error.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if it does not exist; otherwise a message with the obstacle.
+/// [`io::ErrorKind::NotFound`] if it does not exist; otherwise a message with the cause.
 pub fn open_own(path: &Path) -> io::Result<fs::File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = fs::OpenOptions::new()
@@ -52,11 +53,16 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
         .custom_flags(flags.bits() as i32)
         .open(path);
     let not_own = |why: &str| {
-        let what = format!("{} {why}: it is not used", path.display());
+        let what = format!("cannot use {}: it {why}", path.display());
         Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
     };
     let file = match opened {
-        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return not_own("is a symbolic link"),
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
+            return not_own(
+                "is a symbolic \
+            link",
+            );
+        }
         opened => opened?,
     };
     let meta = file.metadata()?;
@@ -67,16 +73,13 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
     }
 }
 
-/// Opens a file or block device to inspect it. Does not block if a pipe has taken its place.
-///
-/// # Errors
-/// The system's error.
+/// Opens a file or block device to inspect it. Does not block if a pipe has replaced it.
 pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// The flags that choose caches.
+/// The open flags that control caching.
 pub(super) fn cache_flags(cache: &CacheMode) -> OFlags {
     let direct = if cache.direct { OFlags::DIRECT } else { OFlags::empty() };
     direct
@@ -87,22 +90,23 @@ pub(super) fn cache_flags(cache: &CacheMode) -> OFlags {
         }
 }
 
-/// Opens a file or device. Does not block if a pipe has taken its place.
-pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
-    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | cache_flags(&how.cache);
-    if how.exclusive {
+/// Opens a file or device. Does not block if a pipe has replaced it.
+pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<fs::File> {
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | cache_flags(&options.cache);
+    if options.exclusive {
         flags |= OFlags::EXCL;
     }
-    // A memory map needs read access even where only writes are wanted.
-    let read = how.access != Access::Write || how.cache.mapping.is_some();
+    // A memory map needs read access even if the job only writes.
+    let read = options.access != Access::Write || options.cache.mapping.is_some();
     let file = fs::OpenOptions::new()
         .read(read)
-        .write(how.access != Access::Read)
+        .write(options.access != Access::Read)
         .custom_flags(flags.bits() as i32)
         .open(path)?;
-    // An io_uring would fail a read of such a file with EAGAIN where it should wait for the device.
+    // With O_NONBLOCK, io_uring would fail a read of this file with EAGAIN instead of waiting for
+    // the device.
     fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
-    advise(&file, &how.hint);
+    advise(&file, &options.hint);
     Ok(file)
 }
 
@@ -154,8 +158,8 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
         let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::BLKSSZGET as _, &mut size) };
         return if result == 0 && size > 0 { size as u64 } else { 512 };
     }
-    // Linux 6.1 and later report it; tmpfs and old kernels do not, and 512 is the smallest that can
-    // work.
+    // Linux 6.1 and later report the alignment. tmpfs and older kernels do not; 512 is the smallest
+    // that can work.
     const STATX_DIOALIGN: u32 = 0x2000;
     match rustix::fs::statx(
         file,
@@ -200,7 +204,7 @@ pub(crate) fn set_priority(_file: &fs::File, _priority: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// Direct I/O on a network file system bypasses only the cache on this machine.
+/// Direct I/O on a network file system bypasses only the local cache.
 pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = true;
 
 /// Does nothing, see [`DIRECT_BYPASSES_LOCAL_CACHE`].
@@ -225,7 +229,7 @@ pub fn enable_bypass_io(_file: &fs::File, _wanted: BypassIo) -> io::Result<()> {
 /// Programs can drop the cached pages of a file.
 pub const CAN_DROP_CACHE: bool = true;
 
-/// Drops cached pages of a file; those not yet written back stay.
+/// Drops cached pages of a file. Dirty pages stay.
 pub fn drop_cache(file: &fs::File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
@@ -338,8 +342,8 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
     if result != -i64::from(libc::EBUSY) {
         return result;
     }
-    // The guard holds the device exclusively, so the kernel refuses to discard cached pages that
-    // are not yet written back. After a flush it accepts.
+    // The guard holds the device exclusively, so the kernel refuses to discard dirty pages. After a
+    // flush it accepts.
     let all = FileRangeFlags {
         wait_before: true,
         write: true,
@@ -399,7 +403,7 @@ pub fn remove_attribute(file: &fs::File, name: &str) -> io::Result<()> {
     Ok(rustix::fs::fremovexattr(file, name)?)
 }
 
-/// Identifies a file for ever: device, inode and creation time.
+/// Identifies a file permanently: device, inode and creation time.
 pub fn identity(file: &fs::File) -> Option<String> {
     let flags = rustix::fs::StatxFlags::BTIME | rustix::fs::StatxFlags::INO;
     let stat = rustix::fs::statx(file, "", rustix::fs::AtFlags::EMPTY_PATH, flags).ok()?;
@@ -411,13 +415,13 @@ pub fn identity(file: &fs::File) -> Option<String> {
     ))
 }
 
-/// Takes the exclusive lock of a file, which lasts until it is closed. False if another process
-/// holds it.
+/// Takes the exclusive lock of a file, which is held until the file is closed. False if another
+/// process holds it.
 pub fn try_lock(file: &fs::File) -> bool {
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
-/// Not needed on Linux, where attributes mark the file.
+/// Not needed on Linux, where attributes mark files.
 pub fn persistent_identity(_file: &fs::File) -> Option<String> {
     None
 }
@@ -433,8 +437,8 @@ pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
 fn stamp_from(meta: &fs::Metadata, file_system: u64) -> io::Result<FileStamp> {
     Ok(FileStamp {
         id: FileId {
-            // Device numbers change on a restart, and most file systems have an id of their own. If
-            // both are zero, the hosts and mounts of one file system would have different numbers.
+            // Device numbers change at a restart, and most file systems have their own id. Without
+            // either, hosts and mounts of one file system would see different numbers.
             file_system: match (file_system, libc::major(meta.st_dev())) {
                 (0, 0) => 0,
                 (0, _) => meta.st_dev(),
@@ -476,8 +480,8 @@ pub fn disable_read_ahead(file: &fs::File) {
     let _ = fadvise(file, 0, None, Advice::Random);
 }
 
-/// Opens a file that no process has locked, in order to remove it. The lock keeps other processes
-/// from doing the same.
+/// Opens a file that no process has locked, in order to remove it. Taking the lock prevents other
+/// processes from doing the same.
 pub fn open_abandoned(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
     try_lock(&file).then_some(file)
@@ -504,7 +508,7 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     Ok((stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize))
 }
 
-/// True if an open file is on another machine: a network file system with a local cache.
+/// True if an open file is on another machine: on a network file system with a local cache.
 pub fn is_remote(file: &fs::File) -> bool {
     /// `statfs` magic numbers of NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2
     /// and GFS2.

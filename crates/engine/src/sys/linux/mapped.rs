@@ -1,9 +1,9 @@
 //! Memory maps of files, with copies that survive an I/O error.
 //!
-//! The kernel raises SIGBUS for a failed page-in, which would end the process. During a copy, a
-//! handler maps an anonymous zero page over the faulting one and records the fault, so the copy
-//! finishes and is reported as a failed operation. Only pages within our own maps are replaced; any
-//! other SIGBUS ends the process as usual.
+//! The kernel raises SIGBUS for a failed page-in, which would end the process. During a copy, our
+//! handler maps a zero page over the faulting one and records the fault. So the copy finishes, and
+//! the operation is reported as failed. Only pages within our own maps are replaced; any other
+//! SIGBUS ends the process as usual.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -25,11 +25,11 @@ pub(crate) struct FileMap {
 }
 
 thread_local! {
-    /// Start and end of the map that this thread is copying from or to, and whether it has faulted.
+    /// Start and end of the map that this thread is copying, and whether a page has faulted.
     static GUARDED: Cell<(usize, usize, bool)> = const { Cell::new((0, 0, false)) };
 }
 
-/// Page size, which a signal handler must not query. Set before the first map is made.
+/// Page size, set before the first map is made. A signal handler must not query it.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 fn page() -> usize {
@@ -119,7 +119,7 @@ impl FileMap {
 
     fn run_guarded(&self, offset: usize, length: usize, copy: impl FnOnce()) -> bool {
         GUARDED.set((self.start as usize, self.start as usize + self.length, false));
-        // The fences keep the compiler from moving the copy out of the guarded section.
+        // The fences prevent the compiler from moving the copy out of the guarded section.
         compiler_fence(Ordering::SeqCst);
         copy();
         compiler_fence(Ordering::SeqCst);
@@ -131,7 +131,7 @@ impl FileMap {
         !faulted
     }
 
-    /// Maps the pages of a range from the file again, so that the handler's zeros are not taken for
+    /// Maps the pages of a range from the file again, so that nobody reads the handler's zeros as
     /// data.
     fn restore(&self, offset: usize, length: usize) {
         let first = offset - offset % page();
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_past_the_cache_are_whole_and_touch_nothing_else() {
+    fn non_temporal_copies_are_complete_and_in_bounds() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let bytes: Vec<u8> = (0..5001u32).map(|at| (at % 251) as u8 + 1).collect();

@@ -6,9 +6,9 @@ use std::ptr::null_mut;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Makes the allocator map blocks of 32 KiB and more separately, so that only touched pages take
-/// memory. A worker has some fifteen histograms of 34 KiB, mostly with few buckets in use; glibc
-/// would clear them in its heap.
+/// Makes the allocator map blocks of 32 KiB and more separately, so that only touched pages use
+/// memory. A worker has about fifteen histograms of 34 KiB with few buckets in use; glibc would
+/// clear them on its heap.
 pub fn map_large_blocks() {
     // SAFETY: it affects only later allocations.
     #[cfg(target_env = "gnu")]
@@ -30,8 +30,8 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// The smallest page size of any processor. Larger ones are multiples of it, and the kernel
-    /// rounds up to them.
+    /// The smallest page size of any processor. The kernel rounds up to larger pages, which are
+    /// multiples of it.
     pub(crate) const PAGE: usize = 4096;
     /// Size of a huge page where pages have 4 KiB.
     const HUGE_PAGE: usize = 2 << 20;
@@ -45,7 +45,7 @@ impl Mapping {
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
         let mut mapping = Self::reserve(length, alignment, huge, MapFlags::empty())?;
         if huge.is_none() && length >= Self::HUGE_PAGE {
-            // Transparent huge pages reduce TLB misses; without them nothing is lost. SAFETY: the
+            // Transparent huge pages reduce TLB misses; a failure has no other effect. SAFETY: the
             // range is the mapping just made; the advice does not change its contents.
             let _ = unsafe { madvise(mapping.base, mapping.base_length, Advice::LinuxHugepage) };
         }
@@ -54,7 +54,7 @@ impl Mapping {
     }
 
     /// Maps pieces that begin `stride` bytes apart, a multiple of `alignment`. Only the first
-    /// `used` bytes of each take memory.
+    /// `used` bytes of each piece use memory.
     ///
     /// # Errors
     /// The system's error.
@@ -66,7 +66,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Touches these pages before the measured window.
+    /// Touches these pages, so that they fault before the measured window.
     fn touch(&mut self, bytes: std::ops::Range<usize>) {
         for page in self.bytes_mut()[bytes].chunks_mut(Self::PAGE) {
             page[0] = 1;
@@ -76,7 +76,7 @@ impl Mapping {
     fn reserve(length: usize, alignment: usize, huge: Option<usize>, flags: MapFlags) -> io::Result<Mapping> {
         let page = huge.map_or(Self::PAGE, |page| page.max(default_huge_page()));
         let huge = huge.is_some();
-        // Page alignment is free; a larger one needs room to shift.
+        // Page alignment is free. A larger alignment needs room to shift the start.
         let extra = if alignment > page { alignment } else { 0 };
         let base_length = (length.max(1) + extra).next_multiple_of(page);
         let flags = flags | MapFlags::PRIVATE | if huge { MapFlags::HUGETLB } else { MapFlags::empty() };
@@ -153,7 +153,7 @@ fn parse_default_huge_page(text: &str) -> Option<usize> {
     Some(kibibytes << 10).filter(|bytes| bytes.is_power_of_two())
 }
 
-/// Cause and remedy if large pages fail for another reason than lack of memory: none on Linux.
+/// Cause and remedy if large pages fail for a reason other than lack of memory: none on Linux.
 pub(crate) fn huge_page_refusal(_: &io::Error) -> Option<(&'static str, &'static str)> {
     None
 }
@@ -165,7 +165,7 @@ pub(crate) fn address_space_limit() -> Option<u64> {
 
 /// Memory locked against swapping until dropped.
 #[derive(Debug)]
-pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
+pub struct Pinned(#[allow(dead_code, reason = "held to keep the memory locked")] Mapping);
 
 impl Pinned {
     /// Locks `bytes` bytes.
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_of_the_pool_is_the_kernels() {
+    fn the_default_huge_page_size_is_parsed() {
         let text = |line: &str| format!("MemTotal: 1 kB\n{line}\nDirectMap4k: 5 kB\n");
         assert_eq!(
             parse_default_huge_page(&text("Hugepagesize:       2048 kB")),
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_a_multiple_of_the_smallest() {
+    fn the_page_size_is_a_multiple_of_the_smallest() {
         let page = page_size() as usize;
         assert!(page.is_power_of_two() && page.is_multiple_of(Mapping::PAGE), "{page}");
     }

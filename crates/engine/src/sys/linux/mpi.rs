@@ -1,11 +1,12 @@
-//! MPI, loaded at run time: the launcher's library is opened by name, so neither building nor
-//! running alone needs it.
+//! MPI, loaded at run time.
+//!
+//! The launcher's library is opened by name, so neither the build nor a run without MPI needs it.
 //!
 //! Three binary interfaces exist, with different constants: that of the MPI-5 standard, that of
 //! MPICH and its family (Intel, Cray, MVAPICH), and that of Open MPI, whose handles are addresses
-//! of exported objects. A handle is a machine word here; MPICH passes its 32-bit handles in the
-//! same registers. Status objects, whose layouts differ, are never used. Symbols identify the
-//! interface, since the library file may have any name.
+//! of exported objects. Handles are machine words here; MPICH passes its 32-bit handles in the same
+//! registers. Status objects have different layouts, so they are never used. The symbols of a
+//! library identify its interface, because its file may have any name.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem;
@@ -46,7 +47,7 @@ macro_rules! functions {
             fn load(library: &Library) -> Result<Functions, String> {
                 Ok(Functions {
                     $($name: {
-                        let symbol = library.symbol($symbol).ok_or(concat!($symbol, " is not in it"))?;
+                        let symbol = library.symbol($symbol).ok_or(concat!($symbol, " is missing"))?;
                         // SAFETY: the MPI standard gives this function these parameters, and words
                         // and pointers are what its handles are in all three interfaces.
                         unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn($($kind),*) -> c_int>(symbol) }
@@ -76,7 +77,7 @@ struct Library(*mut c_void);
 
 impl Library {
     fn open(name: &str) -> Result<Library, String> {
-        let text = CString::new(name).map_err(|_| "its name holds a zero".to_owned())?;
+        let text = CString::new(name).map_err(|_| "its name contains a zero byte".to_owned())?;
         // SAFETY: the name ends with a zero. The library's own initialisation is run, as for any
         // program that is linked with it.
         let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
@@ -123,11 +124,11 @@ pub struct Mpi {
     constants: Constants,
     /// Which interface it has.
     pub abi: Abi,
-    // Pointers keep it on its thread.
+    // A pointer inside keeps the value on its thread.
     library: Library,
 }
 
-/// An MPI library that is open but not started. Only one may be started: two in one process hang.
+/// An MPI library that is open but not started. A process may start only one: two hang.
 #[derive(Debug)]
 pub struct LoadedMpi(Mpi);
 
@@ -180,7 +181,7 @@ impl LoadedMpi {
         mpi.check(code)?;
         if provided < constants.funneled {
             mpi.finish();
-            return Err("its library of MPI is built for programs that have one thread".into());
+            return Err("this MPI library was built without support for threads".into());
         }
         // SAFETY: both are predefined handles of this library.
         let code = unsafe { (mpi.functions.set_error_handler)(constants.world, constants.errors_return) };
@@ -198,14 +199,15 @@ impl Mpi {
         let library = Library::open(name)?;
         let address = |symbol: &str| {
             let found = library.symbol(symbol).map(|symbol| symbol as usize);
-            found.ok_or_else(|| format!("{symbol} is not in it"))
+            found.ok_or_else(|| format!("{symbol} is missing"))
         };
-        // Check the standard's interface first: such a library may depend on one with its own
-        // interface.
+        // Check for the standard's interface first: such a library may depend on another one with
+        // its own interface.
         let (abi, constants) = if let Some(version) = library.standard_version() {
             if version != STANDARD_VERSION {
                 return Err(format!(
-                    "it has version {version} of the interface of the MPI standard; fathom knows {STANDARD_VERSION}"
+                    "it has version {version} of the MPI standard's ABI; fathom supports \
+                     {STANDARD_VERSION}"
                 ));
             }
             let constants = Constants {
@@ -257,7 +259,7 @@ impl Mpi {
         })
     }
 
-    /// The number of this process.
+    /// The rank of this process.
     pub fn rank(&self) -> u32 {
         let mut rank = 0;
         // SAFETY: a predefined handle and a live word.
@@ -265,7 +267,7 @@ impl Mpi {
         rank.max(0) as u32
     }
 
-    /// How many processes there are.
+    /// The number of processes.
     pub fn size(&self) -> u32 {
         let mut size = 1;
         // SAFETY: as above.
@@ -288,7 +290,7 @@ impl Mpi {
     ///
     /// # Errors
     /// MPI's error message; with fault tolerance, that the process has failed.
-    pub fn is_there(&self, from: u32, tag: u16) -> Result<bool, String> {
+    pub fn has_message(&self, from: u32, tag: u16) -> Result<bool, String> {
         let mut flag = 0;
         // SAFETY: a predefined handle, a live word, and the constant that stands for no status.
         let code = unsafe {

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use model::plan::LookCall;
+use model::plan::LookupCall;
 use rustix::fs::{AtFlags, CWD, StatxFlags, lstat, stat, statx};
 
 /// Creates a file if it does not exist, accessible only to this user, and opens it.
@@ -33,12 +33,12 @@ pub(crate) fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(flag).open(path)
 }
 
-/// Looks up a path with a given system call, which the standard library would choose itself.
-pub(crate) fn look_up(path: &Path, call: LookCall) -> io::Result<()> {
+/// Looks up a path with the given system call; the standard library would choose one itself.
+pub(crate) fn look_up(path: &Path, call: LookupCall) -> io::Result<()> {
     match call {
-        LookCall::Stat => stat(path).map(drop)?,
-        LookCall::Lstat => lstat(path).map(drop)?,
-        LookCall::Statx => statx(CWD, path, AtFlags::empty(), StatxFlags::ALL).map(drop)?,
+        LookupCall::Stat => stat(path).map(drop)?,
+        LookupCall::Lstat => lstat(path).map(drop)?,
+        LookupCall::Statx => statx(CWD, path, AtFlags::empty(), StatxFlags::ALL).map(drop)?,
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Facts that the system reports through calls: none on Linux, where files contain them.
+//! Facts that the system reports through calls. Linux has none: its facts are in files.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -26,8 +26,10 @@ struct AdminCommand {
     result: u32,
 }
 
-/// Reads the start of a log page of a namespace or of the controller (Get Log Page, NVM Express
-/// Base Specification 5.1.12). Read-only. `length` is a multiple of four.
+/// Reads the start of a log page of a namespace or of the controller.
+///
+/// The command is Get Log Page (NVM Express Base Specification 5.1.12), which changes nothing.
+/// `length` is a multiple of four.
 ///
 /// # Errors
 /// The system's error: not an NVMe device, no such page, or no permission.
@@ -35,11 +37,10 @@ pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io:
     const GET_LOG_PAGE: u8 = 0x02;
     // _IOWR('N', 0x41, struct nvme_admin_cmd)
     const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41_u32 as libc::Ioctl;
-    // Linux 6.2 and later require read access to the device, earlier ones root; nothing is written
-    // either way.
+    // Linux 6.2 and later require read access to the device, earlier kernels root. Neither writes.
     let file = File::open(device)?;
     let mut page = vec![0u8; length];
-    // The command takes the count minus one, in sixteen bits.
+    // The command takes the count minus one in sixteen bits.
     let double_words = (length / 4).saturating_sub(1).min(0xffff) as u32;
     let mut command = AdminCommand {
         opcode: GET_LOG_PAGE,
@@ -56,7 +57,10 @@ pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io:
     match unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, pointer) } {
         0 => Ok(page),
         // The kernel returns the status of the command as a positive number.
-        status if status > 0 => Err(io::Error::other(format!("the device answers with status {status:#x}"))),
+        status if status > 0 => Err(io::Error::other(format!(
+            "the device returned status \
+            {status:#x}"
+        ))),
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -71,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_device_is_an_error() {
+    fn other_files_are_an_error() {
         assert!(log_page(Path::new("/dev/null"), 0xd0, FIRST_NAMESPACE, 4096).is_err());
         assert!(log_page(Path::new("/nowhere"), 0xd0, FIRST_NAMESPACE, 4096).is_err());
     }

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::error::EngineError;
 
-/// Both ends of a pipe. It is empty between calls, unless a call failed.
+/// Both ends of a pipe, which is empty between calls unless a call failed.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     read_end: OwnedFd,
@@ -71,8 +71,8 @@ impl Pipe {
     /// Moves the buffer to a position of a file, through the pipe. Returns bytes, or a negative
     /// error number.
     ///
-    /// The pipe refers to the buffer's memory until the file has consumed it, which is before this
-    /// returns. After an error it may still refer to it until the pipe is closed.
+    /// The pipe refers to the buffer's memory until the file has consumed it, before this function
+    /// returns. After an error it may refer to it until the pipe is closed.
     pub(crate) fn write_to(&self, file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
         let mut done = 0;
         while done < buffer.len() {

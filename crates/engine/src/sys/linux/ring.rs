@@ -1,7 +1,6 @@
-//! An io_uring: the two rings shared with the kernel, and the system calls for them.
+//! An io_uring: the two rings shared with the kernel, and its system calls.
 //!
-//! This file handles only the layout of the rings; operations, buffers and time are left to the
-//! engine.
+//! This file handles only the layout of the rings; the engine handles operations, buffers and time.
 
 use std::ffi::c_void;
 use std::io;
@@ -75,7 +74,8 @@ pub(crate) struct Ring {
     submission_tail: *const AtomicU32,
     submission_flags: *const AtomicU32,
     submission_mask: u32,
-    /// Submissions pushed and accepted so far; [`Ring::enter`] publishes new ones to the kernel.
+    /// Tail of the submission queue as this program sees it; [`Ring::enter`] publishes it to the
+    /// kernel.
     local_tail: u32,
     accepted_tail: u32,
     completion_head: *const AtomicU32,
@@ -209,7 +209,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Registers buffers, which the kernel then keeps mapped.
+    /// Registers buffers, which the kernel then keeps pinned.
     ///
     /// # Safety
     /// The memory must stay mapped until the ring is gone.
@@ -268,7 +268,8 @@ impl Ring {
         unsafe { (*self.submission_tail).store(self.local_tail, Ordering::Release) };
         let mut flags = self.enter_flags;
         if self.kernel_thread {
-            // Either the kernel thread sees the new tail, or we see that it sleeps.
+            // The fence ensures that either the kernel thread sees the new tail, or we see that it
+            // sleeps.
             std::sync::atomic::fence(Ordering::SeqCst);
             // SAFETY: the flags lie within the mapping that `self` keeps.
             let state = unsafe { (*self.submission_flags).load(Ordering::Relaxed) };
@@ -294,15 +295,18 @@ impl Ring {
             Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::INTR | Errno::TIME) if self.kernel_thread => self.pushed(),
             entered => entered?,
         };
-        debug_assert!(accepted <= self.pushed(), "the kernel takes no more than it is offered");
+        debug_assert!(
+            accepted <= self.pushed(),
+            "the kernel accepts at most what was submitted"
+        );
         self.accepted_tail = self.accepted_tail.wrapping_add(accepted);
         Ok(accepted)
     }
 
     /// Removes submissions that the kernel has not accepted.
     pub(crate) fn drop_unaccepted(&mut self) {
-        // The kernel reads entries only in `enter`, so the remaining ones can be dropped. (A kernel
-        // thread accepts all.)
+        // The kernel reads entries only in `enter`, so it will not read the remaining ones. (A
+        // kernel thread accepts all.)
         self.local_tail = self.accepted_tail;
     }
 
@@ -361,7 +365,7 @@ impl Ring {
         unsafe { (*self.completion_head).store(self.local_head, Ordering::Release) };
     }
 
-    /// Asks the kernel to cancel everything in flight. What cannot be cancelled completes as usual.
+    /// Asks the kernel to cancel everything in flight. Other operations complete as usual.
     pub(crate) fn cancel_all(&self) {
         /// `struct io_uring_sync_cancel_reg`
         #[repr(C)]
@@ -398,8 +402,8 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // A registration holds a reference to the ring; release it, or the thread could open no
-        // more than sixteen.
+        // A registration holds a reference to the ring. Release it: a thread can register at most
+        // sixteen rings.
         if self.enter_flags.contains(IoringEnterFlags::REGISTERED_RING) {
             let mut update = Update {
                 offset: self.enter_number as u32,

@@ -1,4 +1,4 @@
-//! Handlers for signals that would otherwise end the program without a report.
+//! Handles signals that would otherwise end the program without a report.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -8,12 +8,12 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 /// A repeated signal within this time is the same request: `timeout` signals first its child, then
-/// their process group.
+/// the process group.
 const SAME_REQUEST_NS: u64 = 200_000_000;
 
-/// A request to stop ends the process after this time if targets are still being examined.
+/// While targets are being examined, a request to stop ends the process after this time.
 const GRACE: Duration = Duration::from_secs(2);
-/// The signals that ask to stop.
+/// The signals that request a stop.
 const STOP_SIGNALS: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 static FIRST_STOP_NS: AtomicU64 = AtomicU64::new(0);
@@ -28,9 +28,11 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// Makes Ctrl-C, SIGTERM and a closed terminal set the returned flag; a second one ends the process
-/// at once. All threads that the caller starts from now on block these signals: a thread of their
-/// own receives them, since a call on a file system that does not answer lets no handler run.
+/// Makes SIGINT, SIGTERM and SIGHUP set the returned flag; a second one ends the process
+/// immediately.
+///
+/// A thread of its own receives these signals, and all threads that the caller starts afterwards
+/// block them: a call on a file system that does not respond lets no handler run.
 pub fn catch_stop() -> &'static AtomicBool {
     for signal in STOP_SIGNALS {
         // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set
@@ -42,22 +44,22 @@ pub fn catch_stop() -> &'static AtomicBool {
         // SAFETY: `action` is complete and outlives the call; the handler is async-signal-safe.
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
     }
-    // Without the thread any other one receives them.
+    // Without the thread, any other thread receives them.
     if start_signal_thread().is_ok() {
         set_stop_signals_mask(libc::SIG_BLOCK);
     }
     &STOP
 }
 
-/// Says whether targets are examined. Meanwhile nothing has been measured that could be lost, so a
-/// request to stop ends the process after two seconds even if a file system does not answer.
+/// Records whether targets are being examined. During that time no measurement can be lost, so a
+/// request to stop ends the process after two seconds even if a file system does not respond.
 pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }
 
 fn start_signal_thread() -> io::Result<()> {
     let wait = || {
-        // The program that started this one may have blocked them.
+        // The parent process may have blocked them.
         set_stop_signals_mask(libc::SIG_UNBLOCK);
         loop {
             // SAFETY: the call takes nothing, and returns after a handler has run in this thread.
@@ -81,7 +83,7 @@ fn start_signal_thread() -> io::Result<()> {
         .map(drop)
 }
 
-/// Blocks or unblocks them for this thread, and for the threads and programs that it starts.
+/// Blocks or unblocks the stop signals for this thread and its future threads and child programs.
 /// Returns the signals that were blocked before.
 fn set_stop_signals_mask(how: libc::c_int) -> libc::sigset_t {
     // SAFETY: zero is a valid `sigset_t`, and the next calls fill both.
@@ -97,7 +99,7 @@ fn set_stop_signals_mask(how: libc::c_int) -> libc::sigset_t {
     before
 }
 
-/// Starts another program: it receives the signals that are blocked here.
+/// Starts another program, in which the stop signals are not blocked.
 pub fn with_stop_signals<T>(start: impl FnOnce() -> T) -> T {
     let before = set_stop_signals_mask(libc::SIG_UNBLOCK);
     let started = start();
@@ -106,7 +108,7 @@ pub fn with_stop_signals<T>(start: impl FnOnce() -> T) -> T {
     started
 }
 
-/// Ends the process at once, after a line on stderr if there is one. May be called in a handler.
+/// Ends the process immediately, after writing `line` to stderr. May be called in a handler.
 fn end_process(signal: libc::c_int, line: &str) -> ! {
     super::terminal::restore();
     // SAFETY: both calls may be made in a signal handler; the line outlives the first, and nothing
@@ -132,8 +134,8 @@ extern "C" fn on_report(_: libc::c_int) {
     REPORT.store(true, Ordering::Relaxed);
 }
 
-/// Acts like Ctrl-C, for terminals in raw mode, which deliver it as a key.
-pub fn ask_to_stop() {
+/// Acts like Ctrl-C. A terminal in raw mode delivers Ctrl-C as a key.
+pub fn request_stop() {
     // SAFETY: the calls take numbers, and what they set off is the handler above.
     unsafe { libc::kill(libc::getpid(), libc::SIGINT) };
 }

@@ -15,15 +15,15 @@ struct SavedTerminal {
 static SAVED: OnceLock<SavedTerminal> = OnceLock::new();
 static CHANGED: AtomicBool = AtomicBool::new(false);
 
-/// True if this process may change the terminal on stderr: a background job would be stopped.
+/// True if this process may change the terminal on stderr; the kernel would stop a background job.
 pub fn is_in_foreground() -> bool {
     // SAFETY: both calls take and return numbers only; stderr may be anything, or closed.
     unsafe { libc::tcgetpgrp(libc::STDERR_FILENO) == libc::getpgrp() }
 }
 
 /// Saves the attributes of the terminal on stderr before a change. If a second signal ends the
-/// process at once, they are restored and `restore_sequence` is written.
-pub fn keep(restore_sequence: &'static [u8]) {
+/// process, they are restored and `restore_sequence` is written.
+pub fn save_state(restore_sequence: &'static [u8]) {
     let mut attributes = MaybeUninit::<libc::termios>::uninit();
     // SAFETY: the pointer is to memory of that type, which outlives the call.
     let read = unsafe { libc::tcgetattr(libc::STDERR_FILENO, attributes.as_mut_ptr()) };
@@ -39,12 +39,12 @@ pub fn keep(restore_sequence: &'static [u8]) {
 }
 
 /// Discards the saved state, once the terminal has been restored.
-pub fn let_go() {
+pub fn discard_saved_state() {
     CHANGED.store(false, Ordering::Release);
 }
 
-/// Suspends the whole job, like Ctrl-Z, for terminals in raw mode. It may take effect after this
-/// returns.
+/// Suspends the whole job. A terminal in raw mode delivers Ctrl-Z as a key. It may take effect
+/// after this returns.
 pub fn suspend() {
     // SAFETY: zero is the own process group, and the default of this signal is to stop.
     unsafe { libc::kill(0, libc::SIGTSTP) };
@@ -82,7 +82,7 @@ pub enum Waited {
     Gone,
 }
 
-/// Waits until something is typed on a terminal, for `timeout` at most.
+/// Waits at most `timeout` for input on a terminal.
 pub fn wait_for_keys(terminal: BorrowedFd<'_>, timeout: Duration) -> Waited {
     let mut wanted = libc::pollfd {
         fd: terminal.as_raw_fd(),

@@ -35,7 +35,7 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Removes a CPU binding set by the launcher: MPI launchers bind each process to one CPU. Call it
+/// Removes a CPU binding set by the launcher, which often binds each process to one CPU. Call it
 /// before starting other threads. Returns the previous number of CPUs; `None` if nothing changed.
 pub fn unbind_cpus() -> Option<u32> {
     let before = usable_cpus().len();
@@ -61,7 +61,7 @@ pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
     Ok(cpus)
 }
 
-/// Allocates the memory of the calling thread on these NUMA nodes.
+/// Restricts memory of the calling thread to these NUMA nodes.
 ///
 /// # Errors
 /// The system's error, such as `EINVAL` for a node that does not exist.
@@ -127,8 +127,8 @@ pub fn run_only_when_idle() -> io::Result<()> {
     }
 }
 
-/// Switches the calling thread to another user and group; its supplementary groups stay. Uses the
-/// system call because the C library would switch all threads.
+/// Switches the calling thread to another user and group; its supplementary groups stay. The C
+/// library would switch all threads, so this makes the system call itself.
 ///
 /// # Errors
 /// The system's error, such as `EPERM` without root.
@@ -138,7 +138,7 @@ pub fn switch_user(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     };
-    // The group first: a process that has given up root may not change it any more.
+    // Group first: a process that has given up root cannot change it.
     if let Some(group) = group {
         let group = libc::c_long::from(group);
         // SAFETY: the call takes three numbers, no memory.
@@ -172,7 +172,7 @@ pub fn set_io_priority(class: u8, level: u8, hint: u16) -> io::Result<()> {
     }
 }
 
-/// Asks for timers without the usual slack of 50 µs.
+/// Requests timers without the usual slack of 50 µs.
 pub fn request_precise_timers() {
     // SAFETY: the option takes a number, no memory. Failure leaves the usual slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
@@ -180,7 +180,7 @@ pub fn request_precise_timers() {
 
 /// Sleeps for a length of time; returns early if a signal arrives.
 pub fn sleep(length: Nanos) {
-    // An absolute time, so that a preemption before the call does not lengthen the sleep.
+    // Use an absolute time, so that a preemption before the call does not lengthen the sleep.
     let end = super::clock::monotonic() + length;
     let request = Timespec {
         tv_sec: (end.0 / 1_000_000_000) as i64,

@@ -1,7 +1,7 @@
 //! Operations on the files of a tree, by paths relative to its root.
 //!
-//! A symbolic link at the end of a path is never followed, but by [`TreeRoot::check_access`], which
-//! changes nothing. Only this user may change a root directory that is made here.
+//! Only [`TreeRoot::check_access`], which changes nothing, follows a symbolic link at the end of a
+//! path. Only this user may change root directories made here.
 
 use std::fs;
 use std::io;
@@ -43,7 +43,7 @@ impl TreeRoot {
         })
     }
 
-    /// Opens a file. `cache` says whether to bypass the page cache, and when a write counts as
+    /// Opens a file. `cache` decides whether to bypass the page cache, and when a write counts as
     /// complete.
     ///
     /// # Errors
@@ -155,12 +155,12 @@ impl TreeRoot {
         super::file::flush_file_system(&self.directory)
     }
 
-    /// Removes the files and directories whose names belong to a tree. Symbolic links and
-    /// everything else stay, and so do the directories that hold them. Returns how many entries
-    /// stay, not counting `marker`, which stays too.
+    /// Removes the files and directories whose names belong to a tree. Symbolic links and all other
+    /// entries stay, as do the directories that contain them. Returns how many entries stay, not
+    /// counting `marker`, which also stays.
     ///
     /// # Errors
-    /// The system's error where the root cannot be read. A directory below it that cannot be read
+    /// The system's error if the root cannot be read. A directory below it that cannot be read
     /// stays.
     pub fn remove_contents(&self, marker: &str) -> io::Result<usize> {
         let names: Vec<(String, FileType)> = self
@@ -179,7 +179,7 @@ impl TreeRoot {
                 FileType::RegularFile if is_tree_name(name, false) => self.remove_file(name).is_ok(),
                 FileType::Directory if is_tree_name(name, true) => {
                     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                    // A directory that cannot be opened stays, with everything in it.
+                    // An unreadable directory stays, with everything in it.
                     let below = openat(&self.directory, &**name, flags, Mode::empty()).map(|directory| TreeRoot {
                         directory: directory.into(),
                     });

@@ -16,12 +16,12 @@ pub fn counter() -> u64 {
     0
 }
 
-/// Does nothing: the call that reads the clock is not executed out of order.
+/// Does nothing: the processor does not reorder the call that reads the clock.
 pub fn wait_for_earlier_instructions() {}
 
 /// Why the counter cannot be used.
 pub fn counter_refusal() -> Option<&'static str> {
-    Some("the performance counter of Windows is read instead")
+    Some("fathom reads the performance counter of Windows instead")
 }
 
 /// The system's monotonic clock, which starts at boot.

@@ -1,11 +1,11 @@
-//! Failover clusters: the node that owns the shared volume of a path. The libraries exist only
-//! where the feature is installed, so they are loaded at run time.
+//! Failover clusters: finds the node that owns the shared volume of a path.
 //!
+//! The libraries exist only if the feature is installed, so they are loaded at run time.
 //! `ClusterIsPathOnSharedVolume` and `ClusterGetVolumePathName` (resutils.dll) find the shared
-//! volume of a path on every node. The cluster's resources for shared volumes (`ClusterOpenEnum`
-//! with `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`) report their volumes by
-//! `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`, and `GetClusterResourceState` the node that
-//! owns one (clusapi.dll).
+//! volume of a path on every node. Each shared volume is a resource of the cluster
+//! (`ClusterOpenEnum` with `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`), which reports its volumes by
+//! `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`; `GetClusterResourceState` returns the owner
+//! node (clusapi.dll).
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -47,7 +47,7 @@ pub(crate) fn is_node() -> Option<bool> {
     (result == SUCCESS).then_some(value == RUNNING)
 }
 
-/// The shared volume of a path and the node that owns it; `None` if there is none or it is unknown.
+/// The shared volume of a path and its owner node; `None` if there is none or it is unknown.
 pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
     if is_node() != Some(true) {
         return None;
@@ -185,7 +185,7 @@ impl Calls {
             match result {
                 SUCCESS => names.push(text(&name)),
                 MORE_DATA if name.len() < 1 << 16 => name.resize(name.len() * 4, 0),
-                // ERROR_NO_MORE_ITEMS, or an error: return the names listed so far.
+                // ERROR_NO_MORE_ITEMS or an error: return the names listed so far.
                 _ => break,
             }
         }
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_volume_is_found_wherever_its_name_stands() {
+    fn a_volume_name_is_found_at_any_offset() {
         let answer = |before: usize, name: &str| -> Vec<u8> {
             let mut bytes = vec![0u8; before];
             bytes.extend(wide(name).into_iter().flat_map(u16::to_le_bytes));

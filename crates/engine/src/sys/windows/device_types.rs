@@ -1,4 +1,4 @@
-//! Classifies open handles: file, folder, disk, volume or other.
+//! Classifies open handles: file, folder, disk, volume, other.
 
 use std::fs;
 use std::io;
@@ -15,8 +15,8 @@ use super::ioctl::query_file_info;
 use crate::file::FileKind;
 use crate::identity::{DeviceNumber, Identity};
 
-/// Kind, device number and size of an open handle. The number is that of the device itself or of
-/// the volume under the file.
+/// Kind, device number and size of an open handle. The number belongs to the device itself, or to
+/// the volume of the file.
 ///
 /// # Errors
 /// The system's error.
@@ -28,8 +28,8 @@ pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64
         FILE_TYPE_CHAR => return Ok((FileKind::CharacterDevice, (0, 0), 0)),
         _ => return Ok((FileKind::Other, (0, 0), 0)),
     }
-    // A volume opened without a trailing backslash is not a file, even if its file system answers
-    // for it.
+    // A volume opened without a trailing backslash is not a file, even if its file system responds
+    // like one.
     if let Some(place) = disks::place(file)
         && file_information(file).is_err()
     {
@@ -48,7 +48,7 @@ pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64
             let size = u64::from(facts.nFileSizeHigh) << 32 | u64::from(facts.nFileSizeLow);
             Ok((kind, (facts.dwVolumeSerialNumber, 0), size))
         }
-        // A volume over several disks has no single location, but a size.
+        // A volume on several disks has a size but no single location.
         Err(error) => match disks::size(file) {
             Some(size) => Ok((FileKind::BlockDevice, (u32::MAX, 0), size)),
             None if error.raw_os_error() == Some(ERROR_INVALID_FUNCTION as i32) => Ok((FileKind::Other, (0, 0), 0)),
@@ -68,8 +68,8 @@ fn file_information(file: &fs::File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     }
 }
 
-/// Identity of an open handle: the numbers of its disk and partition, or of its volume and file.
-/// `None` for a volume over several disks, which the guard then treats as in use.
+/// Identity of an open handle: disk and partition, or volume and file. `None` for a volume on
+/// several disks, which the guard then treats as in use.
 pub(crate) fn identity(file: &fs::File) -> Option<Identity> {
     let (kind, (first, second), _) = identify(file).ok()?;
     match kind {
@@ -89,8 +89,8 @@ fn file_identity(file: &fs::File) -> Option<Identity> {
     })
 }
 
-/// Number of a file's volume and of the file: 64 and 128 bits if the file system has them (ReFS
-/// needs them), else 32 and 64.
+/// Number of a file's volume and of the file. They have 64 and 128 bits if the file system supports
+/// that (ReFS needs them), otherwise 32 and 64.
 pub(crate) fn volume_and_file_number(file: &fs::File) -> Option<(u64, u128)> {
     if let Ok(facts) = query_file_info::<FILE_ID_INFO>(file) {
         return Some((facts.VolumeSerialNumber, u128::from_le_bytes(facts.FileId.Identifier)));
@@ -100,8 +100,8 @@ pub(crate) fn volume_and_file_number(file: &fs::File) -> Option<(u64, u128)> {
     Some((u64::from(facts.dwVolumeSerialNumber), u128::from(number)))
 }
 
-/// Alignment of offsets, lengths and buffers for unbuffered I/O: the logical sector. If unknown,
-/// 4096, which fits every disk.
+/// Alignment of offsets, lengths and buffers for unbuffered I/O: the logical sector. 4096, which
+/// fits every disk, if unknown.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     const ANY: u64 = 4096;
     let reported = match kind {

@@ -70,7 +70,7 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
     let layout = device_io_control_all(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
     let clustered = match device_io_control(&file, IS_CLUSTERED, &[], 1) {
         Ok(answer) => answer.bytes.first().map(|byte| *byte != 0),
-        // Only cluster nodes have a driver that answers.
+        // Only cluster nodes have a driver that supports this control.
         Err(_) => in_cluster.filter(|node| !node),
     };
     Disk {
@@ -102,7 +102,7 @@ fn geometry(file: &fs::File) -> Option<Vec<u8>> {
 }
 
 fn read_properties(file: &fs::File, path: &Path) -> DiskProperties {
-    // IOCTL_DISK_GET_LENGTH_INFO needs a handle with read access.
+    // IOCTL_DISK_GET_LENGTH_INFO requires read access.
     let readable = fs::File::open(path).ok();
     DiskProperties {
         descriptor: property(file, DEVICE),

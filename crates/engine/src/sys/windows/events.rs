@@ -1,5 +1,4 @@
-//! Named kernel events: once set they stay set, for all processes, until the last process closes
-//! them.
+//! Named kernel events. A set event stays set, for all processes, until the last one closes it.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};

@@ -33,13 +33,13 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     device_types::identify(&open_for_query(path)?).map(|(kind, ..)| kind)
 }
 
-/// True if a path names a device even if none exists: no file can be created there.
+/// True if a path names a device even if it does not exist, so no file can be created there.
 pub fn names_a_device(path: &Path) -> bool {
     use std::path::{Component, Prefix};
     match path.components().next() {
         Some(Component::Prefix(prefix)) => match prefix.kind() {
             Prefix::DeviceNS(_) => true,
-            // `\\?\C:` is the volume, and `\\?\C:\` the root folder of what lies on it.
+            // `\\?\C:` is the volume, and `\\?\C:\` the root folder of its file system.
             Prefix::VerbatimDisk(_) | Prefix::Verbatim(_) => path.components().nth(1).is_none(),
             Prefix::UNC(..) | Prefix::VerbatimUNC(..) | Prefix::Disk(_) => false,
         },
@@ -56,7 +56,7 @@ pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     (result != 0).then_some((size, available))
 }
 
-/// Allocation of a file: bytes without space, bytes beyond its valid data, and number of extents.
+/// Allocation of a file: unallocated bytes, bytes beyond its valid data, and number of extents.
 /// `None` if the file system does not report allocated ranges.
 pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
     let allocated = allocated(file, size).ok()?;
@@ -103,7 +103,7 @@ fn extents(file: &fs::File) -> Option<u64> {
     loop {
         let answer = match device_io_control(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), ROOM) {
             Ok(answer) => answer,
-            // A small file is stored in the file table, or there are no more extents.
+            // Either a small file is stored in the file table, or there are no more extents.
             Err(error) if error.raw_os_error() == Some(ERROR_HANDLE_EOF as i32) => return Some(count),
             Err(_) => return None,
         };

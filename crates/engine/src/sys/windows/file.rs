@@ -1,4 +1,4 @@
-//! Opening files and devices, positioned reads and writes, flushes.
+//! Opens files and devices; positioned reads and writes, flushes.
 
 use std::fs;
 use std::io;
@@ -61,15 +61,18 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
 pub const SUPPORTS_TEMPORARY: bool = true;
 
 /// Flags and attributes for `CreateFileW`, which uses the attributes only for new files.
-fn flags_and_attributes(how: &OpenOptions) -> (u32, u32) {
+fn flags_and_attributes(options: &OpenOptions) -> (u32, u32) {
     let flags = [
-        (how.cache.direct, FILE_FLAG_NO_BUFFERING),
-        (how.cache.write_through != WriteThrough::Off, FILE_FLAG_WRITE_THROUGH),
-        (how.hint.sequential, FILE_FLAG_SEQUENTIAL_SCAN),
-        (how.hint.random, FILE_FLAG_RANDOM_ACCESS),
-        (how.overlapped, FILE_FLAG_OVERLAPPED),
+        (options.cache.direct, FILE_FLAG_NO_BUFFERING),
+        (
+            options.cache.write_through != WriteThrough::Off,
+            FILE_FLAG_WRITE_THROUGH,
+        ),
+        (options.hint.sequential, FILE_FLAG_SEQUENTIAL_SCAN),
+        (options.hint.random, FILE_FLAG_RANDOM_ACCESS),
+        (options.overlapped, FILE_FLAG_OVERLAPPED),
     ];
-    let attributes = [(how.hint.temporary, FILE_ATTRIBUTE_TEMPORARY)];
+    let attributes = [(options.hint.temporary, FILE_ATTRIBUTE_TEMPORARY)];
     let of = |wanted: &[(bool, u32)]| {
         let set = wanted.iter().filter(|(set, _)| *set);
         set.fold(0, |all, (_, one)| all | one)
@@ -86,13 +89,13 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
 }
 
 /// Opens a file or device, shared with other users.
-pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
-    let (flags, attributes) = flags_and_attributes(how);
+pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<fs::File> {
+    let (flags, attributes) = flags_and_attributes(options);
     // A memory map needs read access even where only writes are wanted.
-    let read = how.access != Access::Write || how.cache.mapping.is_some();
+    let read = options.access != Access::Write || options.cache.mapping.is_some();
     fs::OpenOptions::new()
         .read(read)
-        .write(how.access != Access::Read)
+        .write(options.access != Access::Read)
         .share_mode(FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE)
         .attributes(attributes)
         .custom_flags(flags)
@@ -109,7 +112,7 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     device_types::direct_alignment(file, kind)
 }
 
-/// Windows passes unbuffered I/O on to the server, so it does not bypass only the local cache.
+/// False: Windows passes unbuffered I/O on to the server, so it bypasses more than the local cache.
 pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = false;
 
 /// Disables the redirector's local buffering for an open file on a server (Windows 8 and later).
@@ -232,12 +235,12 @@ pub(crate) fn write_at(file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
     result_of(file.seek_write(buffer, offset))
 }
 
-/// Same without flags: Windows has no polled calls.
+/// Same as [`read_at`]: Windows has no polled calls.
 pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, _flags: u32) -> i64 {
     read_at(file, buffer, offset)
 }
 
-/// Same without flags: Windows has no polled calls.
+/// Same as [`write_at`]: Windows has no polled calls.
 pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, _flags: u32) -> i64 {
     write_at(file, buffer, offset)
 }
@@ -262,7 +265,7 @@ pub(crate) fn flush_range(_file: &fs::File, _offset: u64, _length: u64, _flags: 
     -i64::from(NOT_SUPPORTED)
 }
 
-/// Flushes the file: flushing a whole file system needs privileges.
+/// Flushes the file, because flushing a whole file system needs privileges.
 ///
 /// # Errors
 /// The system's error.
@@ -288,8 +291,8 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
 fn trim_device(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
     /// `DeviceDsmAction_Trim`.
     const TRIM: u32 = 1;
-    /// `DEVICE_DSM_FLAG_TRIM_NOT_FS_ALLOCATED`: the range belongs to no file system; the guard lets
-    /// only such devices be written.
+    /// `DEVICE_DSM_FLAG_TRIM_NOT_FS_ALLOCATED`: the range belongs to no file system. The guard
+    /// permits writes only to such devices.
     const NOT_FS_ALLOCATED: u32 = 0x8000_0000;
     /// Bytes of DEVICE_MANAGE_DATA_SET_ATTRIBUTES; ranges begin at a multiple of eight.
     const HEAD: u32 = 28;
@@ -348,9 +351,9 @@ pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Identifies a file: volume and file number, creation time and size. The time alone is weak, since
-/// a new file with the name of a just deleted one inherits its time (tunnelling); and some file
-/// systems reuse file numbers.
+/// Identifies a file: volume and file number, creation time and size. The time alone is weak,
+/// because a new file inherits the creation time of a just deleted file of the same name
+/// (tunnelling), and some file systems reuse file numbers.
 pub fn identity(file: &fs::File) -> Option<String> {
     use std::os::windows::fs::MetadataExt;
     let (meta, (volume, number)) = (file.metadata().ok()?, device_types::volume_and_file_number(file)?);
@@ -358,7 +361,7 @@ pub fn identity(file: &fs::File) -> Option<String> {
     Some(format!("{volume:x}:{number:x} {born} {size}"))
 }
 
-/// Identifies a file as long as it exists: volume and file number.
+/// Identifies a file while it exists: volume and file number.
 pub fn persistent_identity(file: &fs::File) -> Option<String> {
     let (volume, number) = device_types::volume_and_file_number(file)?;
     Some(format!("{volume:x}-{number:x}"))
@@ -375,8 +378,8 @@ pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
         id: FileId {
             file_system: volume,
             number,
-            // NTFS and ReFS never reuse a number; other file systems may report the last change as
-            // creation time.
+            // NTFS and ReFS never reuse a number. Other file systems may report the time of the
+            // last change as creation time.
             born_ns: 0,
         },
         length: file.metadata()?.len(),
@@ -407,7 +410,7 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
 /// Does nothing: read-ahead is set when a handle is opened.
 pub fn disable_read_ahead(_file: &fs::File) {}
 
-/// Always succeeds: an open file counts as locked, since [`open_abandoned`] opens files
+/// Always succeeds: every open file counts as locked, since [`open_abandoned`] opens files
 /// exclusively.
 pub fn try_lock(_file: &fs::File) -> bool {
     true
@@ -416,9 +419,9 @@ pub fn try_lock(_file: &fs::File) -> bool {
 /// Opens a file that no other process has open, in order to remove it. Other processes cannot open
 /// it meanwhile.
 pub fn open_abandoned(path: &Path) -> Option<fs::File> {
-    let mut how = fs::OpenOptions::new();
-    how.access_mode(FILE_GENERIC_READ | DELETE).share_mode(0);
-    how.open(path).ok()
+    let mut options = fs::OpenOptions::new();
+    options.access_mode(FILE_GENERIC_READ | DELETE).share_mode(0);
+    options.open(path).ok()
 }
 
 /// Removes a file opened by [`open_abandoned`], even if it was renamed.
@@ -476,9 +479,9 @@ mod tests {
     use crate::file::Access;
     use model::plan::{CacheMode, OpenHint};
 
-    /// Outputs as documented: driver and reason are at offsets 28 and 94.
+    /// Outputs as documented: the driver is at offset 28, the reason at offset 94.
     #[test]
-    fn what_is_in_the_way_of_bypass_io_is_named() {
+    fn the_driver_that_prevents_bypass_io_is_reported() {
         let answer = |flags: i32, status: u32, driver: &str, reason: &str| {
             let mut bytes = vec![0; 352];
             bytes[4..8].copy_from_slice(&flags.to_ne_bytes());
@@ -503,7 +506,7 @@ mod tests {
         let vetoed = answer(0, 0xC000_00BB, "av.sys", "it must see every read");
         let expected = "av.sys does not support it: it must see every read";
         assert_eq!(judge(&vetoed, BypassIo::Partial), Err(expected.into()));
-        // A truncated output names nothing, and is not read beyond its end.
+        // A truncated output names nothing, and is not read past its end.
         let expected = "a driver of the volume does not support it: status 0xc00000bb";
         assert_eq!(judge(&vetoed[..28], BypassIo::Partial), Err(expected.into()));
     }
@@ -518,28 +521,28 @@ mod tests {
             overlapped: false,
         };
         let with = |change: &dyn Fn(&mut OpenOptions)| {
-            let mut how = plain;
-            change(&mut how);
-            flags_and_attributes(&how)
+            let mut options = plain;
+            change(&mut options);
+            flags_and_attributes(&options)
         };
-        let direct: &dyn Fn(&mut OpenOptions) = &|how| how.cache.direct = true;
-        let through: &dyn Fn(&mut OpenOptions) = &|how| how.cache.write_through = WriteThrough::Data;
+        let direct: &dyn Fn(&mut OpenOptions) = &|options| options.cache.direct = true;
+        let through: &dyn Fn(&mut OpenOptions) = &|options| options.cache.write_through = WriteThrough::Data;
         let table: [(&dyn Fn(&mut OpenOptions), (u32, u32)); 10] = [
             (&|_| {}, (0, 0)),
             (direct, (0x2000_0000, 0)),
             (through, (0x8000_0000, 0)),
             (
-                &|how| how.cache.write_through = WriteThrough::DataAndMetadata,
+                &|options| options.cache.write_through = WriteThrough::DataAndMetadata,
                 (0x8000_0000, 0),
             ),
-            (&|how| (direct(how), through(how)).1, (0xa000_0000, 0)),
-            (&|how| how.hint.sequential = true, (0x0800_0000, 0)),
-            (&|how| how.hint.random = true, (0x1000_0000, 0)),
-            (&|how| how.hint.temporary = true, (0, 0x100)),
-            (&|how| how.overlapped = true, (0x4000_0000, 0)),
+            (&|options| (direct(options), through(options)).1, (0xa000_0000, 0)),
+            (&|options| options.hint.sequential = true, (0x0800_0000, 0)),
+            (&|options| options.hint.random = true, (0x1000_0000, 0)),
+            (&|options| options.hint.temporary = true, (0, 0x100)),
+            (&|options| options.overlapped = true, (0x4000_0000, 0)),
             // Windows has no equivalent of these.
             (
-                &|how| (how.hint.no_reuse, how.exclusive, how.cache.local_only) = (true, true, true),
+                &|options| (options.hint.no_reuse, options.exclusive, options.cache.local_only) = (true, true, true),
                 (0, 0),
             ),
         ];
@@ -549,14 +552,14 @@ mod tests {
     }
 
     #[test]
-    fn what_others_have_open_is_not_left() {
+    fn an_open_file_is_not_abandoned() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let held = fs::File::create(&path).unwrap();
         assert!(open_abandoned(&path).is_none());
         drop(held);
         let left = open_abandoned(&path).unwrap();
-        assert!(fs::File::open(&path).is_err(), "it cannot be opened meanwhile");
+        assert!(fs::File::open(&path).is_err(), "the lock must exclude others");
         remove_abandoned(left, &path).unwrap();
         assert!(!path.exists());
     }

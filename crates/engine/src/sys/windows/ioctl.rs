@@ -1,4 +1,4 @@
-//! I/O control calls to drivers and file systems, and UTF-16 strings.
+//! I/O control calls to drivers and file systems; UTF-16 strings.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) struct Output {
     pub(crate) truncated: bool,
 }
 
-/// Opens a file, folder, disk or volume to query it, without access to its contents. That needs no
+/// Opens a file, folder, disk or volume for queries, which needs no access to its contents and no
 /// privilege.
 ///
 /// # Errors
@@ -52,7 +52,7 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: 
     let event = unsafe { OwnedHandle::from_raw_handle(event) };
     // SAFETY: the structure is plain numbers and pointers, for which zero is valid.
     let mut overlapped: OVERLAPPED = unsafe { std::mem::zeroed() };
-    // The low bit keeps the completion out of a port that the handle may be associated with
+    // The low bit keeps the completion out of the port that the handle may belong to
     // (GetQueuedCompletionStatus).
     overlapped.hEvent = (event.as_raw_handle() as usize | 1) as *mut _;
     let mut bytes = vec![0u8; room];
@@ -89,7 +89,7 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: 
     Ok(Output { bytes, truncated })
 }
 
-/// Calls [`device_io_control`] with larger and larger buffers until the whole output fits.
+/// Calls [`device_io_control`] with growing buffers until the whole output fits.
 ///
 /// # Errors
 /// The system's error.
@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_go_there_and_back() {
+    fn texts_survive_a_round_trip() {
         assert_eq!(text(&wide("C:\\Straße")), "C:\\Straße");
         assert_eq!(texts(&[67, 58, 0, 68, 58, 0, 0, 70]), ["C:", "D:"]);
         assert!(texts(&[0, 0]).is_empty());
     }
 
     #[test]
-    fn what_a_driver_does_not_know_is_an_error() {
+    fn an_unsupported_control_is_an_error() {
         let file = tempfile::tempfile().unwrap();
         assert!(
             device_io_control(&file, 0x7_0050, &[], 64).is_err(),

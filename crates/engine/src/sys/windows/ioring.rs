@@ -1,7 +1,8 @@
-//! The submission ring of Windows (IoRing): operations are written into a ring shared with the
-//! system and submitted in batches; completions appear in a second ring.
+//! The submission ring of Windows (IoRing).
 //!
-//! Windows before 11 and Server 2025 lacks these functions, so they are loaded at run time.
+//! Operations are written into a ring shared with the system and submitted in batches; completions
+//! appear in a second ring. Windows before 11 and Server 2025 lacks these functions, so they are
+//! loaded at run time.
 
 use std::ffi::c_void;
 use std::fs;
@@ -29,15 +30,15 @@ use crate::clock::Clock;
 
 type Hresult = i32;
 
-/// Library with the functions. The two of version 3 are documented for kernel32.dll, which forwards
-/// to this one.
+/// Library with the functions. The two functions of version 3 are documented for kernel32.dll,
+/// which forwards to this library.
 const LIBRARY: &str = "kernelbase.dll";
 /// `S_OK`.
 const S_OK: Hresult = 0;
 /// Maximum wait in the system, which bounds the cost of a missed completion.
 const MAX_WAIT_MS: u32 = 100;
-/// `IORING_E_WAIT_TIMEOUT`, which appears only in the documentation of SubmitIoRing: the value
-/// after those of winerror.h.
+/// `IORING_E_WAIT_TIMEOUT`. Only the documentation of SubmitIoRing mentions it: the value after
+/// those of winerror.h.
 const WAIT_TIMED_OUT: u32 = 0x8046_0009;
 
 /// The functions (ioringapi.h).
@@ -80,10 +81,10 @@ pub(crate) struct WriteCalls {
         unsafe extern "system" fn(HIORING, IORING_HANDLE_REF, FILE_FLUSH_MODE, usize, IORING_SQE_FLAGS) -> Hresult,
 }
 
-/// Capabilities of this system's rings.
+/// What the rings of this system support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capabilities {
-    /// 1 and 2, and 300 for version 3.
+    /// Version 1 or 2, or 300 for version 3.
     pub(crate) version: IORING_VERSION,
     /// Maximum size of the submission queue.
     pub(crate) submissions: u32,
@@ -115,7 +116,7 @@ impl Calls {
         }
     }
 
-    /// Queries the capabilities of rings.
+    /// Queries what rings support.
     ///
     /// # Errors
     /// The error number of the query.
@@ -135,7 +136,7 @@ impl Calls {
 
 /// A ring for the operations of one thread.
 ///
-/// The user data of an operation is its slot number; that of a cancellation is beyond all slots.
+/// The user data of an operation is its slot number; cancellations have numbers beyond all slots.
 pub(crate) struct Ring {
     calls: Calls,
     capabilities: Capabilities,
@@ -157,7 +158,7 @@ impl Ring {
         let capabilities = calls.capabilities()?;
         let slots = slots.max(1);
         let submissions = slots.min(capabilities.submissions);
-        // Includes room for the completions of cancellations.
+        // Include room for the completions of cancellations.
         let completions = slots.saturating_mul(2).min(capabilities.completions).max(submissions);
         let mut ring: HIORING = null_mut();
         let none = IORING_CREATE_FLAGS::default();
@@ -195,7 +196,7 @@ impl Ring {
         let result = unsafe { (self.calls.submit)(self.ring, wait_for, milliseconds, &mut accepted) };
         match check(result) {
             Err(error) if !is_timeout(result) => {
-                // The rest stays in the ring.
+                // The other operations stay in the ring.
                 self.queued -= accepted.min(self.queued);
                 Err(error)
             }
@@ -209,7 +210,7 @@ impl Ring {
     /// Submits the ring, and waits for one completion.
     fn submit_and_wait(&mut self, milliseconds: u32) -> Result<(), u32> {
         match self.submit(1, milliseconds.min(MAX_WAIT_MS)) {
-            // The system refuses to wait if nothing is in flight, and the last operation may have
+            // The system refuses to wait with nothing in flight, and the last operation may have
             // completed since the last poll.
             Err(ERROR_INVALID_PARAMETER) => self.submit(0, 0),
             result => result,
@@ -219,7 +220,7 @@ impl Ring {
     /// Reaps completions from the ring.
     #[inline]
     fn reap(&mut self, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
-        // Stamped before any of them is processed.
+        // Take the stamp before processing any of them.
         let at = self.clock.now();
         loop {
             let mut completion = IORING_CQE::default();
@@ -280,8 +281,8 @@ fn check(result: Hresult) -> Result<(), u32> {
     }
 }
 
-/// The error number in an HRESULT: a Win32 error or an NT status in their HRESULT encodings; any
-/// other stays as it is.
+/// The error number in an HRESULT: a Win32 error or an NT status in its HRESULT encoding. Any other
+/// value is returned unchanged.
 fn error_of(result: Hresult) -> u32 {
     const FACILITY_WIN32: u32 = 0x8007;
     const FACILITY_NT_BIT: u32 = 0x1000_0000;
@@ -296,7 +297,7 @@ fn error_of(result: Hresult) -> u32 {
     }
 }
 
-/// True for every code that reports a timeout: then everything was submitted.
+/// True for every code that means a timeout; everything was submitted then.
 fn is_timeout(result: Hresult) -> bool {
     const IO_TIMEOUT: u32 = ERROR_SEM_TIMEOUT;
     matches!(
@@ -444,7 +445,7 @@ mod tests {
             (0xd000_0022, ERROR_ACCESS_DENIED),
             (0xd000_0011, ERROR_HANDLE_EOF),
             (0xd000_0120, ERROR_OPERATION_ABORTED),
-            // The same as the kernel has them.
+            // The same codes as the kernel returns them.
             (0xc000_0022, ERROR_ACCESS_DENIED),
             (0xc000_0011, ERROR_HANDLE_EOF),
             (0x8046_0008, IORING_E_COMPLETION_QUEUE_TOO_FULL as u32),
@@ -465,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_wait_is_known_in_every_form() {
+    fn every_timeout_code_is_recognised() {
         // IORING_E_WAIT_TIMEOUT; WAIT_TIMEOUT, ERROR_TIMEOUT, ERROR_SEM_TIMEOUT; STATUS_IO_TIMEOUT.
         for result in [0x8046_0009u32, 0x8007_0102, 0x8007_05b4, 0x8007_0079, 0xd000_00b5] {
             assert!(is_timeout(result as Hresult), "{result:#x}");
@@ -476,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_system_can_do_is_reported() {
+    fn capabilities_of_this_system() {
         match Calls::load() {
             // Wine, and Windows before 11.
             None => assert_eq!(

@@ -1,5 +1,4 @@
-//! Functions that only some versions of Windows have, loaded by name from the system's own
-//! libraries.
+//! Functions that only some versions of Windows have, loaded by name from system libraries.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
@@ -17,7 +16,7 @@ pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
     address(unsafe { GetModuleHandleW(name.as_ptr()) }, function)
 }
 
-/// Same as [`find`], but loads the library from the system folder if necessary. It stays loaded.
+/// Same as [`find`], but loads the library from the system folder if necessary and keeps it loaded.
 pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
     // SAFETY: the name is live and ends with a zero; the flag keeps libraries of others from being
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_there_is_found_and_nothing_else() {
+    fn only_existing_functions_are_found() {
         assert!(find("kernel32.dll", c"GetTickCount64").is_some());
         assert!(find("kernel32.dll", c"NoSuchFunction").is_none());
         assert!(find("nosuch.dll", c"GetTickCount64").is_none());

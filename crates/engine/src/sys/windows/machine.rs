@@ -55,7 +55,7 @@ pub(crate) fn cpu() -> Cpu {
 /// Total and available memory in bytes.
 pub(crate) fn memory() -> Option<[u64; 2]> {
     const TRIES: u32 = 50;
-    // Wine returns zeros while the first call of the process runs in another thread.
+    // Wine returns zeros while another thread runs the first call of the process.
     (0..TRIES).find_map(|attempt| {
         if attempt > 0 {
             std::thread::sleep(Duration::from_millis(1));
@@ -70,7 +70,7 @@ fn reported_memory() -> Option<[u64; 2]> {
     status.dwLength = size_of::<MEMORYSTATUSEX>() as u32;
     // SAFETY: the structure is live and says its own length.
     let done = unsafe { GlobalMemoryStatusEx(&mut status) };
-    // The commit limit may be lower than free memory.
+    // The commit limit may be lower than the free memory.
     (done != 0).then(|| [status.ullTotalPhys, status.ullAvailPhys.min(status.ullAvailPageFile)])
 }
 
@@ -97,7 +97,8 @@ fn release() -> String {
     }
 }
 
-/// Such as `10.0.20348.2402`: the real version, even if the system shows another to older programs.
+/// The build, such as `10.0.20348.2402`: the real version, even if the system reports another to
+/// older programs.
 fn build() -> Option<String> {
     // SAFETY: the structure is plain numbers, for which zero is valid.
     let mut version: OSVERSIONINFOW = unsafe { std::mem::zeroed() };
@@ -206,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_tells_of_itself() {
+    fn facts_about_this_machine() {
         let host = host();
         assert!(!host.name.is_empty());
         assert!(host.kernel.split('.').count() >= 3, "{}", host.kernel);
@@ -217,7 +218,7 @@ mod tests {
 
     /// Concurrent first calls in a process: Wine returns zeros to some of them.
     #[test]
-    fn memory_is_never_reported_as_none_at_all() {
+    fn reported_memory_is_never_zero() {
         const THREADS: usize = 16;
         let together = Barrier::new(THREADS);
         let found: Vec<Option<[u64; 2]>> = std::thread::scope(|scope| {

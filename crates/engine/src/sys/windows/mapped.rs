@@ -1,8 +1,8 @@
 //! Memory maps of files, with copies that survive an I/O error.
 //!
-//! The system raises an exception for a failed page-in, which would end the process. During a copy,
-//! a handler aborts the copy, which is reported as a failed operation. It handles only exceptions
-//! in our copy code, by instruction address.
+//! The system raises an exception for a failed page-in, which would end the process. Our handler
+//! aborts the copy instead, and the operation is reported as failed. It handles only exceptions of
+//! our copy code, which it recognises by instruction address.
 
 use std::ffi::{CStr, c_void};
 use std::fs;
@@ -208,7 +208,7 @@ impl Drop for FileMap {
     }
 }
 
-/// Copy routines whose faults the handler can attribute.
+/// Copy routines that the handler recognises by instruction address.
 #[cfg(target_arch = "x86_64")]
 mod fault_safe_copy {
     use std::arch::global_asm;
@@ -284,7 +284,7 @@ mod fault_safe_copy {
     unsafe extern "win64" {
         fn fathom_copy_plain(target: *mut u8, source: *const u8, length: usize) -> u32;
         fn fathom_copy_past(target: *mut u8, source: *const u8, length: usize) -> u32;
-        // Code labels, of which only the addresses matter.
+        // Labels in the code, of which only the addresses matter.
         static fathom_copy_plain_begin: u8;
         static fathom_copy_plain_end: u8;
         static fathom_copy_plain_failed: u8;
@@ -371,7 +371,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_whole_or_reported_to_have_failed() {
+    fn copies_are_complete_or_fail() {
         fault_safe_copy::install_handler();
         // SAFETY: a new allocation; nothing else touches it, and it stays until the process ends.
         let nowhere = unsafe { VirtualAlloc(null(), 8192, MEM_RESERVE | MEM_COMMIT, PAGE_NOACCESS) }.cast::<u8>();

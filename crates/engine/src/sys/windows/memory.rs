@@ -43,7 +43,7 @@ impl Mapping {
             Some(wanted) => (large_page(wanted)?, MEM_RESERVE | MEM_COMMIT | MEM_LARGE_PAGES),
             None => (Self::PAGE, MEM_RESERVE | MEM_COMMIT),
         };
-        // An alignment beyond the system's granularity needs room to shift.
+        // An alignment beyond the system's granularity needs room to shift the start.
         let extra = if alignment > step.max(Self::GRANULARITY) {
             alignment
         } else {
@@ -71,14 +71,14 @@ impl Mapping {
             length,
             leaked: false,
         };
-        // Touches every page before the measured window.
+        // Touch every page before the measured window.
         for page in mapping.bytes_mut().chunks_mut(Self::PAGE) {
             page[0] = 1;
         }
         Ok(mapping)
     }
 
-    /// Allocates pieces `stride` bytes apart, a multiple of `alignment`. On Windows the gaps take
+    /// Allocates pieces `stride` bytes apart, a multiple of `alignment`. On Windows the gaps use
     /// memory too.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ pub(crate) fn address_space_limit() -> Option<u64> {
 
 /// Memory locked against swapping until dropped.
 #[derive(Debug)]
-pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
+pub struct Pinned(#[allow(dead_code, reason = "held to keep the memory locked")] Mapping);
 
 impl Pinned {
     /// Locks `bytes` bytes.
@@ -156,7 +156,7 @@ impl Pinned {
     pub fn new(bytes: u64) -> io::Result<Pinned> {
         let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let mapping = Mapping::new(length, Mapping::PAGE, None)?;
-        // A process may lock no more than its minimum working set.
+        // A process may lock at most its minimum working set.
         let (mut min, mut max) = (0, 0);
         // SAFETY: the pseudo handle names this process; the calls write two live numbers and take
         // two.
@@ -173,16 +173,20 @@ impl Pinned {
     }
 }
 
-/// Cause and remedy if large pages fail for another reason than lack of memory.
+/// Cause and remedy if large pages fail for a reason other than lack of memory.
 pub(crate) fn huge_page_refusal(error: &io::Error) -> Option<(&'static str, &'static str)> {
     const NOT_HELD: i32 = 1300;
     match error.raw_os_error() {
         Some(NOT_HELD) => Some((
             "this account does not hold the privilege to lock pages in memory (SeLockMemoryPrivilege)",
-            "grant it in secpol.msc (Local Policies, User Rights Assignment, Lock pages in memory), sign in anew and run as \
-             administrator; or do without",
+            "grant it in secpol.msc (Local Policies, User Rights Assignment, Lock pages in \
+             memory), sign in again and run as administrator; or do not use large pages",
         )),
-        None if error.kind() == io::ErrorKind::Unsupported => Some(("this processor has none", "do without")),
+        None if error.kind() == io::ErrorKind::Unsupported => Some((
+            "this processor has no large \
+            pages",
+            "do without",
+        )),
         _ => None,
     }
 }
@@ -192,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn alignments_beyond_the_granularity_are_met() {
+    fn alignments_beyond_the_granularity_are_honoured() {
         for alignment in [4096, 64 << 10, 1 << 20] {
             for length in [1, 4096, 100_000] {
                 let mut mapping = Mapping::new(length, alignment, None).unwrap();

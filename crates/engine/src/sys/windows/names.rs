@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use model::plan::LookCall;
+use model::plan::LookupCall;
 
 /// Creates a file if it does not exist, and opens it.
 pub(crate) fn create_file(path: &Path) -> io::Result<fs::File> {
@@ -30,9 +30,9 @@ pub(crate) fn open_without_waiting(_: &Path) -> io::Result<fs::File> {
 }
 
 /// Looks up a path, following links or not.
-pub(crate) fn look_up(path: &Path, call: LookCall) -> io::Result<()> {
+pub(crate) fn look_up(path: &Path, call: LookupCall) -> io::Result<()> {
     match call {
-        LookCall::Stat | LookCall::Statx => fs::metadata(path).map(drop),
-        LookCall::Lstat => fs::symlink_metadata(path).map(drop),
+        LookupCall::Stat | LookupCall::Statx => fs::metadata(path).map(drop),
+        LookupCall::Lstat => fs::symlink_metadata(path).map(drop),
     }
 }

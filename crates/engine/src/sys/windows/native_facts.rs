@@ -13,7 +13,7 @@ use crate::probe::windows::ioctl_structs::DiskCounters;
 use crate::probe::windows::{ClusterVolume, Storage};
 
 /// Advice for operations that need privileges.
-pub const PRIVILEGED: &str = "run it as an administrator, or as a user who may open it";
+pub const PRIVILEGED: &str = "run as administrator, or as a user who may open it";
 
 /// Advice for files that need privileges.
 pub const PRIVILEGED_FILE: &str = PRIVILEGED;

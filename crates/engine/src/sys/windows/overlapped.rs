@@ -50,8 +50,8 @@ pub(crate) trait Queue: Sized {
     /// Registers a file, which must be opened as overlapped.
     fn register_file(&mut self, file: &fs::File) -> io::Result<()>;
 
-    /// Starts an operation, whose slot will be reaped. If it returns an error number, the operation
-    /// was refused and will not be reaped.
+    /// Starts an operation, whose slot will be reaped. After an error number, the operation was
+    /// refused and will not be reaped.
     ///
     /// # Safety
     /// The slot is free, and its buffer has `length` bytes. Until the slot is reaped, the buffer
@@ -59,8 +59,8 @@ pub(crate) trait Queue: Sized {
     /// [`Queue::abandon`].
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32>;
 
-    /// Waits for a completion, at most `milliseconds`, and reaps all there are. Returns the time of
-    /// the poll.
+    /// Waits at most `milliseconds` for a completion, and reaps all that are ready. Returns the
+    /// time of the poll.
     fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32>;
 
     /// Leaks the memory that the system may still write to.
@@ -76,12 +76,12 @@ pub(crate) trait Queue: Sized {
         Err(ERROR_NOT_SUPPORTED)
     }
 
-    /// Submits started operations that are still queued. Reaping does the same.
+    /// Submits operations that are started but queued. Reaping does the same.
     fn submit_queued(&mut self) -> Result<(), u32> {
         Ok(())
     }
 
-    /// Cancels operations in flight that [`cancel_all`] does not reach.
+    /// Cancels operations in flight that [`cancel_all`] cannot cancel.
     fn cancel(&mut self) {}
 
     /// Description for the results.
@@ -137,7 +137,7 @@ impl Operations {
     }
 }
 
-/// The slot of a structure among those that begin at `start`.
+/// The slot of a structure in the array that begins at `start`.
 pub(crate) fn slot_of(start: usize, place: *const OVERLAPPED) -> Slot {
     Slot(((place as usize - start) / size_of::<OVERLAPPED>()) as u32)
 }
@@ -152,7 +152,7 @@ impl Drop for Operations {
     }
 }
 
-/// The result of an operation that failed. End of file is not an error: nothing was read.
+/// The result of a failed operation. End of file is not an error: 0 bytes were read.
 pub(crate) fn error_result(error: u32) -> i64 {
     match error {
         ERROR_HANDLE_EOF => 0,

@@ -24,8 +24,8 @@ const FILE_SKIP_SET_EVENT_ON_HANDLE: u8 = 2;
 
 /// A completion port for the operations of one thread.
 ///
-/// The port reports every started operation, even one that completes within the call, as in
-/// DiskSpd. It does not report refused operations.
+/// As in DiskSpd, the port reports every started operation, even one that completes within the
+/// call, but no refused operation.
 pub(crate) struct Port {
     port: HANDLE,
     operations: Operations,
@@ -43,7 +43,7 @@ impl Port {
         // SAFETY: the port is open, and the call writes no more entries than there is room for and
         // one live number.
         let ok = unsafe { GetQueuedCompletionStatusEx(self.port, entries, room, &mut count, milliseconds, 0) };
-        // Stamped before any of them is processed.
+        // Take the stamp before processing any of them.
         let at = self.clock.now();
         match ok {
             0 => match last_error() {
@@ -62,8 +62,8 @@ impl Port {
         }
     }
 
-    /// Windows does not report refused operations. Wine reports some of them, possibly after their
-    /// slot is used again, so they are discarded at once.
+    /// Discards the report of a refused operation. Windows sends none, but Wine sends some,
+    /// possibly after the slot is in use again.
     #[cold]
     fn discard(&mut self, refused: Slot) -> Result<(), u32> {
         loop {
@@ -98,7 +98,7 @@ fn result_of(entry: &OVERLAPPED_ENTRY) -> i64 {
     }
 }
 
-/// True if the status of a failed start is a warning. Then the operation completes normally and is
+/// True if the status of a failed start is a warning: the operation then completes normally and is
 /// reported.
 fn is_warning(status: usize) -> bool {
     status as u32 >> 30 == 2
@@ -135,8 +135,8 @@ impl Queue for Port {
         if unsafe { CreateIoCompletionPort(handle, self.port, handle as usize, 0) }.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // Nothing waits on the file handle. A failure costs only time. SAFETY: the handle is open;
-        // the call takes a number.
+        // Nothing waits on the file handle, so a failure costs only time. SAFETY: the handle is
+        // open; the call takes a number.
         unsafe { SetFileCompletionNotificationModes(handle, FILE_SKIP_SET_EVENT_ON_HANDLE) };
         Ok(())
     }

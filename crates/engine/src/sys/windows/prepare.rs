@@ -1,8 +1,8 @@
 //! Prepares files: size, allocation, and length of valid data.
 //!
-//! NTFS and ReFS record the length of a file's *valid data* besides its size. Space beyond it is
-//! allocated, but reads there return zeros without I/O, and a write there first zeroes everything
-//! before it. So a file is ready only when its valid data reaches its end.
+//! NTFS and ReFS record the length of a file's *valid data* besides its size. Beyond the valid
+//! data, space is allocated, but reads return zeros without I/O, and a write first zeroes
+//! everything before it. So a file is ready only when its valid data reaches its end.
 
 use std::fs;
 use std::io;
@@ -56,9 +56,10 @@ fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
     }
 }
 
-/// Declares a file valid up to a length without writing it: reads then return what the disk held
-/// before. This needs the privilege to manage volumes, which administrators have, and a file that
-/// is neither sparse nor compressed.
+/// Declares a file valid up to a length without writing it.
+///
+/// Reads then return what the disk contained before. This needs the privilege to manage volumes,
+/// which administrators have, and a file that is neither sparse nor compressed.
 ///
 /// # Errors
 /// The system's error: 1300 without the privilege.
@@ -97,7 +98,7 @@ mod tests {
     use std::io::{Seek, SeekFrom, Write};
 
     #[test]
-    fn the_end_of_a_file_is_set() {
+    fn set_length_moves_the_end_of_a_file() {
         let mut file = tempfile::tempfile().unwrap();
         set_length(&file, 1 << 20).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 1 << 20);

@@ -52,7 +52,7 @@ fn enable_in(token: HANDLE, name: &str) -> io::Result<()> {
     let result = unsafe { AdjustTokenPrivileges(token, 0, &wanted, 0, null_mut(), null_mut()) };
     // SAFETY: no memory is involved.
     let error = unsafe { GetLastError() };
-    // The call also succeeds if it could not enable the privilege.
+    // The call also succeeds if it did not enable the privilege.
     match result {
         0 => Err(io::Error::last_os_error()),
         _ if error == ERROR_NOT_ALL_ASSIGNED => Err(io::Error::from_raw_os_error(error as i32)),

@@ -1,11 +1,11 @@
-//! Handlers for stop requests that would otherwise end the program without a report.
+//! Handles stop requests that would otherwise end the program without a report.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
 use windows_sys::Win32::System::Threading::{ExitProcess, INFINITE, Sleep};
 
-/// A request to stop ends the process after this time if targets are still being examined.
+/// While targets are being examined, a request to stop ends the process after this time.
 const GRACE_MS: u32 = 2000;
 
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -18,14 +18,14 @@ const INTERRUPTED: i32 = 2;
 /// Signal number of all other stop events.
 const TERMINATED: i32 = 15;
 
-/// Nothing to do: there is no such signal.
+/// Does nothing: Windows has no such signal.
 pub fn ignore_file_size_signal() {}
 
-/// Makes Ctrl-C, Ctrl-Break, a closed console, a sign-out and a shutdown set the returned flag; a
-/// second Ctrl-C or Ctrl-Break ends the process at once.
+/// Makes Ctrl-C, Ctrl-Break, a closed console, a sign-out and a shutdown set the returned flag. A
+/// second Ctrl-C or Ctrl-Break ends the process immediately.
 pub fn catch_stop() -> &'static AtomicBool {
-    // Undo an inherited setting that ignores Ctrl-C.
-    // SAFETY: a null handler only changes that setting.
+    // Undo an inherited setting that ignores Ctrl-C. SAFETY: a null handler only changes that
+    // setting.
     unsafe { SetConsoleCtrlHandler(None, 0) };
     // SAFETY: the handler is a function of this program, which lives as long as the process.
     unsafe { SetConsoleCtrlHandler(Some(on_stop), 1) };
@@ -37,8 +37,8 @@ pub fn catch_report() -> &'static AtomicBool {
     &REPORT
 }
 
-/// Acts like Ctrl-C, for consoles that deliver it as a key.
-pub fn ask_to_stop() {
+/// Acts like Ctrl-C. Some consoles deliver Ctrl-C as a key.
+pub fn request_stop() {
     stop(INTERRUPTED);
 }
 
@@ -50,8 +50,8 @@ pub fn stop_signal() -> Option<i32> {
     }
 }
 
-/// Says whether targets are examined. Meanwhile nothing has been measured that could be lost, so
-/// Ctrl-C ends the process after two seconds even if a file system does not answer.
+/// Records whether targets are being examined. During that time no measurement can be lost, so
+/// Ctrl-C ends the process after two seconds even if a file system does not respond.
 pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }
@@ -90,7 +90,7 @@ unsafe extern "system" fn on_stop(event: u32) -> i32 {
     match event {
         CTRL_C_EVENT => on_key(INTERRUPTED),
         CTRL_BREAK_EVENT => on_key(TERMINATED),
-        // The system ends the process when this returns, or after some seconds; wait, so that the
+        // The system ends the process when this returns, or after some seconds. Wait, so that the
         // report can be written.
         _ => {
             STOP.store(true, Ordering::Relaxed);

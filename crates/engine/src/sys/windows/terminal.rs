@@ -24,9 +24,9 @@ pub fn is_in_foreground() -> bool {
     true
 }
 
-/// Saves the modes of the console on stderr before a change. If a second Ctrl-C ends the process at
-/// once, they are restored and `restore_sequence` is written.
-pub fn keep(restore_sequence: &'static [u8]) {
+/// Saves the modes of the console on stderr before a change. If a second Ctrl-C ends the process,
+/// they are restored and `restore_sequence` is written.
+pub fn save_state(restore_sequence: &'static [u8]) {
     if mode_of(console_output()).is_none() {
         return;
     }
@@ -44,7 +44,7 @@ pub fn keep(restore_sequence: &'static [u8]) {
 }
 
 /// Discards the saved state, once the console has been restored.
-pub fn let_go() {
+pub fn discard_saved_state() {
     CHANGED.store(false, Ordering::Release);
 }
 
@@ -79,7 +79,7 @@ fn console_output() -> HANDLE {
     unsafe { GetStdHandle(STD_ERROR_HANDLE) }
 }
 
-/// The console's input, whatever stdin is. Stays open.
+/// The console's input, wherever stdin leads. Stays open.
 fn console_input() -> HANDLE {
     let name: Vec<u16> = "CONIN$\0".encode_utf16().collect();
     let share = FILE_SHARE_READ | FILE_SHARE_WRITE;

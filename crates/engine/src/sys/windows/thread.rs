@@ -38,13 +38,13 @@ fn cpus_of(group: u16, mask: usize) -> impl Iterator<Item = u32> {
         .map(move |cpu| first + cpu)
 }
 
-/// CPUs that this process may use, ascending: those of all groups, unless it is bound to some of
-/// one group.
+/// CPUs that this process may use, ascending: those of all groups, unless the process is bound to
+/// CPUs of one group.
 pub fn usable_cpus() -> Vec<u32> {
     let (mut process, mut system) = (0usize, 0usize);
     // SAFETY: the call writes two words behind live pointers.
     let ok = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) } != 0;
-    // Both are zero if the process has threads in several groups.
+    // Both masks are zero if the process has threads in several groups.
     if ok && process != system {
         return cpus_of(first_group(), process).collect();
     }
@@ -124,7 +124,8 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     // SAFETY: the function has these arguments (processthreadsapi.h).
     let Some(select) = (unsafe { library::function::<SelectCpus>("kernel32.dll", c"SetThreadSelectedCpuSetMasks") })
     else {
-        let why = "a thread of this Windows can be bound to processors of one group only (64 × group + number)";
+        let why = "this version of Windows can bind a thread only to processors of one group (64 × \
+            group + number)";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     };
     // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as
@@ -182,8 +183,8 @@ fn cpus_of_masks(masks: &[(u16, usize)]) -> Vec<u32> {
     cpus
 }
 
-/// Windows threads cannot choose: memory comes from the node of the processor that touches it
-/// first, which is both the default and the local policy.
+/// Windows threads cannot choose: memory comes from the node of the processor that first touches
+/// it, which is both the default and the local policy.
 ///
 /// # Errors
 /// `Unsupported` for every other policy.
@@ -191,7 +192,8 @@ pub fn set_memory_nodes(nodes: &MemoryNodes) -> io::Result<()> {
     match nodes {
         MemoryNodes::Default | MemoryNodes::Local => Ok(()),
         MemoryNodes::Prefer { .. } | MemoryNodes::Bind { .. } | MemoryNodes::Interleave { .. } => {
-            let why = "Windows has no such choice for a thread; bind it to processors of the node instead";
+            let why = "Windows cannot restrict a thread's memory to NUMA nodes; bind the thread to \
+                processors of the node instead";
             Err(io::Error::new(io::ErrorKind::Unsupported, why))
         }
     }
@@ -259,11 +261,10 @@ pub fn set_name(name: &str) {
     unsafe { function(GetCurrentThread(), wide.as_ptr()) };
 }
 
-/// Requests a system timer tick of one millisecond, on which waits with a timeout end, for the life
-/// of the process.
+/// Requests a system timer tick of one millisecond for the life of the process. Waits with a
+/// timeout end at these ticks.
 pub fn request_precise_timers() {
-    // The library is missing in minimal installations; waits then end later, and engines adapt to
-    // that.
+    // Minimal installations lack the library. Waits then end later, and engines adapt to that.
     static REQUESTED: std::sync::Once = std::sync::Once::new();
     REQUESTED.call_once(|| {
         if let Some(function) = library::load("winmm.dll", c"timeBeginPeriod") {
@@ -279,8 +280,8 @@ pub fn request_precise_timers() {
 struct Timer(HANDLE);
 
 impl Timer {
-    /// Windows 10 1803 and later have high-resolution timers; others end on a tick of the system
-    /// timer.
+    /// Windows 10 1803 and later have high-resolution timers; timers of older versions end at a
+    /// tick of the system timer.
     fn new() -> Option<Timer> {
         [CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, 0]
             .into_iter()
@@ -292,7 +293,8 @@ impl Timer {
     }
 
     fn sleep(&self, length: Nanos) -> bool {
-        // Relative times are negative, in units of 100 ns. Rounded up, so that it is not too short.
+        // Relative times are negative, in units of 100 ns. Round up, so that the sleep is not too
+        // short.
         let due = -(length.0.div_ceil(100) as i64);
         // SAFETY: the timer is open, the time is live, and no routine is given.
         let set = unsafe { SetWaitableTimer(self.0, &due, 0, None, null::<c_void>(), 0) };
@@ -384,8 +386,8 @@ mod tests {
         assert_eq!(cpus_of_masks(&[(1, 0b11), (0, 1 << 63)]), [63, 64, 65]);
         assert_eq!(cpus_of_masks(&[]), [0; 0]);
         assert_eq!(masks_of(&[65, 63, 64, 191]), [(0, 1 << 63), (1, 0b11), (2, 1 << 63)]);
-        // There are not that many nodes; of the first the process has some processors. Wine 8 has
-        // no such call.
+        // No machine has that many nodes, and the process may use some processors of the first.
+        // Wine 8 lacks the call.
         match cpus_of_node(0) {
             Ok(first) => assert!(first.iter().any(|cpu| usable_cpus().contains(cpu)), "{first:?}"),
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::Unsupported),
@@ -404,11 +406,11 @@ mod tests {
     }
 
     #[test]
-    fn sleeps_are_no_shorter_than_asked_for() {
+    fn sleeps_last_at_least_the_requested_time() {
         for length in [Nanos(1), Nanos::micros(300), Nanos::millis(3)] {
             let start = super::super::clock::monotonic();
             sleep(length);
-            // The timer and the counter may go by different sources, a tick of 100 ns apart.
+            // Timer and counter may use different sources, a tick of 100 ns apart.
             assert!(
                 super::super::clock::monotonic().since(start) + Nanos(200) >= length,
                 "{length}"

@@ -42,7 +42,8 @@ impl TreeRoot {
         self.path.join(path)
     }
 
-    /// Opens a file. `cache` says whether to bypass the system's cache and when writes are done.
+    /// Opens a file. `cache` decides whether to bypass the system's cache, and when a write counts
+    /// as complete.
     ///
     /// # Errors
     /// The system's error.
@@ -78,7 +79,7 @@ impl TreeRoot {
     /// Checks that a file may be read.
     ///
     /// # Errors
-    /// The system's error, also where it may not.
+    /// The system's error, including that it may not be read.
     pub fn check_access(&self, path: &str) -> io::Result<()> {
         fs::File::open(self.full_path(path)).map(drop)
     }
@@ -147,12 +148,12 @@ impl TreeRoot {
         Ok(())
     }
 
-    /// Removes the files and directories whose names belong to a tree. Links and everything else
-    /// stay, and so do their directories. Returns how many entries stay, not counting `marker`,
-    /// which stays too.
+    /// Removes the files and directories whose names belong to a tree. Links and all other entries
+    /// stay, as do the directories that contain them. Returns how many entries stay, not counting
+    /// `marker`, which also stays.
     ///
     /// # Errors
-    /// The system's error where a directory cannot be read.
+    /// The system's error if a directory cannot be read.
     pub fn remove_contents(&self, marker: &str) -> io::Result<usize> {
         let mut foreign = 0;
         for entry in fs::read_dir(&self.path)? {
@@ -165,7 +166,7 @@ impl TreeRoot {
             let removed = match () {
                 () if kind.is_file() && is_tree_name(&name, false) => self.remove_file(&name).is_ok(),
                 () if kind.is_dir() && is_tree_name(&name, true) => {
-                    // A directory that cannot be opened stays, with everything in it.
+                    // An unreadable directory stays, with everything in it.
                     let below = TreeRoot::open(&self.full_path(&name));
                     let remaining = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
                     foreign += remaining;

@@ -1,4 +1,4 @@
-//! Volumes: names, locations on disks, mount points and contents.
+//! Volumes: names, locations on disks, mount points, contents.
 
 use std::fs;
 use std::io;
