@@ -1,20 +1,19 @@
-//! Requests to a block device, as a tracer of a live system sees them. They are never part of
-//! results.
+//! Requests to a block device as a tracer sees them. They are never part of results.
 
 use crate::units::Nanos;
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockAction {
-    /// It reads.
+    /// Read.
     Read,
-    /// It writes.
+    /// Write.
     Write,
-    /// It discards or zeroes.
+    /// Discard or write zeroes.
     Discard,
-    /// It flushes the device's write cache and carries no data.
+    /// Flush the device's write cache, without data.
     Flush,
-    /// Anything else, such as a command of the driver's.
+    /// Anything else, such as a command of the driver.
     Other,
 }
 

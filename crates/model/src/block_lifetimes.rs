@@ -1,6 +1,6 @@
-//! How often blocks were trimmed before an error: the data of fio's `block_error_percentiles`.
+//! Counts how often blocks were trimmed before an error (fio `block_error_percentiles`).
 //!
-//! Blocks with the same history are counted together, so that workers can be summed.
+//! Blocks with the same history are counted together, so that the counts of workers add up.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ impl BlockState {
         BlockState::WriteFailed,
     ];
 
-    /// The rank in the order: untouched, alive, failed.
+    /// Rank in the report: untouched, alive, failed.
     fn rank(self) -> u8 {
         match self {
             BlockState::Untouched => 0,
@@ -40,13 +40,13 @@ impl BlockState {
         }
     }
 
-    /// Whether an operation failed there, which is final.
+    /// True if an operation failed there. That state is final.
     pub fn has_failed(self) -> bool {
         self.rank() == 2
     }
 }
 
-/// Blocks with the same life.
+/// Blocks with the same history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockLife {
     /// Their state.
@@ -57,11 +57,11 @@ pub struct BlockLife {
     pub blocks: u64,
 }
 
-/// The lives of all blocks.
+/// The histories of all blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct BlockLifetimes {
-    /// One entry per state and number of trims: living blocks first, then by trims.
+    /// One entry per state and number of trims: live blocks first, then by trims.
     pub lives: Vec<BlockLife>,
 }
 
@@ -75,19 +75,19 @@ impl BlockLifetimes {
         }
     }
 
-    /// Adds the lives of other blocks.
+    /// Adds the blocks of another worker.
     pub fn merge(&mut self, other: &BlockLifetimes) {
         other.lives.iter().for_each(|life| self.add(*life));
     }
 
-    /// How many blocks are in a state.
+    /// Counts the blocks in a state.
     pub fn count(&self, state: BlockState) -> u64 {
         let lives = self.lives.iter().filter(|life| life.state == state);
         lives.map(|life| life.blocks).sum()
     }
 
-    /// The number of trims at `percent` of the touched blocks: living blocks come before failed
-    /// ones, each sorted by trims. `None` if none was touched.
+    /// The number of trims at `percent` of the touched blocks, which are ordered by life (live
+    /// before failed) and trims. `None` if no block was touched.
     pub fn percentile(&self, percent: f64) -> Option<u32> {
         let touched = || self.lives.iter().filter(|life| life.state != BlockState::Untouched);
         let count: u64 = touched().map(|life| life.blocks).sum();
@@ -122,7 +122,7 @@ mod tests {
         both.merge(&lifetimes);
         assert_eq!(both.count(BlockState::Written), 100);
         assert_eq!(both.count(BlockState::WriteFailed), 0);
-        // 70 of 80 live and were trimmed three times; the ten that failed were trimmed twice.
+        // 70 of 80 are alive and were trimmed three times; the ten that failed were trimmed twice.
         for (percent, trims) in [(0.0, 3), (87.0, 3), (87.5, 2), (100.0, 2)] {
             assert_eq!(lifetimes.percentile(percent), Some(trims), "{percent}");
             assert_eq!(both.percentile(percent), Some(trims), "{percent}");

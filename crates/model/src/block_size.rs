@@ -17,14 +17,14 @@ pub enum BlockSizes {
         size: Bytes,
     },
     /// `low` plus a draw below `high`, rounded down to a multiple of `low` and capped at `high`
-    /// (fio): all multiples are equally likely where `high` is one of them; otherwise `high` gets
-    /// the share beyond it.
+    /// (fio). If `high` is a multiple of `low`, all multiples are equally likely; otherwise `high`
+    /// gets the remaining share.
     Range {
         /// Shortest length.
         low: Bytes,
         /// Longest length.
         high: Bytes,
-        /// Any number of bytes, without the rounding.
+        /// Any number of bytes, without rounding.
         #[serde(default)]
         unaligned: bool,
     },
@@ -121,8 +121,8 @@ impl BlockSizes {
             BlockSizes::Split { entries } => {
                 let total: f64 = drawable(entries).map(|e| e.percent).sum();
                 loop {
-                    // fio's rule: a length that does not fit is replaced by the next fitting one of
-                    // the list; if there is none, it is drawn again.
+                    // fio's rule: a length that does not fit is replaced by the next one in the
+                    // list that fits, or drawn again if there is none.
                     let mut level = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
                     let drawn = drawable(entries).find(|entry| {
                         level -= entry.percent;

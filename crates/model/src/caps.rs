@@ -1,7 +1,7 @@
 //! Limits between a program and its data, and which of them binds.
 //!
 //! A virtual machine, a disk, a control group and a network each limit operations and bytes per
-//! second. The smallest limit binds; which one it is depends on the length of an operation.
+//! second. The smallest limit binds; the length of operations decides which one that is.
 
 use std::ops::Add;
 
@@ -12,8 +12,8 @@ use crate::direction::Direction;
 use crate::plan::{CachePath, StoragePath};
 use crate::units::Bytes;
 
-/// Below a limit by less than this share, or above it by less than [`ABOVE`], a figure is *at* the
-/// limit: sources round their figures, count units differently and let short bursts pass.
+/// A figure is *at* a limit if it is below by less than this share, or above by less than
+/// [`ABOVE`]: sources round their figures, use different units and allow short bursts.
 pub const BELOW: f64 = 0.03;
 /// See [`BELOW`].
 pub const ABOVE: f64 = 0.05;
@@ -25,13 +25,13 @@ pub struct Layer {
     pub name: String,
     /// Its kind.
     pub kind: LayerKind,
-    /// Operations per second, over all of `count`.
+    /// Operations per second, for all of `count` together.
     #[serde(default)]
     pub iops: Option<Limit>,
-    /// Bytes per second, over all of `count`.
+    /// Bytes per second, for all of `count` together.
     #[serde(default)]
     pub bytes_per_sec: Option<Limit>,
-    /// A longer operation counts once for each started unit of this many bytes.
+    /// A longer operation counts once for each started unit of this size.
     #[serde(default)]
     pub unit: Option<Bytes>,
     /// Which operations it limits.
@@ -55,8 +55,8 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Whether operations of a job with this name and path count against the limit. A job that
-    /// names no path is uncached.
+    /// True if operations of a job with this name and path count against the limit. A job without a
+    /// path is uncached.
     pub fn covers(&self, job: &str, storage: &StoragePath) -> bool {
         let path = storage.cache.unwrap_or_default();
         self.path.is_none_or(|required| required == path)
@@ -67,9 +67,9 @@ impl Layer {
             && self.job.as_ref().is_none_or(|required| required == job)
     }
 
-    /// Device operations that one client operation of this kind causes: replicated storage writes
-    /// every copy to a disk. A machine, a link or a control group above the storage sees the
-    /// client's operation once.
+    /// Device operations per client operation of this kind. Replicated storage writes every copy to
+    /// a disk, but a machine, a link or a control group above the storage sees the client's
+    /// operation once.
     pub fn copies(&self, direction: Direction, storage: &StoragePath) -> f64 {
         match (self.kind, direction) {
             (LayerKind::Disk, Direction::Write | Direction::Trim) => f64::from(storage.replicas.unwrap_or(1)),
@@ -126,18 +126,18 @@ impl Limit {
         }
     }
 
-    /// Whether a figure lies at this limit: from 3 % below its smallest reading to 5 % above its
+    /// True if a figure is at this limit: from 3 % below its smallest reading to 5 % above its
     /// largest.
     pub fn is_met_by(&self, value: f64) -> bool {
         value >= self.low * (1.0 - BELOW) && value <= self.high * (1.0 + ABOVE)
     }
 
-    /// Whether a figure lies more than 5 % above the largest reading of this limit.
+    /// True if a figure is more than 5 % above the largest reading of this limit.
     pub fn is_exceeded_by(&self, value: f64) -> bool {
         value > self.high * (1.0 + ABOVE)
     }
 
-    /// The share of the limit that a figure makes: of the nearer bound, 1 within the range.
+    /// A figure as a share of the limit: of the nearer bound, or 1 within the range.
     pub fn share(&self, value: f64) -> f64 {
         value / value.clamp(self.low, self.high)
     }

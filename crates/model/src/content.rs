@@ -1,9 +1,9 @@
 //! The content of writes.
 //!
 //! Zeros, patterns and repeated blocks make compressing and deduplicating storage look faster than
-//! it is, so native writes carry fresh random data each time. The generator is xoshiro256+ in eight
-//! lanes, which a vector unit computes at the speed of a memory copy; the engine crate compiles it
-//! for the instruction set at hand.
+//! it is, so every native write carries fresh random data. The generator is xoshiro256+ in eight
+//! lanes, which a vector unit computes at the speed of a memory copy. The engine crate compiles it
+//! for the CPU's instruction set.
 
 use std::sync::Arc;
 
@@ -22,12 +22,12 @@ pub enum Content {
     /// New random data for each write: neither compressible nor a duplicate.
     #[default]
     Fresh,
-    /// New random data for each write, taken from the worker's own generator (DiskSpd `-Zr`).
+    /// New random data for each write, from the worker's own generator (DiskSpd `-Zr`).
     Drawn,
-    /// Buffers are filled once with random data; each write stamps every 512 bytes with its offset
-    /// and time (fio).
+    /// Buffers are filled once with random data. Each write stamps offset and time into every 512
+    /// bytes (fio).
     Stamped,
-    /// Buffers are filled once with random data and written again and again.
+    /// Buffers are filled once with random data and then reused.
     Once,
     /// Zeros.
     Zeros,
@@ -42,7 +42,7 @@ pub enum Content {
     Compressible {
         /// Constant part in percent.
         percent: u8,
-        /// Bytes over which the share is kept; 0 for the whole block.
+        /// Bytes over which the share holds; 0 for the whole block.
         chunk: u32,
         /// What the constant part holds; empty for zeros.
         #[serde(default)]
@@ -52,7 +52,7 @@ pub enum Content {
     Duplicated {
         /// Repeated buffers in percent.
         percent: u8,
-        /// How many different buffers there are to repeat; 0 repeats only the last one.
+        /// Number of different buffers to repeat; 0 repeats only the last one.
         #[serde(default)]
         working_set: u64,
         /// All streams with this flag have the same working set (fio `dedupe_global`).
@@ -62,7 +62,7 @@ pub enum Content {
         #[serde(default)]
         constant: Option<ConstantPart>,
     },
-    /// Parts of a source buffer that all workers share (DiskSpd `-Z<size>`).
+    /// Excerpts of a source buffer that all workers share (DiskSpd `-Z<size>`).
     Source {
         /// Size of the source.
         size: Bytes,
@@ -77,7 +77,7 @@ pub enum Content {
 pub struct ConstantPart {
     /// In percent.
     pub percent: u8,
-    /// Bytes over which the share is kept; 0 for the whole block.
+    /// Bytes over which the share holds; 0 for the whole block.
     pub chunk: u32,
     /// What it holds; empty for zeros.
     #[serde(default)]
@@ -85,7 +85,7 @@ pub struct ConstantPart {
 }
 
 impl Content {
-    /// Whether a buffer changes before each write.
+    /// True if a buffer changes before each write.
     pub fn changes_each_write(&self) -> bool {
         match self {
             Content::Once | Content::Zeros | Content::Counting | Content::Pattern { .. } => false,
@@ -98,7 +98,7 @@ impl Content {
         }
     }
 
-    /// Whether filling a buffer draws from the worker's generators.
+    /// True if filling a buffer draws from the worker's generators.
     pub fn draws(&self) -> bool {
         match self {
             Content::Drawn | Content::Duplicated { .. } | Content::Source { .. } => true,
@@ -160,7 +160,7 @@ impl WideRandom {
     }
 }
 
-/// A function that fills a buffer from a [`WideRandom`]: [`WideRandom::fill`] compiled for some
+/// A function that fills a buffer from a [`WideRandom`]: [`WideRandom::fill`], compiled for an
 /// instruction set.
 pub type RandomFill = fn(&mut WideRandom, &mut [u8]);
 
@@ -172,7 +172,7 @@ pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u
     };
     let mut bytes = vec![0u8; size.0 as usize];
     if file.is_empty() {
-        // The seed is fixed: every run has the same source, as in DiskSpd.
+        // The fixed seed gives every run the same source, as in DiskSpd.
         fill_random(&mut WideRandom::new(0), &mut bytes);
     } else {
         repeat(file, &mut bytes);
@@ -192,7 +192,7 @@ pub struct Filler {
     seed: u64,
     /// Buffers created so far, each from its own seed (duplicated contents only).
     made: u64,
-    /// Constant contents are written again before each write.
+    /// Constant contents are written before each write, not only once.
     each_time: bool,
     source: Arc<[u8]>,
     /// Source offsets are rounded down to this (the sector, for direct I/O).
@@ -237,14 +237,14 @@ impl Filler {
         }
     }
 
-    /// Writes constant contents again before each write from now on, because the buffers have other
-    /// users too.
+    /// Writes constant contents before each write from now on, because the buffers have other users
+    /// too.
     pub fn prepare_each_time(&mut self) {
         self.each_time = true;
     }
 
-    /// Fills a buffer for a write at `offset`. Constant contents are already there from
-    /// [`Filler::prepare`].
+    /// Fills a buffer for a write at `offset`. [`Filler::prepare`] has already written constant
+    /// contents.
     #[inline]
     pub fn fill(&mut self, buffer: &mut [u8], offset: u64, now: Nanos, draws: &mut Draws) {
         match &self.content {
@@ -278,7 +278,7 @@ impl Filler {
                         (self.seed, self.made)
                     }
                     (true, 0) => (self.seed, self.made),
-                    // The seed is fixed, so that all streams have the same set.
+                    // The fixed seed gives all streams the same set.
                     (true, set) if *shared => (SHARED_SET, 1 + draws.word(Purpose::Content) % set),
                     (true, set) => (self.seed, 1 + draws.word(Purpose::Content) % set.min(self.made)),
                 };
@@ -301,8 +301,8 @@ impl Filler {
 }
 
 impl Filler {
-    /// Fills a buffer reproducibly from a seed, for blocks that will be verified. Partly constant
-    /// contents remain so; all others are random.
+    /// Fills a buffer reproducibly from a seed, for blocks to be verified. Partly constant contents
+    /// stay so; all others are random.
     pub fn fill_from_seed(&self, buffer: &mut [u8], seed: u64) {
         (self.fill_random)(&mut WideRandom::new(seed), buffer);
         match &self.content {
@@ -347,9 +347,8 @@ fn make_constant(buffer: &mut [u8], percent: u8, chunk: usize, pattern: &[u8]) {
     }
 }
 
-/// Uses as many draws as DiskSpd for a buffer of this size, so that later offsets are the same:
-/// while more than sixteen words remain, five draws yield sixteen words; the rest take one draw
-/// each.
+/// Fills a buffer with as many draws as DiskSpd, so that later offsets are the same. While more
+/// than sixteen words remain, five draws yield sixteen words; the others take one draw each.
 fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut left = words.len();
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_no_multiple_of_a_lane_is_filled_to_its_end() {
+    fn a_partial_lane_is_filled_to_its_end() {
         let block = &filled(Content::Fresh, 1000, 1)[0];
         assert!(block[936..].iter().any(|b| *b != 0));
     }
@@ -448,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_come_near_their_share() {
+    fn duplicates_are_close_to_their_share() {
         for working_set in [0, 20] {
             let blocks = filled(
                 Content::Duplicated {
@@ -466,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_may_be_constant_in_part_and_keep_both_shares() {
+    fn partly_constant_duplicates_keep_both_shares() {
         let part = ConstantPart {
             percent: 50,
             chunk: 64,
@@ -488,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn a_working_set_is_shared_only_by_those_who_say_so() {
+    fn only_flagged_streams_share_a_working_set() {
         // The two fillers have different seeds.
         let blocks_of = |seed: u64, shared: bool| {
             let content = Content::Duplicated {
@@ -513,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_cut_within_its_bounds() {
+    fn excerpts_stay_within_the_source() {
         let content = Content::Source {
             size: Bytes(1000),
             file: None,

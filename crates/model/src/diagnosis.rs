@@ -1,4 +1,4 @@
-//! What limited a load: an answer with its evidence. Plain data, produced by `analysis`.
+//! What limited a load: an answer with its evidence, as plain data that `analysis` produces.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,10 @@ pub struct Diagnosis {
     pub answer: Answer,
     /// The answer in a sentence.
     pub sentence: String,
-    /// The layer that limits, where one does.
+    /// The layer that limits, if one does.
     #[serde(default)]
     pub layer: Option<String>,
-    /// The share of that layer's limit that was reached; 1 is all of it.
+    /// The share of that layer's limit that the load reached; 1 is all of it.
     #[serde(default)]
     pub share: Option<f64>,
     /// Whether a second run at twice the depth confirmed the answer; absent without one.
@@ -46,7 +46,7 @@ pub enum Answer {
     Processor,
     /// A limit of a known layer.
     Cap,
-    /// The device, or an unknown limit before it: more depth does not help.
+    /// The device, or an unknown limit in front of it: more depth does not help.
     Saturated,
     /// The latency of an operation: more depth would help.
     LatencyBound,
@@ -60,7 +60,7 @@ pub enum Answer {
     SlcCliff,
     /// The storage became steadily slower.
     Drift,
-    /// A throttle lets operations through in bursts.
+    /// A throttle passes operations in bursts.
     ThrottleQuantum,
     /// The device was too hot.
     Thermal,
@@ -68,9 +68,9 @@ pub enum Answer {
     GarbageCollection,
     /// Another user shared the storage.
     Noisy,
-    /// For some time no operation completed.
+    /// No operation completed for some time.
     Stall,
-    /// The data does not decide it.
+    /// The data does not decide.
     #[default]
     Undetermined,
 }
@@ -102,7 +102,7 @@ impl Answer {
 /// A figure and its reference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// What the figure is.
+    /// Name of the figure.
     pub what: String,
     /// The figure.
     pub value: f64,
@@ -135,10 +135,10 @@ pub struct LayerUse {
     /// It is the lowest limit for this load.
     #[serde(default)]
     pub binds: bool,
-    /// The use lies at the limit: from 3 % below to 5 % above.
+    /// The use is at the limit: from 3 % below to 5 % above.
     #[serde(default)]
     pub met: bool,
-    /// The jobs whose operations count, where several ran at the same time.
+    /// The jobs whose operations count, if several ran at the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
     /// Where the limit comes from.
@@ -153,7 +153,7 @@ pub struct LimitTable {
     pub group: u32,
     /// The jobs with the storage below them.
     pub jobs: Vec<JobPath>,
-    /// Every limit that one of the jobs counts against.
+    /// Every limit that applies to one of the jobs.
     pub limits: Vec<LayerUse>,
     /// Conclusions, in sentences.
     pub sentences: Vec<String>,

@@ -1,12 +1,12 @@
-//! Read, write or trim: the three kinds of operation that move or discard bytes.
+//! Read, write or trim: the kinds of operation that move or discard data.
 
 use std::ops::{Index, IndexMut};
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an operation does to the blocks it names. Flushes are counted beside these, since they name
-/// no blocks.
+/// What an operation does to the blocks that it names. Flushes name no blocks and are counted
+/// separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -32,7 +32,7 @@ impl Direction {
         }
     }
 
-    /// True for operations that change what the target holds.
+    /// True if the operation changes the contents of the target.
     pub fn changes_data(self) -> bool {
         !matches!(self, Direction::Read)
     }

@@ -1,4 +1,4 @@
-//! The environment of a test: facts that could explain its figures.
+//! The environment of a test: facts that may explain its figures.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Environment {
     pub memory: Bytes,
     /// The clock behind every figure.
     pub clock: Clock,
-    /// Limits that the system puts on this process.
+    /// Limits of the system on this process.
     #[serde(default)]
     pub limits: Limits,
     /// One entry for each target of the plan on this machine, in plan order.
@@ -29,8 +29,8 @@ pub struct Environment {
     /// The activity of other programs before the test; absent if it was not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<BackgroundIo>,
-    /// The number of processors to which an MPI launcher had restricted this process before it took
-    /// all permitted ones. With several processes each rank has its own number.
+    /// The number of processors to which an MPI launcher had bound this process, before it removed
+    /// that binding. With several processes, each rank has its own number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened_from: Option<u32>,
 }
@@ -53,7 +53,7 @@ impl Environment {
     }
 }
 
-/// The activity of other programs on the targets' devices before the test.
+/// I/O of other programs on the targets' devices before the test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BackgroundIo {
     /// The time of observation.
@@ -93,10 +93,10 @@ pub struct Host {
     /// The hypervisor, if this is a virtual machine.
     #[serde(default)]
     pub hypervisor: Option<String>,
-    /// The cloud that it is rented from, by its firmware (DMI), such as `Amazon EC2`.
+    /// The cloud that rents it out, by its firmware (DMI), such as `Amazon EC2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud: Option<String>,
-    /// The cloud's name for its size, such as `m6i.large`, where the firmware has it.
+    /// The cloud's name for its size, such as `m6i.large`, if the firmware has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_type: Option<String>,
 }
@@ -164,10 +164,10 @@ pub struct Clock {
     pub drift_ppm: Option<f64>,
 }
 
-/// Limits that the system puts on this process.
+/// Limits of the system on this process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
-    /// CPUs' worth of time that the control group allows.
+    /// Processor time that the control group allows, in CPUs.
     #[serde(default)]
     pub cpus: Option<f64>,
     /// Memory that the control group allows.
@@ -214,7 +214,7 @@ pub struct TargetFacts {
     /// The file system it lies on.
     #[serde(default)]
     pub file_system: Option<FileSystem>,
-    /// The devices under it: the first is its own, the others are below that one.
+    /// The devices under it: first its own, then those below that one.
     #[serde(default)]
     pub devices: Vec<Device>,
     /// The allocation of its space, if known.
@@ -226,7 +226,7 @@ pub struct TargetFacts {
     /// The cluster node that owns the volume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The same after the test.
+    /// The same after the test, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner_after: Option<String>,
 }
@@ -259,7 +259,7 @@ pub struct Device {
     pub logical_sector: Bytes,
     /// Physical sector.
     pub physical_sector: Bytes,
-    /// It is a hard disk, according to the disk itself and not to a hypervisor's default.
+    /// True for a hard disk, according to the disk itself and not to a hypervisor's default.
     pub rotational: bool,
     /// The kind of virtual disk, such as `virtio disk` or `Amazon EBS volume`; absent for
     /// hardware.
@@ -274,7 +274,7 @@ pub struct Device {
     /// Requests that the kernel queues for it.
     #[serde(default)]
     pub queue_requests: Option<u32>,
-    /// Hardware queues, each with that many requests.
+    /// Hardware queues, each of that many requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_queues: Option<u32>,
     /// Largest request the kernel sends it.
@@ -341,12 +341,12 @@ pub struct Health {
     pub link_errors: Option<u64>,
 }
 
-/// How the space of a file is allocated.
+/// The allocation of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Allocation {
-    /// Bytes never written: reads need no device.
+    /// Bytes never written: the file system reads them without I/O.
     pub holes: Bytes,
-    /// Bytes reserved but never written: reads need no device either.
+    /// Bytes reserved but never written: also read without I/O.
     pub unwritten: Bytes,
     /// The number of unwritten bytes is unknown and may be higher. This happens on Windows if a
     /// file system does not report the valid data length.
@@ -356,12 +356,12 @@ pub struct Allocation {
     pub extents: u64,
 }
 
-/// Counters of the kernel for one block device, as differences over a window.
+/// The kernel's counters of a block device, as differences over a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceUse {
     /// Kernel name.
     pub name: String,
-    /// Indexes of the plan's targets that lie on it.
+    /// Indexes of the plan's targets on the device.
     pub targets: Vec<u32>,
     /// Requests completed: reads, writes, discards.
     pub operations: [u64; 3],
@@ -439,19 +439,19 @@ pub struct CoreUse {
     pub system_ns: Nanos,
     /// In interrupt handlers.
     pub interrupt_ns: Nanos,
-    /// Taken by the hypervisor for others.
+    /// Time that the hypervisor gave to other machines.
     pub stolen_ns: Nanos,
-    /// Idle, waiting for I/O or not.
+    /// Idle, with or without pending I/O.
     pub idle_ns: Nanos,
 }
 
-/// The provider's counters for a virtual disk, as differences over a window: the same load from the
-/// other side.
+/// The provider's counters of a virtual disk, as differences over a window: the same load seen by
+/// the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeUse {
     /// Kernel name of the device.
     pub name: String,
-    /// Indexes of the plan's targets that lie on it.
+    /// Indexes of the plan's targets on the device.
     pub targets: Vec<u32>,
     /// The provider of the log page, such as `Amazon EBS`.
     pub provider: String,
@@ -465,9 +465,9 @@ pub struct VolumeUse {
     pub volume_iops_exceeded_ns: Nanos,
     /// Time in which the bytes exceeded the volume's limit.
     pub volume_throughput_exceeded_ns: Nanos,
-    /// Time in which the operations exceeded the instance's limit for all of its volumes.
+    /// Time in which the operations exceeded the instance's limit for all its volumes.
     pub instance_iops_exceeded_ns: Nanos,
-    /// Time in which the bytes exceeded the instance's limit for all of its volumes.
+    /// Time in which the bytes exceeded the instance's limit for all its volumes.
     pub instance_throughput_exceeded_ns: Nanos,
     /// Operations in its queue at the end of the window.
     pub queue_length: u64,

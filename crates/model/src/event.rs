@@ -1,4 +1,4 @@
-//! Events of a run: the whole interface between a run and its viewers.
+//! Events of a run: the only interface between a run and its viewers.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::plan::FileOperationKind;
 use crate::results::StepResults;
 use crate::units::{Bytes, Nanos};
 
-/// An event. Watchers consume events at their own pace and cannot slow down the workers.
+/// An event. Watchers consume events at their own pace and never slow down the workers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -34,12 +34,12 @@ pub enum Event {
         /// Time it took.
         took_ns: Nanos,
     },
-    /// All workers of a step are set up and wait for the start. A watcher that does not return
-    /// delays them.
+    /// All workers of a step are set up and wait for the start. A watcher delays them until it
+    /// returns.
     Ready {
         /// Index of the step.
         step: u32,
-        /// Block devices under its targets, by the names that the kernel's counters have.
+        /// Block devices under its targets, by the kernel's names.
         #[serde(default)]
         devices: Vec<DeviceUnder>,
     },
@@ -58,8 +58,8 @@ pub enum Event {
     },
     /// An interval of the measured window or of warm-up is complete.
     Interval(Box<Interval>),
-    /// The results of a step so far, if requested; the last one follows the end of the step. Event
-    /// streams omit it, since they have the intervals.
+    /// The results of a step so far, if requested. The last snapshot follows the end of the step.
+    /// Event streams omit snapshots, since they have the intervals.
     #[serde(skip)]
     #[schemars(skip)]
     Snapshot {
@@ -74,7 +74,7 @@ pub enum Event {
     #[serde(skip)]
     #[schemars(skip)]
     Rank(Box<RankNow>),
-    /// A finding to report at once.
+    /// A finding to report immediately.
     Notice {
         /// The finding.
         finding: Finding,
@@ -101,7 +101,7 @@ pub enum Phase {
     WarmUp,
     /// The measured window.
     Measured,
-    /// I/O that is not measured any more.
+    /// I/O after the measured window.
     CoolDown,
     /// Written data is verified.
     Verify,
@@ -152,16 +152,16 @@ pub struct Interval {
     pub length_ns: Nanos,
     /// Counters for each direction.
     pub counts: PerDirection<Counts>,
-    /// Total latency, or response time when paced, of the directions in which operations completed.
+    /// Total latency, or response time when paced, of each direction with completed operations.
     pub latency: PerDirection<Option<Histogram>>,
     /// The sum of the times from queued to completed; divided by the length it is the average
     /// number in flight.
     pub in_flight_ns: Nanos,
     /// The target queue depth of the job.
     pub depth: u64,
-    /// The same for each target, where the job has streams on more than one.
+    /// The same for each target, if the job has streams on more than one.
     pub targets: Vec<TargetInterval>,
-    /// Operations of each kind on files, where the job is on files.
+    /// Operations of each kind on files, if the job works on files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_operations: Vec<FileOperationInterval>,
     /// Time left until the planned end of the phase, if it has one.
@@ -204,7 +204,7 @@ pub enum RankState {
     Ready,
     /// It runs the load.
     Running,
-    /// It has been silent for longer than usual.
+    /// It has been silent longer than usual.
     Late,
     /// It has done its part.
     Ended,
@@ -235,7 +235,7 @@ pub struct RankFigures {
     pub job: u32,
     /// Operations per second.
     pub iops: f64,
-    /// The 99th percentile of its latencies; absent where nothing completed.
+    /// The 99th percentile of its latencies; absent if nothing completed.
     pub p99_ns: Option<u64>,
 }
 

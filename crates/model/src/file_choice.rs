@@ -1,17 +1,17 @@
-//! Which file of a set the next operation goes to, and which of them are open.
+//! Chooses the file for the next operation, and tracks which files of a set are open.
 //!
 //! The rules are fio's (`file_service_type`, `openfiles`): a file is opened when it is first
-//! chosen, completed files are skipped, and while the limit of open files is reached, closed ones
-//! too. Positions are decided elsewhere.
+//! chosen; completed files are skipped, and so are closed ones once the limit of open files is
+//! reached. Positions are decided elsewhere.
 
 use std::sync::Arc;
 
-use crate::access::{Access, Area, Cursor, Normal, Pareto, Placement, SharedAccess, Wanted, Zipf};
+use crate::access::{Access, Area, Cursor, Normal, Pareto, PlaceRequest, Placement, SharedAccess, Zipf};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, DrawsForm, Purpose, Reduction};
 use crate::plan::FileService;
 
-/// Ranks per file of a skewed service, so that neighbours in rank need not be neighbours in number
+/// Ranks per file of a skewed service, so that neighbouring ranks need not be neighbouring files
 /// (fio).
 const RANKS_PER_FILE: u64 = 1 << 10;
 
@@ -52,7 +52,7 @@ pub enum NextFile {
     Use(usize),
     /// This one, which must be opened first.
     Open(usize),
-    /// None, until one that is done has been closed.
+    /// None, until a completed file is closed.
     Wait,
     /// None: all are done.
     AllDone,
@@ -84,8 +84,8 @@ impl FileChoice {
         self.open_at_once
     }
 
-    /// Chooses the file of the next operation and counts it as open. Call it once per operation; if
-    /// the file turns out to be done, call `is_done` and then this again.
+    /// Chooses the file of the next operation and counts it as open. Call it once per operation. If
+    /// the file turns out to be complete, call `mark_done` and then this again.
     pub fn next(&mut self, draws: &mut Draws) -> NextFile {
         if let Some(current) = self.current
             && self.left > 0
@@ -104,7 +104,7 @@ impl FileChoice {
         if !self.files.iter().any(usable) {
             return NextFile::Wait;
         }
-        // Some file is usable, so repeated draws end; fio redraws too.
+        // At least one file is usable, so redrawing ends; fio redraws too.
         let chosen = loop {
             let candidate = self.candidate(draws);
             if usable(&self.files[candidate]) {
@@ -139,7 +139,7 @@ impl FileChoice {
 
     /// Marks a file as done for this pass.
     pub fn mark_done(&mut self, file: usize) {
-        // As in fio, skewed services restart a file from its beginning: such a set is never done.
+        // As in fio, a skewed service restarts a file from its beginning, so its set is never done.
         if self.skew.is_none() {
             self.files[file].done = true;
         }
@@ -161,7 +161,7 @@ impl FileChoice {
         self.files[file].open = false;
     }
 
-    /// The open files that are done, which may be closed once nothing is in flight on them.
+    /// Open files that are done. They may be closed once nothing is in flight on them.
     pub fn open_and_done(&self) -> impl Iterator<Item = usize> {
         let states = self.files.iter().enumerate();
         states
@@ -203,13 +203,13 @@ impl Skew {
         let mut draws = DrawsForm::Native { seed }.start();
         let shared = Arc::<SharedAccess>::default();
         let access = Access::Random { placement };
-        // Parameters out of range were refused with the plan.
+        // Plan checks have refused parameters out of range.
         let cursor = access.cursor(PerDirection::all(area), 1, &shared, &mut draws).ok()?;
         Some(Skew { cursor, draws })
     }
 
     fn draw(&mut self) -> usize {
-        let wanted = Wanted {
+        let wanted = PlaceRequest {
             direction: Direction::Read,
             slot: 0,
         };
@@ -230,8 +230,8 @@ mod tests {
         )
     }
 
-    /// The order in which files of `each` operations are served, on a device that answers at once;
-    /// files are closed when they are done.
+    /// Simulates the order in which files of `each` operations are served, on a device that
+    /// completes immediately. Files are closed when they are done.
     fn order(service: FileService, operations: u64, open_at_once: u32, count: usize, each: u32) -> Vec<usize> {
         let (mut choice, mut draws) = choice(service, operations, open_at_once, count);
         let (mut left, mut served) = (vec![each; count], Vec::new());
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// As fio 3.33 logged them for `nrfiles=4 openfiles=2 size=64k bs=4k`.
+    /// As fio 3.33 logged for `nrfiles=4 openfiles=2 size=64k bs=4k`.
     #[test]
     fn orders_that_fio_logged() {
         let cases: [(FileService, u64, u32, &str); 7] = [
@@ -289,7 +289,11 @@ mod tests {
             }
             let most = counts.iter().max().copied().unwrap_or(0);
             assert!(most > 1300, "{service:?}: {counts:?}");
-            assert_eq!(before, draws.word(Purpose::Offset), "positions are drawn as without");
+            assert_eq!(
+                before,
+                draws.word(Purpose::Offset),
+                "file draws must not affect positions"
+            );
         }
     }
 

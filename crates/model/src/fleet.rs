@@ -1,9 +1,8 @@
-//! One test on several hosts: the share of the plan for each host, and the merging of their
-//! results.
+//! One test on several hosts: divides the plan among them and merges their results.
 //!
-//! A *rank* is one process of the test, as MPI calls it; usually there is one on each host. The
-//! merged plan has the shares of all ranks side by side: workers and targets in rank order. So its
-//! depth, rates and counts are sums over workers, as on one host.
+//! A *rank* is a process of the test, as in MPI; usually each host has one. The merged plan has the
+//! shares of all ranks side by side, with workers and targets in rank order. So depth, rates and
+//! counts are sums over workers, as on one host.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -43,7 +42,7 @@ pub struct Fleet {
     pub transport: String,
     /// All ranks in order, including lost ones.
     pub ranks: Vec<RankFacts>,
-    /// The others continued after a rank was lost, instead of stopping.
+    /// The other ranks continued after one was lost, instead of stopping.
     #[serde(default)]
     pub goes_on: bool,
 }
@@ -78,20 +77,19 @@ pub struct RankFacts {
     pub machine: Option<u32>,
     /// How far its clock is ahead of the coordinator's, in nanoseconds.
     pub clock_ahead_ns: i64,
-    /// Shortest time of a message there and back; half of it bounds the error of `clock_ahead_ns`.
+    /// Shortest round-trip time of a message; half of it bounds the error of `clock_ahead_ns`.
     pub round_trip_ns: Nanos,
-    /// The start of each step there, in nanoseconds after the agreed time, by the coordinator's
-    /// clock.
+    /// The start of each step on that host, in nanoseconds after the agreed time, by the
+    /// coordinator's clock.
     #[serde(default)]
     pub starts_ns: Vec<i64>,
     /// Its end, from the agreed start of the first step; absent if it was lost.
     #[serde(default)]
     pub ended_ns: Option<Nanos>,
-    /// The number of processors to which its launcher had restricted it, before it took all
-    /// permitted ones.
+    /// The number of processors to which its launcher had bound it, before it removed that binding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened_from: Option<u32>,
-    /// Why it was lost, in a sentence; its measurements until then may be in the results.
+    /// Why it was lost, in a sentence. The results may include its measurements until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
 }
@@ -106,9 +104,9 @@ pub struct Share {
 }
 
 impl Share {
-    /// The share of a rank: targets with its own names (`%h` is the host, `%r` the rank, `%%` a
-    /// percent sign), its jobs, its own random decisions, and its part of divided values. `hosts`
-    /// are those of all ranks, in order. Relative names are below `folder`.
+    /// Computes the share of a rank: its targets with expanded names (`%h` is the host, `%r` the
+    /// rank, `%%` a percent sign), its jobs, random decisions and part of divided values. `hosts`
+    /// are the hosts of all ranks, in order. Relative names are below `folder`.
     ///
     /// # Errors
     /// A sentence, if a value cannot be divided among the ranks, or a job is for a host that does
@@ -166,18 +164,16 @@ impl Share {
             jobs.push(job_numbers);
         }
         remove_unused_targets(plan, &mut mine);
-        // Groups are about the jobs of the whole.
+        // Groups describe the jobs of the whole plan.
         mine.groups.clear();
         if mine.steps.iter().all(|step| step.jobs.is_empty()) {
-            let what = format!("no job is for rank {} on {}", rank.number, rank.host);
-            return Err(format!(
-                "{what}: leave that host out, or name it in the `hosts` of a job"
-            ));
+            let what = format!("rank {} on {} has no job", rank.number, rank.host);
+            return Err(format!("{what}: remove that host, or name it in the `hosts` of a job"));
         }
         Ok(Share { plan: mine, jobs })
     }
 
-    /// The same share, with the processors of this host assigned to threads that take them in turn.
+    /// The same share, for threads that take the processors of this host in turn.
     #[must_use]
     pub fn with_turns_among(mut self, cpus: &[u32]) -> Share {
         let jobs = self.plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
@@ -205,7 +201,7 @@ fn remove_unused_targets(plan: &Plan, mine: &mut Plan) {
     mine.keep_targets(&is_used);
 }
 
-/// The number of a rank among those that share a job, and their count.
+/// The position of a rank among those that share a job, and their number.
 fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
     if named.is_empty() {
         return (rank.number, rank.of);
@@ -216,12 +212,13 @@ fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
     (before as u32, all.len() as u32)
 }
 
-/// A job without names is for all; a name is a host name or a rank number.
+/// True if the job is for this rank: a job without names is for all. A name is a host name or a
+/// rank number.
 fn is_for(named: &[String], number: u32, host: &str) -> bool {
     named.is_empty() || named.iter().any(|one| one == host || *one == number.to_string())
 }
 
-/// A name that matches no host would silently skip a part of the job.
+/// Checks every name, because one that matches no host would silently skip a part of the job.
 fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
     let takes_part = |name: &String| {
         (0..)
@@ -242,14 +239,18 @@ fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
             String::new()
         };
     Err(format!(
-        "job `{}` is for `{name}`, which is neither the name of a host nor the number of a rank here: name one of {known}, or a number below {}",
+        "job `{}` is for `{name}`, which is neither a host nor a rank of this fleet: name one of \
+         {known}, or a number below {}",
         job.name,
         hosts.len()
     ))
 }
 
 fn too_few(job: &str, depth: u32, (_, of): (u32, u32)) -> String {
-    format!("job `{job}`: a queue depth of {depth} cannot be divided among {of} ranks; ask for at least {of}")
+    format!(
+        "job `{job}`: cannot divide a queue depth of {depth} among {of} ranks; use at least \
+        {of}"
+    )
 }
 
 /// A part of a number, so that all parts sum to it; `None` if it would be 0.
@@ -262,7 +263,7 @@ fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), 
     if what.depth {
         stream.depth = part(stream.depth, sharers).ok_or_else(|| {
             let (depth, of) = (stream.depth, sharers.1);
-            format!("a queue depth of {depth} cannot be divided among {of} ranks; ask for at least {of}")
+            format!("cannot divide a queue depth of {depth} among {of} ranks; use at least {of}")
         })?;
     }
     if what.rate {
@@ -285,8 +286,8 @@ fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), 
     Ok(())
 }
 
-/// Divides a rate by stretching its period. The ranks start staggered, so that the sum is as even
-/// as one.
+/// Divides a rate by stretching its period. The ranks start staggered, so that their sum is as even
+/// as a single schedule.
 fn divide_rate(rate: &mut Rate, (number, of): (u32, u32)) {
     let gap = rate.per_ns.0 / rate.amount.max(1);
     rate.per_ns = Nanos(rate.per_ns.0.saturating_mul(u64::from(of)));
@@ -309,8 +310,8 @@ fn part_of_region(region: &Region, (number, of): (u32, u32)) -> Result<Region, S
             Ok(Region { length, ..part })
         }
         None => {
-            let what = "a region from an offset in bytes to the end cannot be divided";
-            Err(format!("{what}; give its length too"))
+            let what = "cannot divide a region from an offset in bytes to the end";
+            Err(format!("{what}; also specify its length"))
         }
     }
 }
@@ -322,7 +323,7 @@ fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Resul
         0..MIN_PART => {
             let least = Bytes(MIN_PART * of);
             return Err(format!(
-                "a region of {} cannot be divided among {of} ranks; give at least {least}",
+                "cannot divide a region of {} among {of} ranks; use at least {least}",
                 Bytes(whole)
             ));
         }
@@ -343,7 +344,7 @@ fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Resul
     })
 }
 
-/// The size of the target is known only on each host.
+/// Divides by percent, because only each host knows the size of its target.
 fn part_of_percents(region: &Region, length: Extent, number: u64, of: u64) -> Region {
     let align = region.base.align.max(PART_ALIGNMENT);
     let times = |extent: Extent, by: u64| Extent {
@@ -426,8 +427,7 @@ fn shift_targets(target: &mut StreamTarget, by: u32) {
     }
 }
 
-/// Merges the results of ranks. Add them in rank order, which decides the order of workers. The
-/// cost per rank is constant.
+/// Merges the results of ranks. Add them in rank order, which becomes the order of workers.
 #[derive(Debug)]
 pub struct Gathering<'a> {
     results: Results,
@@ -436,11 +436,11 @@ pub struct Gathering<'a> {
     shifts: Vec<u32>,
     /// Index of each machine by its name and boot.
     machines: BTreeMap<(String, Option<String>), u32>,
-    /// The positions of a machine's counters in a step.
+    /// The indexes of a machine's counters in a step.
     counted: BTreeMap<(usize, u32), Counted>,
 }
 
-/// The positions of a machine's counters in a step.
+/// The indexes of a machine's counters in a step.
 #[derive(Clone, Debug, Default)]
 struct Counted {
     devices: Range<usize>,
@@ -487,8 +487,8 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Adds the results of a rank; returns the index of its machine. The devices and processors of
-    /// a machine with several ranks are counted once.
+    /// Adds the results of a rank and returns the index of its machine. A machine with several
+    /// ranks has its devices and processors counted once.
     pub fn add(&mut self, rank: u32, mut theirs: Results) -> Option<u32> {
         let share = self.shares.get(rank as usize)?;
         let shift = *self.shifts.get(rank as usize)?;
@@ -505,7 +505,7 @@ impl<'a> Gathering<'a> {
                 device.counters.targets.iter_mut().for_each(|target| *target += shift);
             }
             match self.counted.get(&(number, machine)) {
-                // The counters are those of the machine; each rank reports its own targets on the
+                // The counters belong to the machine; each rank reports its own targets on the
                 // devices.
                 Some(places) => {
                     add_targets_to_devices(&mut into.devices[places.devices.clone()], from.devices);
@@ -513,7 +513,7 @@ impl<'a> Gathering<'a> {
                         &mut into.devices_measured[places.devices_measured.clone()],
                         from.devices_measured,
                     );
-                    // The other processes of a fleet do not count as other programs.
+                    // Processes of the fleet do not count as other programs.
                     for (mine, theirs) in into.samples[places.samples.clone()].iter_mut().zip(from.samples) {
                         mine.own_ns += theirs.own_ns;
                     }
@@ -553,7 +553,7 @@ impl<'a> Gathering<'a> {
             Some(existing) => {
                 existing.started_unix_ns = existing.started_unix_ns.min(host.started_unix_ns);
                 existing.ended_unix_ns = existing.ended_unix_ns.max(host.ended_unix_ns);
-                // For a lost rank only the name of its machine is known.
+                // Of a lost rank only the machine name is known.
                 let own = host.system.iter().flat_map(|system| system.own_processes.clone());
                 let known = existing.system.iter_mut();
                 known.for_each(|known| known.own_processes.extend(own.clone()));
@@ -578,7 +578,7 @@ impl<'a> Gathering<'a> {
     }
 }
 
-/// Adds targets to devices that are counted already.
+/// Adds targets to devices that are already counted.
 fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>) {
     for one in theirs {
         if let Some(mine) = mine.iter_mut().find(|mine| mine.counters.name == one.counters.name) {

@@ -1,9 +1,9 @@
 //! The latency histogram: nanoseconds in log-linear buckets.
 //!
-//! The seven bits below the leading one select the bucket, so a bucket is at most 1/128 of its
-//! value wide and its middle is within 0.39 % of every value in it. 4352 buckets reach to 2^40 ns
-//! (18 minutes); longer times are counted beside them. Count, smallest, largest, sum and sum of
-//! squares are exact. Merging is addition, whatever the order. Every pair of neighbouring buckets
+//! The seven bits below the leading one select the bucket. So a bucket is at most 1/128 of its
+//! value wide, and its middle is within 0.39 % of every value in it. 4352 buckets reach up to 2^40
+//! ns (18 minutes); longer times are counted separately. Count, minimum, maximum, sum and sum of
+//! squares are exact. Histograms merge by addition in any order. Every pair of neighbouring buckets
 //! above 127 ns lies within one of fio's bins.
 
 mod packed;
@@ -25,7 +25,7 @@ const LIMIT: u64 = 1 << 40;
 #[serde(try_from = "SavedHistogram", into = "SavedHistogram")]
 #[schemars(with = "SavedHistogram")]
 pub struct Histogram {
-    /// One counter a bucket, and one for all values beyond the last.
+    /// One counter per bucket, and one for all values beyond the last.
     counts: Box<[u64; BUCKETS + 1]>,
     n: u64,
     min: u64,
@@ -49,7 +49,7 @@ impl Default for Histogram {
     }
 }
 
-/// The bucket of a value; values of 2^40 and more share one behind the last.
+/// The bucket of a value. All values from 2^40 on share one, after the last.
 #[inline(always)]
 pub fn bucket_of(value: u64) -> usize {
     if value >= LIMIT {
@@ -81,9 +81,9 @@ pub fn bucket_high(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// An empty histogram. Its memory is allocated by the kernel only where values are counted.
+    /// An empty histogram. The kernel allocates its memory only where values are counted.
     pub fn new() -> Histogram {
-        // From a vector, because a boxed array would first be built on the stack.
+        // Convert from a vector, because a boxed array would first be built on the stack.
         let counts = vec![0; BUCKETS + 1]
             .into_boxed_slice()
             .try_into()
@@ -112,14 +112,14 @@ impl Histogram {
         };
         *count += times;
         self.n += times;
-        // Rarely true after the start, so branches are cheaper here than conditional moves.
+        // Rarely true after the start, so branches cost less here than conditional moves.
         if value < self.min {
             self.min = value;
         }
         if value > self.max {
             self.max = value;
         }
-        // Below 2^40 × 2^24: fits, and one multiplication is enough for each sum.
+        // The product of values below 2^40 × 2^24 fits, so each sum needs one multiplication.
         let product = value * times;
         self.sum += u128::from(product);
         self.sum_squares += u128::from(product) * u128::from(value);
@@ -143,7 +143,7 @@ impl Histogram {
         if other.n == 0 {
             return;
         }
-        // Only the buckets in use are touched, so that a sparse histogram stays small in memory.
+        // Touch only the buckets in use, so that a sparse histogram stays small in memory.
         let range = bucket_of(other.min)..=bucket_of(other.max);
         for (mine, theirs) in self.counts[range.clone()].iter_mut().zip(&other.counts[range]) {
             *mine += theirs;
@@ -155,8 +155,8 @@ impl Histogram {
         self.sum_squares += other.sum_squares;
     }
 
-    /// Removes and returns the minimum and maximum, so that those of the next values can be
-    /// distinguished. [`Histogram::put_extremes`] must restore them before any other call.
+    /// Removes and returns the minimum and maximum, so that the caller can find those of the next
+    /// values. [`Histogram::restore_extremes`] must restore them before any other call.
     pub fn take_extremes(&mut self) -> (u64, u64) {
         (
             std::mem::replace(&mut self.min, u64::MAX),
@@ -165,12 +165,12 @@ impl Histogram {
     }
 
     /// Restores the result of [`Histogram::take_extremes`].
-    pub fn put_extremes(&mut self, (min, max): (u64, u64)) {
+    pub fn restore_extremes(&mut self, (min, max): (u64, u64)) {
         self.min = self.min.min(min);
         self.max = self.max.max(max);
     }
 
-    /// Empties the histogram; only buckets between the smallest and largest value are touched.
+    /// Empties the histogram. Touches only buckets between the smallest and largest value.
     pub fn clear(&mut self) {
         if self.n > 0 {
             let (low, high) = (bucket_of(self.min), bucket_of(self.max));
@@ -179,7 +179,7 @@ impl Histogram {
         (self.n, self.min, self.max, self.sum, self.sum_squares) = (0, u64::MAX, 0, 0, 0);
     }
 
-    /// How many values were counted.
+    /// The number of values counted.
     pub fn n(&self) -> u64 {
         self.n
     }
@@ -223,12 +223,12 @@ impl Histogram {
         }
     }
 
-    /// Σ (x − mean)², without the cancellation that the textbook formula suffers in floating point.
+    /// Σ (x − mean)², without the cancellation of the textbook formula in floating point.
     fn centred_squares(&self) -> f64 {
         if self.n == 0 {
             return 0.0;
         }
-        // n·Σx² − (Σx)² in integers where it fits, which it does below 2^128.
+        // n·Σx² − (Σx)² in integers if it fits, which it does below 2^128.
         match (
             self.sum_squares.checked_mul(u128::from(self.n)),
             self.sum.checked_mul(self.sum),
@@ -256,8 +256,8 @@ impl Histogram {
         }
     }
 
-    /// The bucket that holds the value of the given rank, counting from 1; ranks beyond n give the
-    /// last bucket.
+    /// The bucket with the value of the given rank, counting from 1. Ranks beyond n give the last
+    /// bucket.
     pub fn bucket_of_rank(&self, rank: u64) -> Option<usize> {
         if self.n == 0 {
             return None;
@@ -299,13 +299,13 @@ impl Histogram {
             .map(|(bucket, count)| (bucket, *count))
     }
 
-    /// How many values lie in a bucket; [`BUCKETS`] stands for the overflow.
+    /// The number of values in a bucket; [`BUCKETS`] is the overflow.
     #[inline]
     pub fn count_in(&self, bucket: usize) -> u64 {
         self.counts[bucket]
     }
 
-    /// How many values lie in buckets wholly at or below the one of `value`.
+    /// The number of values in buckets up to and including that of `value`.
     pub fn count_up_to(&self, value: u64) -> u64 {
         self.counts[..=bucket_of(value)].iter().sum()
     }
@@ -313,7 +313,7 @@ impl Histogram {
 
 /// The rank of a quantile among `n` values: ⌈fraction × n⌉, kept within 1 and n.
 pub fn rank_of(fraction: f64, n: u64) -> u64 {
-    // The margin keeps 0.99 × 100 from becoming rank 100 through rounding.
+    // The margin prevents rounding from turning 0.99 × 100 into rank 100.
     let exact = fraction * n as f64;
     let rounded = exact.round();
     let rank = if (exact - rounded).abs() < 1e-9 * n as f64 {
@@ -364,7 +364,7 @@ impl TryFrom<SavedHistogram> for Histogram {
     type Error = String;
 
     fn try_from(saved: SavedHistogram) -> Result<Histogram, String> {
-        /// Far beyond any real count, and a million of them can be added.
+        /// Far beyond any real count; a million of these still add up without overflow.
         const MAX_COUNT: u64 = 1 << 44;
         const MAX_SUM: u128 = 1 << 108;
         let number = |text: &str| {
@@ -386,7 +386,7 @@ impl TryFrom<SavedHistogram> for Histogram {
         }
         if counted != saved.n {
             return Err(format!(
-                "the histogram says n = {} but its buckets hold {counted}",
+                "the histogram has n = {} but its buckets hold {counted}",
                 saved.n
             ));
         }
@@ -405,9 +405,9 @@ mod tests {
 
     use super::*;
 
-    /// Found by mutated results: counts were added up unchecked.
+    /// Mutated results found this: counts were added without an overflow check.
     #[test]
-    fn counts_of_a_file_beyond_all_that_is_counted_are_refused() {
+    fn saved_counts_out_of_range_are_refused() {
         let saved = |n: u64, buckets: &[(u32, u64)], sum: &str| {
             let saved = SavedHistogram {
                 n,

@@ -1,7 +1,7 @@
-//! A separate plan for each host, executed together. They are merged into one plan, and its results
-//! are split by host again.
+//! Separate plans for several hosts, executed together.
 //!
-//! Steps with the same number run side by side: all hosts begin each step together.
+//! The plans are merged into one, and its results are split by host again. Steps with the same
+//! number run side by side: all hosts begin each step together.
 
 use crate::plan::{Dependency, JobEcho, Plan, Step, StreamTarget, TargetKind};
 use crate::results::{HostDeviceUse, HostResults, JobResults, Results, StepResults};
@@ -27,7 +27,8 @@ impl HostPlans {
         &self.plans
     }
 
-    /// Merges the plans into one. `%` in names is escaped, because they have no placeholders.
+    /// Merges the plans into one. `%` in names is escaped, because these plans have no
+    /// placeholders.
     pub fn merge(&self) -> Plan {
         let Some(first) = self.plans.first() else {
             return Plan::default();
@@ -108,7 +109,7 @@ impl HostPlans {
     }
 
     /// Merges the users' options, in the order of the jobs. A report setting of a single job ends
-    /// in the number of that job.
+    /// with the number of that job.
     fn merge_echo(&self, merged: &mut Plan) {
         let origin = &mut merged.origin;
         let numbered = |name: &str| {

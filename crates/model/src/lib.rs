@@ -1,15 +1,15 @@
-//! What a test *is* and what it *found*.
+//! The data model: what a test is, and what it found.
 //!
 //! Plain data and pure arithmetic: units, the plan, access patterns, buffer contents, the latency
-//! histogram, results, findings and events. Everything else is parsed into the plan or rendered
-//! from the results. This crate deliberately has no files, threads, clocks or printing, so that the
-//! other crates can be tested without a disk.
+//! histogram, results, findings and events. Dialects parse text into the plan; reports render the
+//! results. This crate has no files, threads, clocks or printing, so that other crates can be
+//! tested without a disk.
 //!
 //! Counts are in bytes, nanoseconds and operations, and are never rounded or divided here, so
 //! merging results is addition. [`fleet`] divides a plan among hosts and merges their results;
-//! [`host_plans`] merges separate plans for each host (fio's `--client`). The parameters and
-//! the generator of an access pattern share a file, take random numbers as an argument, and are
-//! tested by `access/properties`. The schemas of serialised types are in `docs/schema`.
+//! [`host_plans`] merges separate plans for each host (fio's `--client`). The parameters and the
+//! generator of an access pattern share a file, take random numbers as an argument, and are tested
+//! by `access/properties`. The schemas of serialised types are in `docs/schema`.
 
 #![forbid(unsafe_code)]
 

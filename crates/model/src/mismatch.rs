@@ -63,7 +63,7 @@ pub enum BlockFault {
         /// The checksum in the header.
         expected: Vec<u8>,
     },
-    /// It does not hold the pattern.
+    /// The data does not match the pattern.
     Pattern {
         /// The first wrong byte, counted from the start of the piece.
         at: u32,
@@ -74,7 +74,7 @@ pub enum BlockFault {
         /// The number of wrong bits in it.
         bad_bits: u32,
     },
-    /// It was discarded and does not read as zeros.
+    /// A discarded piece does not read as zeros.
     NotZero {
         /// The first byte that is not 0, counted from the start of the piece.
         at: u32,
@@ -116,7 +116,7 @@ impl std::fmt::Display for BlockFault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             BlockFault::Magic { found, expected } => {
-                write!(out, "no header begins here: {found:04x} instead of {expected:04x}")
+                write!(out, "no header at this offset: {found:04x} instead of {expected:04x}")
             }
             BlockFault::Header { field, found, expected } => {
                 write!(

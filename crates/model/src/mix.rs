@@ -1,4 +1,4 @@
-//! The direction of the next operation.
+//! Decides the direction of the next operation.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,7 @@ pub enum Mix {
         /// When and how it is drawn.
         rule: MixRule,
     },
-    /// The share is kept to within one operation at every moment (error diffusion); `verify` uses
-    /// it.
+    /// Error diffusion keeps the share to within one operation at every moment; `verify` uses it.
     Exact {
         /// Share of writes in percent.
         write_percent: f64,
@@ -50,8 +49,8 @@ pub enum MixRule {
     /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns a sequential run
     /// keeps the type of its first operation (DiskSpd).
     AfterPlace,
-    /// Before the position, and only when the operations in the current direction reach a count
-    /// that each change of direction recomputes (fio).
+    /// Before the position, and only when the current direction has reached its count of
+    /// operations, which each change of direction recomputes (fio).
     Redrawn,
 }
 
@@ -95,7 +94,7 @@ impl Mix {
             .filter(move |direction| self.includes(*direction))
     }
 
-    /// The share of writes in percent, of what is not trimmed.
+    /// The share of writes in percent of reads and writes.
     pub fn write_share(&self) -> f64 {
         match self {
             Mix::Only { direction } if *direction == Direction::Write => 100.0,
@@ -136,7 +135,7 @@ impl Mix {
             } => (Kind::Redrawn, write_percent),
             Mix::Exact { write_percent } => (Kind::Exact, write_percent),
             Mix::TrimThenWrite => (Kind::TrimThenWrite, 0.0),
-            // Not used: the trace decides.
+            // Never used: the trace decides.
             Mix::Traced { .. } => (Kind::Only(Direction::Read), 0.0),
         };
         MixCursor {
@@ -203,7 +202,7 @@ impl MixCursor {
         }
     }
 
-    /// The direction of the next operation, or `None` where it is decided only after the position.
+    /// The direction of the next operation, or `None` if it is decided after the position.
     #[inline(always)]
     pub fn before_place(&mut self, draws: &mut Draws) -> Option<Direction> {
         match self.kind {
@@ -223,7 +222,7 @@ impl MixCursor {
         match self.kind {
             Kind::Exact => {
                 self.debt += self.write_percent / 100.0;
-                // The tolerance keeps sums such as ten times 0.1 from losing an operation to
+                // The tolerance prevents sums such as ten times 0.1 from losing an operation to
                 // rounding.
                 self.present = if self.debt >= 1.0 - 1e-9 {
                     self.debt -= 1.0;
@@ -293,26 +292,26 @@ impl MixCursor {
                     self.debt += 1.0;
                 }
             }
-            // The pair did not start: a trim is due again.
+            // The pair did not start, so a trim is due again.
             Kind::TrimThenWrite => self.present = Direction::Write,
             Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPlace | Kind::Redrawn => {}
         }
     }
 
-    /// Begins another pass: fio's rules restart, shares continue.
+    /// Begins another pass. fio's rules restart; shares continue.
     pub(crate) fn restart(&mut self) {
         if let Kind::Redrawn | Kind::TrimThenWrite = self.kind {
             (self.present, self.issued, self.target) = (Direction::Read, [0; 2], 0);
         }
     }
 
-    /// Whether the second of a pair is due, which repeats the position of the first.
+    /// True if the second of a pair is due, which repeats the position of the first.
     #[inline(always)]
     pub fn repeats_place(&self) -> bool {
         matches!(self.kind, Kind::TrimThenWrite) && self.present == Direction::Write
     }
 
-    /// Whether the direction is decided after the position.
+    /// True if the direction is decided after the position.
     pub fn decides_late(&self) -> bool {
         matches!(self.kind, Kind::AfterPlace)
     }
@@ -332,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_drawn_mix_comes_near_its_share() {
+    fn a_drawn_mix_is_close_to_its_share() {
         let writes = writes_of(Mix::drawn(30.0, MixRule::Independent), 100_000);
         assert!((29_400..30_600).contains(&writes), "{writes}");
     }

@@ -21,8 +21,8 @@ pub struct NetworkMount {
     pub covers_ns: Nanos,
     /// Bytes.
     pub bytes: NetworkBytes,
-    /// Operations on the wire, as the kernel names and orders them; those that never occurred are
-    /// left out of a difference.
+    /// Operations on the wire, with the kernel's names and in its order. A difference omits those
+    /// that did not occur.
     pub operations: Vec<RpcCounts>,
     /// Connections to the server.
     pub connections: Vec<ConnectionCounts>,
@@ -54,7 +54,7 @@ pub struct RpcCounts {
     pub calls: u64,
     /// Requests sent, including retransmissions.
     pub transmissions: u64,
-    /// Requests without an answer within the mount's timeout.
+    /// Requests without a response within the mount's timeout.
     pub timeouts: u64,
     /// Sent, headers included.
     pub sent: Bytes,
@@ -62,9 +62,9 @@ pub struct RpcCounts {
     pub received: Bytes,
     /// Σ of the time before a request was sent.
     pub queue_ns: Nanos,
-    /// Σ of the time from sending to the answer: the network and the server.
+    /// Σ of the time from sending to the response: network and server.
     pub rtt_ns: Nanos,
-    /// Σ of the total time in the client: the two above and its processing of the answer.
+    /// Σ of the total time in the client: the two above, plus processing of the response.
     pub execute_ns: Nanos,
     /// Operations that failed; 0 before Linux 5.3.
     pub errors: u64,
@@ -79,16 +79,16 @@ pub struct ConnectionCounts {
     pub connects: u64,
     /// Requests sent.
     pub sends: u64,
-    /// Answers that belong to no request.
+    /// Responses that match no request.
     pub bad_answers: u64,
-    /// Σ over requests sent of those in flight.
+    /// Σ over sent requests of the requests in flight.
     pub in_flight_sum: u64,
-    /// Σ over requests sent of those that waited to be sent.
+    /// Σ over sent requests of the requests that waited to be sent.
     pub backlog_sum: u64,
 }
 
-/// The value of an option of a mount (`rsize`), or an empty text for one without a value (`noac`);
-/// `None` where it is not in force.
+/// The value of a mount option (`rsize`), or an empty text for one without a value (`noac`). `None`
+/// if it is not in effect.
 pub fn mount_option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
     options.split(',').find_map(|option| match option.split_once('=') {
         Some((key, value)) => (key == name).then_some(value),
@@ -97,8 +97,8 @@ pub fn mount_option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
 }
 
 impl NetworkMount {
-    /// The difference from an earlier reading of the same mount; `None` if it was remounted in
-    /// between, or is another one.
+    /// The difference from an earlier reading of the same mount. `None` if it was remounted in
+    /// between, or if the mounts differ.
     pub fn since(&self, before: &NetworkMount) -> Option<NetworkMount> {
         let is_same = self.source == before.source && self.mount_point == before.mount_point;
         if !is_same || self.covers_ns < before.covers_ns {
@@ -139,7 +139,7 @@ impl NetworkMount {
         operations
     }
 
-    /// The share of the bytes read by programs that did not come from the server; `None` if nothing
+    /// The share of the bytes read by programs that the client's cache served; `None` if nothing
     /// was read.
     pub fn answered_by_cache(&self) -> Option<f64> {
         let read = self.bytes.read.0 + self.bytes.read_direct.0;

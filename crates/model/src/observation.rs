@@ -1,8 +1,8 @@
 //! A measured load of any tool: the input of verdicts, diagnosis, explanation and comparison.
 //!
-//! [`Observation::from_results`] makes one from our own results; readers of other tools' reports
-//! make them from text. A figure that a source lacks is absent, never zero or guessed, so that
-//! judgements can list what they lack.
+//! [`Observation::from_results`] converts our own results; importers convert reports of other
+//! tools. A figure that the source lacks is absent, never zero or guessed, so that judgements can
+//! list missing figures.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,13 +34,13 @@ pub struct Observation {
     pub directions: PerDirection<Option<Flow>>,
     /// All directions together.
     pub total: Flow,
-    /// The same by thread or target, if the source has it.
+    /// The same by thread or target, if the source reports it.
     pub parts: Vec<PartFlow>,
     /// Shares of each processor's time, sorted by number; empty if unknown.
     pub cores: Vec<CoreShare>,
     /// The cost of issuing the load.
     pub generator: Option<Generator>,
-    /// The device's own view, from the kernel's counters.
+    /// The device's view, from the kernel's counters.
     pub device: Option<DeviceView>,
     /// The figures by interval, from the start of the measured window; empty if unknown.
     pub series: Vec<SeriesPoint>,
@@ -51,13 +51,13 @@ pub struct Observation {
     pub errors: Option<u64>,
     /// Figures that only a few sources have.
     #[serde(default)]
-    pub stated: Stated,
+    pub stated: StatedFigures,
     /// The loads that ran at the same time; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_once: Option<AtOnce>,
 }
 
-/// The loads that ran at the same time as one.
+/// The loads that ran at the same time as one load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AtOnce {
     /// Loads of the same number ran side by side.
@@ -70,14 +70,14 @@ pub struct AtOnce {
     pub is_sum: bool,
 }
 
-/// Loads that share at least this part of the longer measured window ran at the same time: their
+/// Loads that share at least this part of the longer measured window ran at the same time, so their
 /// rates add up.
 const OVERLAP: f64 = 0.9;
 
-/// Redundant figures of a source: they are shown or compared with others, and nothing is computed
-/// from them.
+/// Redundant figures of a source. They are shown or compared with others, but never used in a
+/// computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Stated {
+pub struct StatedFigures {
     /// Operations in flight on average, as the source counted them.
     pub in_flight: Option<f64>,
     /// Mean bytes of an operation of any size.
@@ -93,7 +93,7 @@ pub struct Load {
     pub targets: Vec<String>,
     /// Threads or processes that issue I/O, over all targets.
     pub workers: Option<u32>,
-    /// Operations that may be in flight at once, over all workers and targets.
+    /// Operations that may be in flight at the same time, over all workers and targets.
     pub depth: Option<u64>,
     /// Bytes of an operation, where all have the same.
     pub block: Option<Bytes>,
@@ -101,7 +101,7 @@ pub struct Load {
     pub read_percent: Option<f64>,
     /// Positions are random.
     pub random: Option<bool>,
-    /// An operation is issued as soon as a slot is free: no rate, no pauses.
+    /// Each free slot immediately issues an operation: no rate, no pauses.
     pub closed_loop: Option<bool>,
     /// The target rate in operations per second, over all workers.
     pub rate_iops: Option<f64>,
@@ -131,14 +131,14 @@ pub struct Flow {
     pub iops_deviation: Option<f64>,
     /// From queued to done.
     pub latency: Option<Latency>,
-    /// From due to done, of paced loads.
+    /// From due to done, for paced loads.
     pub response: Option<Latency>,
-    /// From due to queued, of paced loads.
+    /// From due to queued, for paced loads.
     pub schedule_delay: Option<Latency>,
 }
 
 impl Flow {
-    /// The waiting time of a user: response time when paced, latency otherwise.
+    /// The waiting time of a user: response time if paced, latency otherwise.
     pub fn waited(&self) -> Option<&Latency> {
         self.response.as_ref().or(self.latency.as_ref())
     }
@@ -147,7 +147,7 @@ impl Flow {
 /// One thread or target of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartFlow {
-    /// Thread and target in the source's words.
+    /// Thread and target, as the source names them.
     pub name: String,
     /// Its direction; absent: all together.
     pub direction: Option<crate::direction::Direction>,
@@ -190,7 +190,7 @@ impl Latency {
     }
 
     /// The quantile of a share of the values (0.99 for p99) in nanoseconds: from the histogram, or
-    /// as stated.
+    /// as the source states it.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let stated = || self.quantiles.iter().find(|(at, _)| (at - share).abs() < 1e-9);
         match &self.histogram {
@@ -233,12 +233,11 @@ impl CoreShare {
 /// The cost of issuing the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Generator {
-    /// Share of the time in which the busiest worker had a processor, from 0 to 1.
+    /// Share of the time in which the busiest worker ran on a processor, from 0 to 1.
     pub busiest_worker: f64,
-    /// Processors' worth of time of all workers.
+    /// Processor time of all workers, in processors.
     pub processors: f64,
-    /// Operations per second that this machine's engine reaches without a device, where it was
-    /// measured.
+    /// Operations per second that this machine's engine reaches without a device, if measured.
     pub ceiling_iops: Option<f64>,
 }
 
@@ -255,7 +254,7 @@ pub struct DeviceView {
     pub busy: f64,
 }
 
-/// One second of a load with what the workers and the machine did in it.
+/// One second of a load, with the activity of workers and machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Second {
     /// How the workers used their queues and threads.
@@ -298,7 +297,7 @@ impl SeriesPoint {
 }
 
 impl Observation {
-    /// The measurements of job `job` of step `step`; `None` if there are none. The series has the
+    /// The measurements of job `job` in step `step`; `None` if there are none. The series has the
     /// plan's finest whole-job grid of at least 100 ms.
     pub fn from_results(results: &Results, step: usize, job: usize) -> Option<Observation> {
         let step_results = results.steps.get(step)?;
@@ -332,7 +331,7 @@ impl Observation {
             series: series(job_results),
             seconds: seconds(step_results, job_results),
             errors: Some(total.errors),
-            stated: Stated::default(),
+            stated: StatedFigures::default(),
             at_once: planned.after.is_empty().then(|| AtOnce {
                 group: step as u32,
                 start_ns: planned.phases.start_delay.low_ns + planned.phases.warm_up_ns,
@@ -350,8 +349,8 @@ impl Observation {
         .collect()
     }
 
-    /// Whether another load of the same source ran at the same time, so that their rates add up:
-    /// they are of one group, and share 90 % of the longer measured window. Sums of loads do not
+    /// True if another load of the same source ran at the same time, so that their rates add up:
+    /// both are in one group and share 90 % of the longer measured window. Sums of loads do not
     /// count.
     pub fn ran_with(&self, other: &Observation) -> bool {
         let (Some(ours), Some(theirs)) = (self.at_once, other.at_once) else {
@@ -367,13 +366,13 @@ impl Observation {
         ours.group == theirs.group && !ours.is_sum && !theirs.is_sum && shared.as_secs() >= OVERLAP * longer.as_secs()
     }
 
-    /// Operations in flight on average by Little's law (1961): rate × mean latency. Absent where
-    /// either is.
+    /// Average number of operations in flight by Little's law (1961): rate × mean latency. Absent
+    /// if either is.
     pub fn in_flight(&self) -> Option<f64> {
         Some(self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9)
     }
 
-    /// Percent of the operations that read. Absent where no direction is distinguished.
+    /// Percentage of reads among the operations. Absent if directions are not distinguished.
     pub fn read_percent(&self) -> Option<f64> {
         if self.directions.iter().all(|(_, flow)| flow.is_none()) {
             return None;
@@ -444,7 +443,7 @@ fn is_random(stream: &Stream) -> bool {
     stream.pattern.access.iter().any(Access::jumps)
 }
 
-/// The target rate of a job over all its workers; absent if any of its streams has none.
+/// The target rate of a job over all its workers; absent if a stream has none.
 pub fn rate_iops(job: &Job) -> Option<f64> {
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
     streams.map(rate_of).sum()
@@ -522,8 +521,8 @@ fn moved(job: &JobResults, within: &IntervalFacts) -> u64 {
     points.map(|point| point.bytes).sum()
 }
 
-/// The first device under the targets of the step, which programs address. Those below it count the
-/// same I/O again.
+/// The first device under the targets of the step, which programs address. Devices below it count
+/// the same I/O again.
 fn device(step: &StepResults) -> Option<DeviceView> {
     let window = step.observed_ns;
     let device = &step.devices_measured.first()?.counters;

@@ -1,8 +1,7 @@
-//! The format of a log of single operations, which a run writes and from which other logs are
-//! derived.
+//! The format of a log of single operations, from which other logs are derived.
 //!
-//! One line for each operation that ended in the measured window, with commas between the columns.
-//! Times are in nanoseconds.
+//! The log has a line for each operation that ended in the measured window, with comma-separated
+//! columns. Times are in nanoseconds.
 
 use crate::direction::Direction;
 use crate::units::Nanos;
@@ -28,13 +27,13 @@ pub struct LoggedOperation {
     pub length: u32,
     /// Bytes transferred.
     pub moved: u32,
-    /// Due → queued, where it was paced.
+    /// Due → queued, if it was paced.
     pub schedule_delay: Option<Nanos>,
     /// Queued → issued.
     pub submission: Nanos,
     /// Queued → reaped.
     pub total: Nanos,
-    /// Error number; 0 if it did not fail.
+    /// Error number; 0 if it succeeded.
     pub error: i32,
 }
 
@@ -64,12 +63,12 @@ impl LoggedOperation {
         self.total.since(self.submission)
     }
 
-    /// When it was issued, from the start of the measured window; 0 if that was before.
+    /// When it was issued, from the start of the measured window; 0 if earlier.
     pub fn issued(&self) -> Nanos {
         self.completed.since(self.completion())
     }
 
-    /// Whether it counts among the operations of its direction.
+    /// True if it counts among the operations of its direction.
     pub fn counts(&self) -> bool {
         self.direction.is_some() && self.error == 0 && self.moved > 0
     }
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_is_read() {
+    fn every_column_is_parsed() {
         let read = LoggedOperation {
             completed: Nanos(5_000_000),
             worker: 2,

@@ -1,24 +1,24 @@
-//! Due times: the schedule of a paced stream, independent of when operations complete.
+//! Due times of a paced stream, independent of when operations complete.
 
 use crate::draws::{Draws, Purpose};
 use crate::plan::{CatchUp, Process, Rate, RateCourse, RateUnit};
 use crate::units::Nanos;
 
 /// The state of a schedule. Due times are absolute: operations due during a stall keep their due
-/// times, so their latency includes the wait (no coordinated omission).
+/// times, so that their latency includes the wait (no coordinated omission).
 #[derive(Clone, Debug)]
 pub struct Schedule {
     rate: Rate,
     purpose: Purpose,
     /// When the next operation is due, at a constant rate.
     due: Nanos,
-    /// The start, and how the rate varies from then on.
+    /// The start, and how the rate varies afterwards.
     course: Option<Box<(Nanos, RateCourse)>>,
     /// Fraction of a nanosecond beyond `due`, in units of 1/`rate.amount`.
     remainder: u64,
     /// Operations dropped because the schedule was too far behind.
     dropped: u64,
-    /// Bytes of the last operation, to count dropped ones of a byte rate.
+    /// Bytes of the last operation, to estimate the dropped operations of a byte rate.
     last_length: u32,
 }
 
@@ -41,7 +41,7 @@ impl Schedule {
         schedule
     }
 
-    /// The same schedule with a rate that varies from `start` on.
+    /// The same schedule, with a rate that varies from `start` on.
     pub fn with_course(self, start: Nanos, course: Option<&RateCourse>) -> Schedule {
         Schedule {
             course: course.map(|course| Box::new((start, course.clone()))),
@@ -71,7 +71,8 @@ impl Schedule {
         }
     }
 
-    /// `units` × `per` / `amount` nanoseconds, carrying the fraction so that no rounding adds up.
+    /// Adds `units` × `per` / `amount` nanoseconds to the due time. Carries the fraction, so that
+    /// rounding does not accumulate.
     fn add_gap(&mut self, units: u64) {
         let amount = u128::from(self.rate.amount.max(1));
         let ticks = u128::from(units) * u128::from(self.rate.per_ns.0) + u128::from(self.remainder);
@@ -79,7 +80,8 @@ impl Schedule {
         self.remainder = (ticks % amount) as u64;
     }
 
-    /// A random gap with the same mean: −ln(1 − U) × mean where it is exponentially distributed.
+    /// Adds a random gap with the same mean to the due time: −ln(1 − U) × mean if exponentially
+    /// distributed.
     fn add_random_gap(&mut self, draws: &mut Draws, units: u64) {
         let mean = units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64;
         let drawn = draws.unit(self.purpose);
@@ -90,12 +92,12 @@ impl Schedule {
         self.due += Nanos(gap.round() as u64);
     }
 
-    /// Shifts the whole schedule, for streams that do not make up for their pauses.
+    /// Shifts the whole schedule, for streams that do not make up for pauses.
     pub fn shift(&mut self, by: Nanos) {
         self.due += by;
     }
 
-    /// Drops operations that are too far behind, if the plan limits catching up. Call it before
+    /// Drops operations that are too far behind, if the plan limits the backlog. Call it before
     /// `due`.
     pub fn limit_backlog(&mut self, now: Nanos, draws: &mut Draws) {
         if let CatchUp::Within(limit) = self.rate.catch_up {
@@ -112,7 +114,7 @@ impl Schedule {
         self.dropped
     }
 
-    /// Operations due before `end` that were not issued. At the end of a run they count as late.
+    /// Operations due before `end` that were not issued. They count as late at the end of a run.
     pub fn overdue(&self, end: Nanos) -> u64 {
         if self.due() >= end {
             return 0;
@@ -130,8 +132,8 @@ impl Schedule {
     }
 }
 
-/// The time at which a rate that varies has brought as many operations as a constant one at `even`.
-/// Where none is due for a while it is the end of that while.
+/// Converts the due time `even` of a constant rate to the time when the varying rate has produced
+/// as many operations. Within a span without operations, that is the end of the span.
 fn stretched(course: &RateCourse, even: Nanos) -> Nanos {
     let period: u64 = course.spans.iter().map(|span| span.length_ns.0).sum();
     let (rounds, mut rest) = (even.0 / period, (even.0 % period) as f64);
@@ -139,7 +141,7 @@ fn stretched(course: &RateCourse, even: Nanos) -> Nanos {
     for span in &course.spans {
         let (length, factor) = (span.length_ns.0, span.percent / 100.0);
         let share = length as f64 * factor;
-        // Half a nanosecond lies within rounding.
+        // Tolerate half a nanosecond of rounding.
         if rest + 0.5 < share {
             time += (rest / factor) as u64;
             break;
@@ -170,10 +172,10 @@ mod tests {
     use crate::draws::DrawsForm;
     use crate::plan::RateSpan;
 
-    /// 100 operations in the first second, 300 in the second, none in the third, as in a recorded
-    /// run of Vdbench with `iorate=(100,1,300,1,0,1)`.
+    /// As in a recorded run of Vdbench with `iorate=(100,1,300,1,0,1)`: 100 operations in the first
+    /// second, 300 in the second, none in the third.
     #[test]
-    fn a_rate_that_varies_brings_its_operations_in_each_second() {
+    fn a_varying_rate_has_its_operations_in_each_second() {
         let span = |percent| RateSpan {
             length_ns: Nanos::secs(1),
             percent,

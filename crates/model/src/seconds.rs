@@ -1,7 +1,7 @@
-//! Figures by second: the evidence for the cause of a missed rate.
+//! Figures by second, as evidence for the cause of a missed rate.
 //!
-//! Workers record the use of their queue slots and threads once a second, at every exchange of
-//! recorders; the coordinator samples the kernel's counters of processors and devices. Every field
+//! Workers record the use of their queue slots and threads once a second, whenever recorders are
+//! exchanged. The coordinator samples the kernel's counters of processors and devices. Every field
 //! is a sum, so that workers and hosts add up.
 
 use crate::JsonSchema;
@@ -41,13 +41,13 @@ pub struct QueueUse {
     pub full_ns: Nanos,
     /// Operations issued.
     pub issued: u64,
-    /// Operations that found every slot taken when they were due.
+    /// Operations that were due when every slot was taken.
     pub blocked: u64,
-    /// Sum of how long those waited for a slot.
+    /// Sum of the times for which these waited for a slot.
     pub blocked_ns: Nanos,
     /// Longest of those waits.
     pub blocked_ns_max: Nanos,
-    /// Sum of how late operations were issued although a slot was free.
+    /// Sum of the delays of operations that were issued late although a slot was free.
     pub late_ns: Nanos,
 }
 
@@ -56,9 +56,9 @@ pub struct QueueUse {
 pub struct ThreadUse {
     /// CPU time.
     pub cpu_ns: Nanos,
-    /// Time in which a thread could have run and waited for a processor.
+    /// Time in which a runnable thread waited for a processor.
     pub run_delay_ns: Nanos,
-    /// Times the processor was taken from a thread.
+    /// Times a thread was preempted.
     pub involuntary_switches: u64,
 }
 
@@ -112,7 +112,7 @@ pub struct HostSample {
     /// Index of the host.
     #[serde(default)]
     pub host: u32,
-    /// Start, from the moment when every job of the step was measuring.
+    /// Start, from the moment at which every job of the step was measuring.
     pub start_ns: Nanos,
     /// Length.
     pub length_ns: Nanos,
@@ -122,13 +122,13 @@ pub struct HostSample {
     pub busy_ns: Nanos,
     /// CPU time of this process.
     pub own_ns: Nanos,
-    /// Time that the hypervisor gave to others while this machine wanted to run.
+    /// Time that the hypervisor gave to others while this machine was runnable.
     pub stolen_ns: Nanos,
     /// Operations and bytes that the first device under the targets completed for all processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceSample>,
-    /// Other processes that used the most CPU time, with their shares of one processor. They are
-    /// looked up only while others use much.
+    /// Other processes with the most CPU time, as shares of one processor. Examined only while
+    /// others use much.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub busiest_others: Vec<BusyProcess>,
 }

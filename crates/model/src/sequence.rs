@@ -1,13 +1,13 @@
-//! The operations of one stream, one after the other: direction, position and length together.
+//! The operations of one stream: direction, position and length of each.
 //!
-//! The order in which the three are decided must match the dialects, so it is implemented here
-//! only. A sequence is independent of time, queue depth and outcomes.
+//! The three must be decided in the order of the dialect, so only this file implements it. A
+//! sequence is independent of time, queue depth and outcomes.
 
 use std::sync::Arc;
 
 use crate::access::{
-    Access, AccessError, Area, Cursor, EffectiveRange, Once, OnceMethod, Placement, PlacementCursor, SharedAccess,
-    Wanted,
+    Access, AccessError, Area, Cursor, EffectiveRange, Once, OnceMethod, PlaceRequest, Placement, PlacementCursor,
+    SharedAccess,
 };
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
@@ -60,7 +60,7 @@ impl Default for Planned {
 }
 
 /// The effective ranges of a stepped distribution on `base … base + length` of its target; empty
-/// for other patterns. They are those of the first direction that occurs.
+/// for other patterns. They belong to the first direction that occurs.
 pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> Vec<EffectiveRange> {
     let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
         return Vec::new();
@@ -88,15 +88,16 @@ pub struct Sequence {
     cursor_of: PerDirection<u8>,
     sizes: PerDirection<BlockSizes>,
     sizes_by_place: bool,
-    /// All positions are sequential.
+    /// True if all positions are sequential.
     walks: bool,
     /// End of the area, from the start of the target.
     end: u64,
     last: Operation,
     planned: Planned,
-    /// The number of operations that may be planned at once without changing them.
+    /// The number of operations that may be planned ahead without changing them.
     ahead: usize,
-    /// Plan only as many operations as are taken: others draw from the same generator in between.
+    /// Plan only the operations that are taken, because others draw from the same generator in
+    /// between.
     only_taken: bool,
     /// The next operation is a write, regardless of the mix: there is no data to read yet.
     begins_with_write: bool,
@@ -105,7 +106,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// A sequence without operations, for a stream with another source.
+    /// A sequence without operations, for a stream with another source of operations.
     pub fn nothing(mix: Mix) -> Sequence {
         Sequence {
             mix: mix.start(),
@@ -149,11 +150,11 @@ impl Sequence {
         };
         let begins_with_write = mix.includes(Direction::Write) && pattern.access.iter().any(reads_what_it_writes);
         let mut mix = mix.start();
-        // DiskSpd draws a type before the first operation, which only a mixed pattern uses.
+        // DiskSpd draws a type before the first operation, but uses it only in mixed patterns.
         if mix.decides_late() {
             mix.draw_type(draws);
         }
-        // A position that workers share, or that belongs to a slot, is decided only when it is
+        // A position that workers share, or that belongs to a slot, can only be decided when it is
         // needed.
         let must_wait = |cursor: &Cursor| {
             matches!(
@@ -184,14 +185,14 @@ impl Sequence {
     }
 
     /// Plans each operation only when it is taken, because something else draws from the same
-    /// generator after each.
+    /// generator after each one.
     pub fn plan_one_by_one(&mut self) {
         self.ahead = self.ahead.min(1);
     }
 
-    /// The next operations, at least one and at most `max`; none if the pass is over. They are
-    /// planned ahead if possible: planning many at once costs a fraction of planning each when it
-    /// is needed. `slot` is the slot of the first, counted within the stream.
+    /// The next operations: at least one and at most `max`, or none if the pass is over. Plans
+    /// ahead if possible, which costs a fraction of planning each when needed. `slot` is the slot
+    /// of the first, counted within the stream.
     #[inline(always)]
     pub fn take(&mut self, draws: &mut Draws, slot: u32, max: usize) -> &[Operation] {
         if self.planned.next == self.planned.end && !self.plan_ahead(draws, slot, max) {
@@ -211,7 +212,7 @@ impl Sequence {
             false => self.ahead,
         };
         self.planned.next = 0;
-        // Another direction might still have a position; the pass ended with the one that has none.
+        // The pass ends with the direction that has no position left, even if another has some.
         if std::mem::take(&mut self.planned.is_last) {
             self.planned.end = 0;
             return false;
@@ -236,7 +237,7 @@ impl Sequence {
         count
     }
 
-    /// The fast path of the usual case: one pattern, one length, and independent directions.
+    /// Plans operations in the usual case: one pattern, one length, and independent directions.
     fn plan_fixed(&mut self, draws: &mut Draws, count: usize) -> Option<usize> {
         let (length, choice) = self.fixed?;
         let offsets = self.planned.operations[..count].iter_mut();
@@ -249,7 +250,7 @@ impl Sequence {
             }
             _ => return None,
         };
-        // Directions and lengths of the last round are still stored; only differences are written.
+        // The last round's directions and lengths are still stored, so write only differences.
         let planned = &mut self.planned.operations;
         if planned[0].length != length {
             planned.iter_mut().for_each(|operation| operation.length = length);
@@ -266,8 +267,8 @@ impl Sequence {
         Some(count)
     }
 
-    /// The next operation, decided now; `None` if the pass is over. `scheduled` is the direction if
-    /// the schedule decides it; otherwise the mix does.
+    /// Decides the next operation; `None` if the pass is over. `scheduled` is the direction if the
+    /// schedule decides it; otherwise the mix does.
     #[inline(always)]
     pub fn next(&mut self, draws: &mut Draws, slot: u32, scheduled: Option<Direction>) -> Option<Operation> {
         let mut early = scheduled.or_else(|| self.mix.before_place(draws));
@@ -281,7 +282,7 @@ impl Sequence {
         let cursor = &mut self.cursors[self.cursor_of[direction_of_access] as usize];
         let Some(place) = cursor.next(
             draws,
-            Wanted {
+            PlaceRequest {
                 direction: direction_of_access,
                 slot,
             },
@@ -311,7 +312,7 @@ impl Sequence {
         Some(self.last)
     }
 
-    /// The write of the bytes that were just trimmed.
+    /// Returns a write of the bytes that were just trimmed.
     #[cold]
     fn second_of_pair(&self) -> Operation {
         Operation {
@@ -320,7 +321,7 @@ impl Sequence {
         }
     }
 
-    /// Ends the pass: the operation that the mix has just counted will not be issued.
+    /// Ends the pass, because the operation that the mix has just counted will not be issued.
     #[cold]
     fn end_pass(&mut self, scheduled: Option<Direction>) -> Option<Operation> {
         if scheduled.is_none() {
@@ -349,8 +350,8 @@ impl Sequence {
     }
 }
 
-/// The constant length and the independent mix, if there are such. With a single generator, draws
-/// of directions depend on their order among the others.
+/// The constant length and the independent mix, if there are such. With a single generator,
+/// directions depend on their order among the other draws.
 fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32, Independent)> {
     let choice = mix
         .independent()
@@ -362,7 +363,7 @@ fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32
     (same_sizes && !pattern.sizes_by_place).then_some((size.0 as u32, choice))
 }
 
-/// The length for the position: that of sequential or that of random ones; the other if it does not
+/// The length for the position: that of sequential or random positions, or the other if it does not
 /// fit.
 #[inline(never)]
 fn length_by_place(
@@ -398,7 +399,7 @@ fn has_random_map(pattern: &Pattern) -> bool {
 /// The areas of the three directions. Directions that cannot occur get the area of one that can, so
 /// that checks ignore them.
 fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirection<Area> {
-    // Where the position is drawn before the direction, it must leave room for any of them.
+    // A position that is drawn before the direction must leave room for every direction.
     let any_may_follow = matches!(
         mix,
         Mix::Drawn {

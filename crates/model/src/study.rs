@@ -1,8 +1,7 @@
-//! The results of a study of several runs: the varied parameters, and the complete results of each
-//! run.
+//! The results of a study: the varied parameters, and the complete results of each run.
 //!
-//! Tables, knees and judgements are computed from it whenever it is shown, so that a saved study
-//! can be re-evaluated.
+//! Tables, knees and judgements are computed whenever they are shown, so that a saved study can be
+//! re-evaluated.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,7 @@ use crate::results::{Results, Tool};
 pub struct Study {
     /// See [`FORMAT_VERSION`](crate::results::FORMAT_VERSION).
     pub format_version: u32,
-    /// Always `study`; a saved run says `run`.
+    /// Always `study`; a saved run has `run`.
     pub kind: StudyKind,
     /// What made it.
     pub tool: Tool,
@@ -46,7 +45,8 @@ pub enum StudyKind {
 pub enum Question {
     /// How figures depend on the load.
     Sweep {
-        /// The varied parameters. The first that is a depth or a rate is the axis of the curves.
+        /// The varied parameters. The first that is a depth or a rate becomes the axis of the
+        /// curves.
         varied: Vec<Varied>,
         /// The latency limit, such as `p99<=3ms`.
         #[serde(default)]
@@ -126,7 +126,7 @@ impl Parameter {
         }
     }
 
-    /// Whether it is a load parameter, so that figures over it form a curve with a knee.
+    /// True for a load parameter: figures plotted over it form a curve with a knee.
     pub fn is_load(self) -> bool {
         match self {
             Parameter::Depth | Parameter::Workers | Parameter::Rate | Parameter::Targets => true,
@@ -166,11 +166,11 @@ pub enum Role {
     /// A point of the table.
     #[default]
     Point,
-    /// The first point again at the end, to detect drift.
+    /// The first point, repeated at the end to detect drift.
     Repeat,
-    /// It had too few operations, and was followed by a longer one.
+    /// The run had too few operations; a longer one followed.
     TooShort,
-    /// Due operations found every queue slot in use; another run had more slots.
+    /// Due operations found every queue slot in use; another run with more slots followed.
     TooFewSlots,
     /// It was cut short, or failed.
     CutShort,

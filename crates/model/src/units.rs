@@ -1,8 +1,8 @@
 //! Bytes and nanoseconds, and their syntax in native job files and flags.
 //!
-//! The model and the engines count in bytes, nanoseconds and operations only. Words follow IEC:
-//! `KiB` is 1024 and `kB` is 1000; a bare `k` is 1024, as every storage tool reads it. The dialects
-//! have their own unit rules.
+//! Model and engines count only in bytes, nanoseconds and operations. Units follow IEC: `KiB` is
+//! 1024 and `kB` is 1000. A bare `k` is 1024, as in every storage tool. The dialects have their own
+//! unit rules.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -56,7 +56,7 @@ impl Nanos {
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// The time from `earlier` to this instant; zero if `earlier` is the later one.
+    /// The time since `earlier`; zero if `earlier` is later.
     #[inline(always)]
     pub fn since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
@@ -65,7 +65,7 @@ impl Nanos {
 
 impl Add for Nanos {
     type Output = Nanos;
-    /// Saturates, so that adding to [`Nanos::NEVER`] stays there.
+    /// Saturates, so that a sum with [`Nanos::NEVER`] is `NEVER`.
     #[inline(always)]
     fn add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
@@ -175,7 +175,7 @@ pub enum UnitError {
     /// The value is negative, not a number, or does not fit in 64 bits.
     #[error("`{0}` is too large or not a usable number")]
     OutOfRange(String),
-    /// A fraction of a byte or nanosecond is left over.
+    /// The value is not a whole number of bytes or nanoseconds.
     #[error("`{0}` is not a whole number of {1}")]
     NotWhole(String, &'static str),
 }
@@ -197,8 +197,7 @@ fn whole(number: f64, unit: u64, text: &str, what: &'static str) -> Result<u64, 
     if !value.is_finite() || !(0.0..=9.0e18).contains(&value) {
         return Err(UnitError::OutOfRange(text.to_owned()));
     }
-    // Numbers up to 2^53 are exact in f64; larger ones only come from round figures such as
-    // `8 PiB`.
+    // Numbers up to 2^53 are exact in f64; larger ones occur only as round figures such as `8 PiB`.
     if (value - value.round()).abs() > 1e-6 * value.max(1.0) {
         return Err(UnitError::NotWhole(text.to_owned(), what));
     }
@@ -262,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_by_iec() {
+    fn sizes_are_parsed_by_iec() {
         let check = |text: &str, expected: u64| assert_eq!(text.parse::<Bytes>().unwrap().0, expected, "{text}");
         check("4096", 4096);
         check("4k", 4096);
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_with_seconds_as_default() {
+    fn times_are_parsed_with_seconds_as_default() {
         let check = |text: &str, expected: u64| assert_eq!(text.parse::<Nanos>().unwrap().0, expected, "{text}");
         check("60", 60_000_000_000);
         check("250ms", 250_000_000);

@@ -1,23 +1,24 @@
-//! Escapes external text for display, so that a file or job name cannot move the cursor, forge a
-//! line or reverse the text after it.
+//! Escapes external text for display.
+//!
+//! Otherwise a file or job name could move the cursor, forge a line or reverse the text after it.
 
 use std::borrow::Cow;
 
 /// The maximum length of an excerpt, in characters.
 pub const MAX_EXCERPT: usize = 60;
 
-/// The text with every control character and direction mark as an escape, such as `\u001b`: JSON
-/// and TOML read it back as the character.
+/// Replaces every control character and direction mark by an escape such as `\u001b`, which JSON
+/// and TOML decode.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, is_hidden)
 }
 
-/// Like [`visible`], for text of several lines: line ends and tabs stay.
+/// Like [`visible`], but keeps line ends and tabs.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| is_hidden(letter) && !matches!(letter, '\n' | '\t'))
 }
 
-/// One line of at most [`MAX_EXCERPT`] characters, for a message that quotes it.
+/// Shortens a text to one line of at most [`MAX_EXCERPT`] characters, to quote in a message.
 pub fn excerpt(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_EXCERPT).collect();
     if shown.len() < text.len() {
@@ -43,8 +44,8 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Control characters; marks, embeddings, overrides and isolates of direction; separators of lines
-/// and paragraphs; characters without width.
+/// True for control characters, direction marks, embeddings, overrides and isolates, separators of
+/// lines and paragraphs, and zero-width characters.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -53,7 +54,7 @@ fn is_hidden(letter: char) -> bool {
         )
 }
 
-/// A word in shell syntax: in quotes if any character is special.
+/// Quotes a word for the shell if it contains a special character.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,=+@%".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_pass_through_a_shell() {
+    fn words_survive_a_shell() {
         assert_eq!(shell_word("/a/b-c.dat"), "/a/b-c.dat");
         assert_eq!(shell_word("iops>=1000,p99<=5ms"), "'iops>=1000,p99<=5ms'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_reader_gives_the_character_back() {
+    fn json_decodes_the_escapes() {
         let back: String = serde_json::from_str(&format!("\"{}\"", visible("a\u{9b}\u{202e}"))).unwrap();
         assert_eq!(back, "a\u{9b}\u{202e}");
     }

@@ -1,12 +1,12 @@
-//! One pass that leaves an SSD as random writes of a long time would (fio `sprandom`).
+//! One pass that ages an SSD like a long run of random writes (fio `sprandom`).
 //!
-//! The device writes incoming data into erase blocks in turn. In steady state under uniform random
-//! writes, with the oldest region cleaned first, a share v of what a region holds is still valid
-//! when it is cleaned, where v = e^(−α(1−v)) and α is the ratio of physical to logical capacity; a
-//! region followed by a share x of all regions holds e^(−α(1−v)x). (Desnoyers, "Analytic Modeling
-//! of SSD Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity
-//! once, region by region, and writes enough blocks of each region again in the next one for the
-//! region to keep this share.
+//! The device fills erase blocks with incoming data in turn and cleans the oldest region first. In
+//! steady state under uniform random writes, a share v of a region is still valid when the device
+//! cleans it: v = e^(−α(1−v)), where α is the ratio of physical to logical capacity. A region that
+//! a share x of all regions follows is valid to e^(−α(1−v)x). (Desnoyers, "Analytic Modeling of SSD
+//! Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity once,
+//! region by region. In each region it rewrites as many blocks of the previous one as gives that
+//! region its share.
 
 use std::collections::VecDeque;
 
@@ -26,8 +26,8 @@ pub struct Aged {
     pub regions: u32,
     /// Spare capacity of the device, as a share of its logical capacity.
     pub spare: f64,
-    /// Size of the device's cache. If it is not 0, blocks are rewritten one region later, when they
-    /// have left the cache.
+    /// Size of the device's cache. If it is not 0, blocks are rewritten one region later, after
+    /// they have left the cache.
     #[serde(default)]
     pub cache: Bytes,
 }
@@ -111,7 +111,7 @@ pub struct AgedCursor {
     /// See [`Aged::rewrites_before`].
     rewrites_before: Vec<u64>,
     fresh: Bijection,
-    /// The positions of `fresh` that are written.
+    /// Positions of `fresh` visited so far.
     visited: u64,
     next_region: u32,
     /// Remaining first writes and rewrites of the current region.
@@ -218,7 +218,8 @@ mod tests {
         regions
     }
 
-    /// What a device would hold: the share of each region that nothing later has overwritten.
+    /// Computes what a device would hold: the share of each region that no later write has
+    /// overwritten.
     fn valid(regions: &[Vec<u64>], blocks: u64) -> Vec<f64> {
         let mut last = vec![usize::MAX; blocks as usize];
         for (number, region) in regions.iter().enumerate() {
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn regions_are_as_valid_as_in_steady_state() {
+    fn regions_have_the_valid_shares_of_steady_state() {
         for (spare, cache) in [(0.1, 0), (0.25, 0), (0.5, 1 << 20), (0.9, 0)] {
             let parameters = Aged {
                 regions: 50,
@@ -283,7 +284,7 @@ mod tests {
 
     /// By hand: with a spare capacity of 0.1, v = e^(-1.1 (1 - v)) gives v = 0.824.
     #[test]
-    fn the_oldest_region_is_as_valid_as_the_formula_says() {
+    fn the_oldest_region_has_the_valid_share_of_the_formula() {
         let parameters = Aged {
             regions: 100_000,
             spare: 0.1,

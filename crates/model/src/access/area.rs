@@ -12,9 +12,9 @@ use crate::draws::Reduction;
 pub struct Area {
     /// First byte, from the start of the target.
     pub base: u64,
-    /// Bytes that may be touched.
+    /// Bytes that the stream may use.
     pub length: u64,
-    /// Bytes that every position leaves room for.
+    /// Length of a block; every position leaves room for one.
     pub block: u64,
     /// Distance of neighbouring positions.
     pub alignment: u64,
@@ -50,12 +50,12 @@ impl Area {
         Ok(self)
     }
 
-    /// The area of a pattern whose memory all directions share: each of its positions suits every
-    /// direction. It equals theirs if they agree, which is the usual case.
+    /// The area of a pattern whose state all directions share: each position suits every direction.
+    /// If the areas agree, as they usually do, it equals them.
     pub(super) fn common(areas: &PerDirection<Area>) -> Area {
         let PerDirection { read, write, trim } = areas;
         let lcm = |a: u64, b: u64| match gcd(a, b) {
-            // A length of 0 is refused later, by [`Area::check`].
+            // [`Area::check`] later refuses a length of 0.
             0 => 0,
             divisor => (a / divisor).saturating_mul(b),
         };
@@ -95,12 +95,12 @@ impl Area {
         (word - word % self.alignment) % self.span()
     }
 
-    /// Turns a 64-bit draw into an offset, counted from the base, of one of the positions in
-    /// `[start, start + span)`. `span` must be a multiple of the alignment and not 0.
+    /// Turns a 64-bit draw into the offset, from the base, of a position in `[start, start +
+    /// span)`. `span` must be a non-zero multiple of the alignment.
     #[inline]
     pub(super) fn reduce(&self, word: u64, start: u64, span: u64, reduction: Reduction) -> u64 {
         match reduction {
-            // DiskSpd rounds the draw down to the alignment and takes the remainder in bytes.
+            // Like DiskSpd, round the draw down to the alignment and take the remainder in bytes.
             Reduction::Modulo => start + (word - word % self.alignment) % span,
             Reduction::Lemire | Reduction::MultiplyHigh64 => {
                 let count = span / self.alignment;

@@ -1,4 +1,4 @@
-//! A random position for every n-th operation only (fio `rw=randread:n` with `rw_sequencer`).
+//! A random position for every n-th operation (fio `rw=randread:n` with `rw_sequencer`).
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,7 @@ impl EveryCursor {
                 Between::Continue => end,
                 Between::Repeat => start,
             };
-            // A run that reaches the end of the area continues at a random position and keeps its
-            // count.
+            // At the end of the area, a run continues at a random position and keeps its count.
             if position + area.block <= area.length {
                 return Some(Place {
                     offset: area.base + position,

@@ -1,4 +1,4 @@
-//! One sequential position that all workers on a target move together (DiskSpd `-si`).
+//! One sequential position that all workers on a target advance together (DiskSpd `-si`).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

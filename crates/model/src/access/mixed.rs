@@ -24,19 +24,19 @@ pub struct Mixed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Continuation {
-    /// By the stride, from one position shared by all directions that starts at a random place. Run
-    /// lengths are geometric; the first operation may already continue (DiskSpd `-rs`).
+    /// By the stride, from one position that all directions share and that starts at random. Run
+    /// lengths are geometric; even the first operation may continue (DiskSpd `-rs`).
     #[default]
     Stride,
-    /// To the end of the last operation of the same direction (fio `percentage_random`). Each
-    /// direction starts at the base, and jumps where nothing more fits before the end.
+    /// To the end of the last operation in the same direction (fio `percentage_random`). Each
+    /// direction starts at the base, and jumps when no block fits before the end.
     Length,
-    /// To the end of the last operation of any direction, up to the next multiple of the alignment.
-    /// All directions share a position that starts at the base and returns there where nothing more
-    /// fits (Iometer).
+    /// To the end of the last operation in any direction, rounded up to the alignment. All
+    /// directions share a position that starts at the base and returns there when no block fits
+    /// (Iometer).
     Aligned,
-    /// To the end of the last operation of any direction. It starts at the base and returns
-    /// there where nothing more fits before the end (Vdbench `seekpct`).
+    /// To the end of the last operation in any direction. The position starts at the base and
+    /// returns there when no block fits before the end (Vdbench `seekpct`).
     Shared,
 }
 
@@ -70,7 +70,7 @@ impl Mixed {
         };
         let mut placement = self.placement.cursor(areas, draws)?;
         let first = match self.continuation {
-            // One offset is drawn before the first operation, even if that one jumps again.
+            // Draw one offset before the first operation, even if that operation jumps again.
             Continuation::Stride => placement
                 .next(draws, Direction::Read)
                 .map_or(0, |offset| offset - areas.read.base),
@@ -134,7 +134,7 @@ impl MixedCursor {
     }
 
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
-        // Sequential continuations neither use nor respect the map of used blocks.
+        // Sequential continuations ignore the map of used blocks.
         let length = if place.continues {
             length
         } else {
@@ -192,7 +192,7 @@ mod tests {
         let offsets = [
             next(Direction::Read, 512),
             next(Direction::Write, 8192),
-            // There is no room for 8 KiB behind 12 KiB and 4 KiB of another operation.
+            // After 12 KiB and an operation of 4 KiB, no room is left for 8 KiB.
             next(Direction::Read, 4096),
             next(Direction::Read, 4096),
         ];

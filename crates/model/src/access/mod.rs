@@ -74,8 +74,8 @@ pub enum Access {
 pub struct Place {
     /// Offset from the start of the target, in bytes.
     pub offset: u64,
-    /// The operation continues a run after a random jump. In DiskSpd it has the type of the run's
-    /// first operation.
+    /// True if the operation continues a run after a random jump. In DiskSpd it has the type of the
+    /// run's first operation.
     pub continues: bool,
 }
 
@@ -90,9 +90,9 @@ impl Place {
     }
 }
 
-/// The operation that needs a position.
+/// An operation that needs a position.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct PlaceRequest {
     /// Read, write or trim.
     pub direction: Direction,
     /// The slot of the operation, counted within its stream.
@@ -182,7 +182,7 @@ impl Access {
         }
     }
 
-    /// Whether at least some positions are random.
+    /// True if at least some positions are random.
     pub fn jumps(&self) -> bool {
         match self {
             Access::Random { .. } | Access::Every(_) => true,
@@ -193,17 +193,17 @@ impl Access {
         }
     }
 
-    /// Whether a pass over the area ends by itself.
+    /// True if a pass over the area ends by itself.
     pub fn ends(&self) -> bool {
         let once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
         match self {
-            // A gap may wrap to the base, so blocks may repeat.
+            // A gap may wrap to the base, so a pass may repeat blocks.
             Access::Sequential(sequential) => {
                 sequential.at_end == AtEnd::Finish
                     && matches!(sequential.advance, Advance::Stride | Advance::Length { skip: 0 })
             }
             Access::Random { placement } => once(placement),
-            // Runs between jumps may repeat blocks, but the jumps end.
+            // Runs between jumps may repeat blocks, but the jumps come to an end.
             Access::Mixed(mixed) => once(&mixed.placement) && mixed.random_percent.iter().any(|(_, share)| *share > 0),
             Access::Every(every) => once(&every.placement),
             // A window whose blocks are all used starts over.
@@ -212,7 +212,7 @@ impl Access {
         }
     }
 
-    /// Whether a pass visits no block twice.
+    /// True if a pass visits no block twice.
     pub fn visits_once(&self) -> bool {
         let may_repeat = |access: &Access| {
             matches!(
@@ -257,7 +257,7 @@ impl Access {
 impl Cursor {
     /// The next position, or `None` at the end of a pass over the area.
     #[inline(always)]
-    pub fn next(&mut self, draws: &mut Draws, wanted: Wanted) -> Option<Place> {
+    pub fn next(&mut self, draws: &mut Draws, wanted: PlaceRequest) -> Option<Place> {
         match self {
             Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
@@ -266,7 +266,7 @@ impl Cursor {
     }
 
     #[inline(never)]
-    fn next_slow(&mut self, draws: &mut Draws, wanted: Wanted) -> Option<Place> {
+    fn next_slow(&mut self, draws: &mut Draws, wanted: PlaceRequest) -> Option<Place> {
         match self {
             Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
@@ -280,7 +280,7 @@ impl Cursor {
         }
     }
 
-    /// Claims the blocks of the operation at the last place. Returns its permitted length: a
+    /// Claims the blocks of the operation at the last place. Returns the permitted length: a
     /// pattern without repetition truncates an operation before a used block.
     #[inline(always)]
     pub fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
@@ -331,8 +331,8 @@ impl Cursor {
         }
     }
 
-    /// Bytes of memory that the pattern holds beyond its own structure (the map of a pattern
-    /// without repetition).
+    /// Bytes of memory beyond the structure itself, such as the map of a pattern without
+    /// repetition.
     pub fn extra_bytes(&self) -> u64 {
         match self {
             Cursor::Placed(cursor) => cursor.extra_bytes(),

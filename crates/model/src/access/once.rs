@@ -1,8 +1,8 @@
-//! Every position once per pass, in random order.
+//! Visits every position once per pass, in random order.
 //!
 //! Native runs use a bijection of the position numbers, which needs no memory. The fio dialect
-//! keeps a map of used blocks, because it must reproduce fio's order: 34 MiB for 1 TiB in blocks of
-//! 4 KiB, counted and reported.
+//! keeps a map of used blocks, because it must reproduce fio's order. The map takes 34 MiB for 1
+//! TiB in blocks of 4 KiB; results report it.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,15 +23,15 @@ pub struct Once {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum OnceMethod {
-    /// A keyed bijection of the position numbers; another key for each pass.
+    /// A keyed bijection of the position numbers, with a new key for each pass.
     #[default]
     Bijection,
-    /// A map of used positions. A draw that hits a used one takes the next free one upwards, with
+    /// A map of used positions. A draw of a used position takes the next free one upwards, with
     /// wrap-around.
     Map {
         /// How a draw becomes a position.
         reduction: Reduction,
-        /// Draw with repetition, and report it, if there is no memory for the map (fio
+        /// If memory for the map is short, draw with repetition and report it (fio
         /// `softrandommap`).
         #[serde(default)]
         optional: bool,
@@ -99,8 +99,8 @@ impl OnceCursor {
         }
     }
 
-    /// Visits the next positions with operations of this length. Returns their number; `None`,
-    /// without visiting any, if an operation might be truncated.
+    /// Visits the next positions with operations of this length. Returns their number; `None`
+    /// without visiting any if an operation might be truncated.
     #[inline(always)]
     pub(crate) fn fill<'a>(
         &mut self,
@@ -123,7 +123,8 @@ impl OnceCursor {
         }
     }
 
-    /// Marks the blocks of an operation as used, and truncates it before the first used block.
+    /// Marks the blocks of an operation as used, and truncates the operation before the first used
+    /// block.
     pub(super) fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
         match &mut self.state {
             PassState::Bijection(_) => length,
@@ -154,7 +155,7 @@ impl OnceCursor {
 
 /// A map of used blocks, with the rule that draws from it.
 ///
-/// As in fio, all directions share the block numbers of the map, each with its own block size:
+/// As in fio, all directions share the block numbers of the map, each with its own block size. So
 /// directions with different block sizes use up each other's numbers, and a pass ends when the next
 /// free number lies beyond the area.
 #[derive(Clone, Debug)]
@@ -189,7 +190,7 @@ impl Map {
         (!self.over).then(|| area.offset(free))
     }
 
-    /// The same for many operations that each use one block of the map.
+    /// Visits positions for many operations that each use one block of the map.
     #[inline(always)]
     fn fill<'a>(
         &mut self,
@@ -235,9 +236,8 @@ impl Map {
 
 /// A keyed bijection of 0 … count − 1.
 ///
-/// Xor-shifts and odd multiplications permute the numbers of `bits` bits, the smallest power of two
-/// that holds them all; numbers outside the range are permuted again (cycle walking), on average
-/// less than once.
+/// Xor-shifts and odd multiplications permute the numbers below the smallest sufficient power of
+/// two. A result outside the range is permuted again (cycle walking), on average less than once.
 #[derive(Clone, Debug)]
 pub struct Bijection {
     count: u64,
@@ -290,8 +290,8 @@ impl Bijection {
     }
 }
 
-/// The used positions, a bit for each. A level above has a bit for each full word, and so on, so
-/// that the next free position is found in a few steps even if nearly all are used.
+/// The used positions, one bit each. Each level above has a bit for every full word below, so the
+/// next free position is found in a few steps even if nearly all are used.
 #[derive(Clone, Debug)]
 struct UsedMap {
     count: u64,
@@ -392,8 +392,8 @@ impl UsedMap {
     }
 
     fn free_at_or_after(&self, start: u64) -> Option<u64> {
-        // Ascend until a level has a free bit at or after the position, then descend along first
-        // free bits.
+        // Ascend to a level with a free bit at or after the position, then descend along first free
+        // bits.
         let mut place = start;
         let mut level = 0;
         loop {
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn bijection_looks_random() {
-        // Neighbours in the order lie about a third of the range apart, as for independent uniform
+        // Successive images lie about a third of the range apart, as for independent uniform
         // numbers.
         let count = 1 << 20;
         let bijection = Bijection::new(count, 42);

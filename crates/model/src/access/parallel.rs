@@ -1,5 +1,5 @@
-//! Every slot of the queue has its own sequential position, so that several operations at the same
-//! offset are in flight (DiskSpd `-p`).
+//! Gives every slot of the queue its own sequential position, so that several operations at the
+//! same offset are in flight (DiskSpd `-p`).
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -15,11 +15,11 @@ use crate::draws::{Draws, Purpose, Reduction};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "distribution", rename_all = "snake_case")]
 pub enum Placement {
-    /// Every position equally likely, with repetition.
+    /// Every position is equally likely, with repetition.
     Uniform(Uniform),
     /// Every position once per pass.
     Once(Once),
-    /// Shares of the operations to shares of the target, or to ranges of bytes.
+    /// Shares of the operations for shares of the target, or for ranges of bytes.
     Ranges(Ranges),
     /// Zipf's law over ranks of positions.
     Zipf(Zipf),
@@ -29,7 +29,7 @@ pub enum Placement {
     Normal(Normal),
     /// A fixed list of blocks (fio `sequence:`).
     List(BlockList),
-    /// One pass that leaves an SSD as random writes of a long time would (fio `sprandom`).
+    /// One pass that ages an SSD like a long run of random writes (fio `sprandom`).
     Aged(Aged),
 }
 
@@ -39,7 +39,7 @@ impl Default for Placement {
     }
 }
 
-/// Every position equally likely.
+/// Every position is equally likely.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Uniform {
     /// How a draw becomes a position.
@@ -67,7 +67,7 @@ impl Uniform {
 /// Draws uniform positions.
 #[derive(Clone, Debug)]
 pub struct UniformCursor {
-    /// All directions have the same area: the usual case, which avoids the access to `areas`.
+    /// All directions have the same area, as usual, so `areas` need not be read.
     same: bool,
     reduction: Reduction,
     positions: u64,

@@ -1,5 +1,5 @@
-//! Shares of the operations to shares of the target (DiskSpd `-rdpct`, fio `zoned`) or to ranges of
-//! bytes (`-rdabs`, `zoned_abs`).
+//! Distributes shares of the operations over shares of the target (DiskSpd `-rdpct`, fio `zoned`)
+//! or ranges of bytes (`-rdabs`, `zoned_abs`).
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Ranges {
     /// How ranges become aligned positions.
     #[serde(default)]
     pub rule: RangesRule,
-    /// The ranges. A direction without a list of its own has the first of the others.
+    /// The ranges. A direction without its own list uses the first list of another direction.
     pub shares: PerDirection<Vec<RangeShare>>,
 }
 
@@ -120,8 +120,8 @@ impl Ranges {
         lists.into_iter().find(|list| !list.is_empty()).unwrap_or(direct)
     }
 
-    /// DiskSpd's rule, which serves native runs too: a range in which no aligned position lies is
-    /// merged with a neighbour that has only one, or with the next range.
+    /// DiskSpd's rule, which native runs also use. A range without an aligned position is merged
+    /// with a neighbour that has only one, or with the next range.
     fn effective_percent(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
         let (span, step) = (area.span(), area.alignment);
         let mut effective: Vec<EffectiveRange> = Vec::new();
@@ -135,8 +135,8 @@ impl Ranges {
             }
             let part = |percent: f64| ((percent * span as f64) / 100.0).floor() as u64;
             let mut begin = part(from);
-            // The tolerance keeps sums such as 33.3 + 33.3 + 33.4 from losing the last position to
-            // rounding.
+            // The tolerance prevents sums such as 33.3 + 33.3 + 33.4 from losing the last position
+            // to rounding.
             let mut end = if covered >= 100.0 - 1e-9 {
                 span
             } else {
@@ -146,7 +146,7 @@ impl Ranges {
             if end < begin {
                 match effective.last_mut() {
                     Some(last) if last.start == end => last.operations += share.operations_percent,
-                    // DiskSpd loses the first share where two such ranges follow one another.
+                    // DiskSpd loses the first share if two such ranges are adjacent.
                     _ => carry += share.operations_percent,
                 }
                 continue;
@@ -247,7 +247,7 @@ impl RangesCursor {
         let area = &self.areas[direction];
         let table = &self.tables[direction];
         let total = table.last().map_or(100.0, |step| step.upto);
-        // DiskSpd draws the offset before the range; in the other forms the order does not matter.
+        // DiskSpd draws the offset before the range; for the other forms the order does not matter.
         let word = draws.word(Purpose::Offset);
         let (level, reduction) = match self.rule {
             RangesRule::Diskspd => ((draws.word(Purpose::Range) % total as u64) as f64, Reduction::Modulo),

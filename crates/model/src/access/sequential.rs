@@ -10,11 +10,11 @@ use crate::units::Bytes;
 /// Sequential access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sequential {
-    /// Where this worker starts, from the base of the area (DiskSpd: relative thread number ×
+    /// The start of this worker, from the base of the area (DiskSpd: relative thread number ×
     /// `-T`).
     #[serde(default)]
     pub start: Bytes,
-    /// The step from one operation to the next.
+    /// The step between operations.
     #[serde(default)]
     pub advance: Advance,
     /// The behaviour when the next block would cross the end of the area.
@@ -44,7 +44,7 @@ pub enum Advance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// Continues at `start` modulo the stride, normally the base: never back at a worker's own
+    /// Continues at `start` modulo the stride, usually the base, and never at the worker's own
     /// start (DiskSpd, native).
     #[default]
     Wrap,
@@ -107,8 +107,8 @@ impl SequentialCursor {
         let index = self.index(direction);
         let mut position = self.next[index];
         // DiskSpd never issues an operation across the end of its target: it wraps before the last
-        // partial block. Wrapping after it would add one short operation per pass, and our
-        // sequential numbers would not compare.
+        // partial block. Otherwise each pass would have one more, shorter operation, and sequential
+        // results would not be comparable.
         if position.wrapping_add(area.block) > area.length {
             match self.parameters.at_end {
                 AtEnd::Wrap => position = self.parameters.start.0 % area.alignment,
@@ -119,7 +119,7 @@ impl SequentialCursor {
         Some(Place::new(area.base + position))
     }
 
-    /// Moves on from an operation of the given length, for patterns whose step depends on it.
+    /// Advances past an operation of the given length, for patterns whose step depends on it.
     #[inline(always)]
     pub fn advance(&mut self, direction: Direction, offset: u64, length: u32) {
         if let Advance::Length { skip } = self.parameters.advance {
@@ -133,7 +133,7 @@ impl SequentialCursor {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment
                 }
-                // A gap that reaches the end wraps to the base; an operation that reaches the end
+                // A gap that reaches the end wraps to the base. An operation that reaches the end
                 // ends the pass (fio).
                 after if skip > 0 && (end as u64) < area.length && after as u64 >= area.length => {
                     self.parameters.start.0 % area.alignment

@@ -1,7 +1,7 @@
 //! Skewed and bell-shaped distributions: Zipf, Pareto, normal.
 //!
 //! A bijection spreads ranks over the target, so that hot blocks are not adjacent. With a centre,
-//! the hottest rank is there and the others follow upwards with wrap-around.
+//! the hottest rank is there instead, and the others follow upwards with wrap-around.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,9 @@ pub struct Zipf {
     pub center: Option<f64>,
 }
 
-/// Pareto's self-similar law: a fraction `h` of the positions gets 1 − `h` of the operations, and
-/// again within each (Gray et al., “Quickly Generating Billion-Record Synthetic Databases”, SIGMOD
-/// 1994).
+/// Pareto's self-similar law: a fraction `h` of the positions receives 1 − `h` of the operations,
+/// and so on within each part (Gray et al., “Quickly Generating Billion-Record Synthetic
+/// Databases”, SIGMOD 1994).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pareto {
     /// `h`, between 0 and 1 (0.2 is the 80/20 rule).
@@ -32,7 +32,7 @@ pub struct Pareto {
     pub center: Option<f64>,
 }
 
-/// A bell of the given width; positions beyond the ends come back in at the other end.
+/// A bell of the given width. Positions beyond one end come back in at the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Normal {
     /// Standard deviation in percent of the area.
@@ -68,8 +68,8 @@ fn check_center(center: Option<f64>) -> Result<(), AccessError> {
     )
 }
 
-/// From rank to position: multiplication by an odd constant modulo a power of two with cycle
-/// walking, or a shift.
+/// Maps ranks to positions: by multiplication with an odd constant modulo a power of two (with
+/// cycle walking), or by a shift.
 #[derive(Clone, Copy, Debug)]
 struct Spread {
     positions: u64,

@@ -1,9 +1,9 @@
-//! Zones that are written from their start to their end, as on a zoned block device (fio
-//! `zonemode=zbd`), on a target that has no zones of its own.
+//! Zones that are written from start to end, as on a zoned block device (fio `zonemode=zbd`), on a
+//! target without zones.
 //!
-//! Each zone has a write pointer, which all workers on the target move together. A write goes to
-//! the pointer of the zone that was chosen, and a full zone is reset before it is written again; a
-//! read stays below the pointer. This follows fio's behaviour on files.
+//! Each zone has a write pointer, which all workers on the target advance together. A write goes to
+//! the pointer of the chosen zone, and a full zone is reset before it is written again. A read
+//! stays below the pointer. This is fio's behaviour on files.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,13 +31,13 @@ pub struct WritePointers {
     /// Reads do not stop at the write pointer.
     #[serde(default)]
     pub read_beyond: bool,
-    /// Zones that are partly written at a time; 0 for no limit.
+    /// Zones that may be partly written at the same time; 0 for no limit.
     #[serde(default)]
     pub open: u32,
     /// When zones are reset before they are full.
     #[serde(default)]
     pub reset: Option<EarlyReset>,
-    /// The distribution of zones, and of reads in them; absent: sequential.
+    /// The distribution of zones, and of reads within them; absent: sequential.
     #[serde(default)]
     pub within: Option<Placement>,
 }
@@ -45,7 +45,7 @@ pub struct WritePointers {
 /// When zones are reset before they are full.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlyReset {
-    /// This happens once this share of the area holds data, up to 1.
+    /// The share of the area, up to 1, that must hold data before early resets begin.
     pub above: f64,
     /// The share of the writes that reset a zone, up to 1.
     pub share: f64,
@@ -161,7 +161,7 @@ pub struct WritePointersCursor {
     shared: Arc<SharedZones>,
     /// The zones of the area.
     zones: Range<usize>,
-    /// The drawn offset that decided the zone of the last operation.
+    /// The drawn offset, which selected the zone of the last operation.
     drawn: u64,
     /// The next sequential offsets.
     next: [u64; 3],
@@ -227,7 +227,7 @@ impl WritePointersCursor {
         Some(self.start(zone) + written)
     }
 
-    /// This zone, or an open one if the limit of open zones is reached.
+    /// This zone, or an open one once the limit of open zones is reached.
     fn permitted_zone(&self, zone: usize, offset: u64) -> usize {
         let limit = self.parameters.open as usize;
         if limit == 0 {
@@ -275,7 +275,7 @@ impl WritePointersCursor {
                 false => (zone + 1..self.zones.end).find(has_data).map(|zone| self.start(zone)),
             };
         }
-        // The nearest; of two equally near ones, the later.
+        // Take the nearest; of two at the same distance, the later.
         let max_distance = self.zones.len();
         let zone_at_distance = |distance: usize| {
             let before = zone.checked_sub(distance).filter(|zone| *zone >= self.zones.start);
@@ -338,7 +338,7 @@ impl WritePointersCursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{Access, Cursor, Uniform, Wanted};
+    use crate::access::{Access, Cursor, PlaceRequest, Uniform};
     use crate::draws::DrawsForm;
 
     const KIB: u64 = 1024;
@@ -384,7 +384,7 @@ mod tests {
         /// Blocks of the next operations; fewer at the end of a pass.
         fn blocks(&mut self, direction: Direction, count: usize) -> Vec<u64> {
             let next = || {
-                let place = self.cursor.next(&mut self.draws, Wanted { direction, slot: 0 })?;
+                let place = self.cursor.next(&mut self.draws, PlaceRequest { direction, slot: 0 })?;
                 assert_eq!(self.cursor.claim(place, direction, 4 * KIB as u32), 4 * KIB as u32);
                 Some(place.offset / (4 * KIB))
             };
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_leaves_out_what_cannot_be_written_and_resets_zones_in_its_next_pass() {
+    fn a_walk_skips_unwritable_blocks_and_resets_zones_in_the_next_pass() {
         let capacity = Bytes(8 * KIB);
         let mut walk = Walk::alone(WritePointers { capacity, ..ZONES });
         for resets in [0, 4] {
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_find_what_was_written_by_any_worker() {
+    fn reads_reach_the_data_of_all_workers() {
         let shared = Arc::default();
         let new = |zones| Walk::new(zones, (0, 64 * KIB), &shared).unwrap();
         let (mut writer, mut reader) = (new(ZONES), new(drawn(ZONES)));
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_zones_are_open_than_allowed() {
+    fn the_number_of_open_zones_is_limited() {
         let mut walk = Walk::alone(drawn(WritePointers { open: 2, ..ZONES }));
         let mut written = [0_u64; 4];
         for block in walk.blocks(Direction::Write, 1000) {
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_reset_early_where_that_is_asked_for() {
+    fn zones_are_reset_early_if_configured() {
         let reset = Some(EarlyReset { above: 0.5, share: 0.5 });
         let mut walk = Walk::alone(drawn(WritePointers { reset, ..ZONES }));
         walk.blocks(Direction::Write, 8);
@@ -501,13 +501,13 @@ mod tests {
     }
 
     #[test]
-    fn a_read_keeps_its_length_where_its_zone_was_reset_meanwhile() {
+    fn a_read_keeps_its_length_if_its_zone_was_reset() {
         let shared = Arc::default();
         let new = |zones| Walk::new(zones, (0, 64 * KIB), &shared).unwrap();
         let (mut writer, mut reader) = (new(ZONES), new(ZONES));
         writer.blocks(Direction::Write, 16);
         reader.blocks(Direction::Read, 3);
-        let wanted = Wanted {
+        let wanted = PlaceRequest {
             direction: Direction::Read,
             slot: 0,
         };

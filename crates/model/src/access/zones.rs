@@ -1,4 +1,4 @@
-//! A window that moves over the target: work in it, skip, work in the next (fio
+//! A window that moves over the target: work in it, skip some bytes, work in the next (fio
 //! `zonemode=strided`).
 
 use crate::JsonSchema;
@@ -17,7 +17,7 @@ pub struct Zones {
     pub work: Bytes,
     /// Bytes in a window.
     pub range: Bytes,
-    /// Bytes left out between windows.
+    /// Bytes skipped between windows.
     pub skip: Bytes,
     /// The distribution inside a window; absent: sequential, with wrap-around.
     #[serde(default)]
@@ -94,7 +94,7 @@ impl ZonesCursor {
             Some(placement) => {
                 let mut place = placement.next(draws, direction);
                 if place.is_none() {
-                    // Each block of the window was used: the window starts over.
+                    // All blocks of the window are used: the window starts over.
                     placement.restart(draws);
                     place = placement.next(draws, direction);
                 }
@@ -133,7 +133,7 @@ impl ZonesCursor {
 
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
         let position = place.offset - self.areas[direction].base - self.window;
-        // No operation leaves its window.
+        // Operations stay within their window.
         let length = u64::from(length).min(self.window_length() - position) as u32;
         let length = match &mut self.within {
             None => length,

@@ -1,9 +1,9 @@
 //! Random numbers for the decisions of a worker.
 //!
 //! A worker has one [`Draws`]. In the DiskSpd form a single generator serves all decisions, so
-//! their *order* is part of the result; in the native and fio forms each [`Purpose`] has its own
-//! generator, so that more draws for one purpose do not change the others. Access patterns own no
-//! generator. The same seed and plan give each worker the same operations on every engine.
+//! their *order* affects the result. In the native and fio forms each [`Purpose`] has its own
+//! generator, so draws for one purpose do not change the others. Access patterns own no generator.
+//! The same seed and plan give each worker the same operations on every engine.
 
 mod jenkins;
 mod tausworthe;
@@ -20,7 +20,7 @@ pub use tausworthe::Tausworthe;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
-    /// Which stream of a worker issues next.
+    /// Selects the stream of a worker that issues next.
     Stream = 0,
     /// Read or write.
     Mix = 1,
@@ -58,8 +58,8 @@ pub enum Purpose {
 
 const PURPOSES: usize = 17;
 
-/// The distance between the seeds of neighbouring ranks (the golden ratio of 2⁶⁴), so that all are
-/// distinct and far apart.
+/// The difference between the seeds of neighbouring ranks: the golden ratio of 2⁶⁴, so that all
+/// seeds are distinct and far apart.
 const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Which generators a worker draws from, with their seed.
@@ -72,8 +72,8 @@ pub enum DrawsForm {
         /// The seed of this worker.
         seed: u64,
     },
-    /// One generator for everything (DiskSpd). Its 32-bit seed is that of the time span plus the
-    /// thread number.
+    /// One generator for everything (DiskSpd). Its 32-bit seed is the seed of the time span plus
+    /// the thread number.
     Single {
         /// The seed of this worker.
         seed: u32,
@@ -84,8 +84,8 @@ pub enum DrawsForm {
         seed: u64,
         /// The number of the clone in the run, counting from 1 over all jobs.
         number: u32,
-        /// Writes draw their lengths from the seed of the reads, as fio does with `verify`: a later
-        /// job that only reads then meets the same blocks.
+        /// Writes draw their lengths from the seed of reads, as in fio with `verify`, so that a
+        /// later job that only reads visits the same blocks.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         same_sizes: bool,
     },
@@ -120,8 +120,8 @@ impl DrawsForm {
         }
     }
 
-    /// The form for the same worker on another rank of a fleet: with its own, reproducible
-    /// decisions. Rank 0 decides like a single host.
+    /// The form of the same worker on another rank of a fleet, with its own reproducible decisions.
+    /// Rank 0 decides like a single host.
     #[must_use]
     pub fn for_rank(self, rank: u32) -> DrawsForm {
         let step = SEED_STEP.wrapping_mul(u64::from(rank));
@@ -171,7 +171,7 @@ impl NativeDraws {
     }
 }
 
-/// One taus88 for each purpose, seeded as fio seeds them, so that equal jobs visit equal offsets.
+/// One taus88 for each purpose, with fio's seeds, so that equal jobs visit equal offsets.
 #[derive(Clone, Debug)]
 pub struct FioDraws {
     generators: [Tausworthe; PURPOSES],
@@ -234,8 +234,8 @@ impl Draws {
         }
     }
 
-    /// Starts another pass. fio's form starts over, as fio repeats its operations with `loops` and
-    /// `io_size`; the others continue.
+    /// Starts another pass. fio's generators restart, because fio repeats its operations with
+    /// `loops` and `io_size`; the others continue.
     pub fn begin_pass(&mut self) {
         if let Draws::PerPurpose(draws) = self {
             **draws = FioDraws::new(draws.seed, draws.number, draws.same_sizes);
@@ -263,7 +263,7 @@ impl Draws {
         match (&mut *self, reduction) {
             (Draws::Native(draws), Reduction::Lemire) => {
                 let mut generator = draws.generators[purpose as usize].clone();
-                // A loop over a copy keeps the generator in registers.
+                // Work on a copy, which the compiler keeps in registers.
                 for value in values {
                     let mut product = u128::from(generator.next_u64()) * u128::from(count);
                     if (product as u64) < count {
@@ -340,8 +340,8 @@ pub enum Reduction {
 mod tests {
     use super::*;
 
-    /// χ² of 16 cells over 160,000 draws stays below the 99.99 % quantile for 15 degrees of freedom
-    /// (44.3).
+    /// Checks that χ² of 16 cells over 160,000 draws stays below the 99.99 % quantile for 15
+    /// degrees of freedom (44.3).
     fn assert_uniform(form: DrawsForm, reduction: Reduction) {
         let mut draws = form.start();
         let mut cells = [0u32; 16];

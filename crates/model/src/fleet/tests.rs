@@ -181,7 +181,7 @@ fn what_cannot_be_divided_is_refused() {
         offset: Bytes(4096),
         ..workload()
     };
-    assert!(refused(divided(region, open)).contains("give its length too"));
+    assert!(refused(divided(region, open)).contains("specify its length"));
 }
 
 #[test]
@@ -231,5 +231,5 @@ fn each_has_the_jobs_and_targets_that_are_for_it() {
         }],
         ..plan
     };
-    assert!(share(&alone, 3).unwrap_err().contains("no job is for rank 3 on db3"));
+    assert!(share(&alone, 3).unwrap_err().contains("rank 3 on db3 has no job"));
 }

@@ -1,7 +1,7 @@
 //! Compact histograms: only the buckets in use, with variable-length counts.
 //!
 //! A dense histogram has 34 KiB. A long run stores one for each direction of every interval, most
-//! with some hundred buckets in use; packed, a bucket takes two to three bytes.
+//! with a few hundred buckets in use. Packed, a bucket takes two to three bytes.
 
 use std::iter::Peekable;
 
@@ -34,7 +34,7 @@ impl PackedHistogram {
         self.sum
     }
 
-    /// How many values lie in buckets wholly at or below the one of `value`.
+    /// The number of values in buckets up to and including that of `value`.
     pub fn count_up_to(&self, value: u64) -> u64 {
         let last = bucket_of(value);
         let up_to = self.buckets().take_while(|(bucket, _)| *bucket <= last);
@@ -195,7 +195,8 @@ mod tests {
 
     use super::*;
 
-    /// Latencies of all magnitudes, beyond the last bucket too, each with how often it occurred.
+    /// Latencies of all magnitudes, including some beyond the last bucket, with the number of
+    /// occurrences.
     fn histogram() -> impl Strategy<Value = Histogram> {
         let value = (0u32..44, 0u64..1 << 20).prop_map(|(shift, low)| (1u64 << shift) + low);
         let times = (0u32..20).prop_map(|shift| 1u64 << shift);
@@ -239,9 +240,9 @@ mod tests {
     }
 
     #[test]
-    fn a_usual_interval_takes_less_than_a_kilobyte() {
+    fn a_typical_interval_takes_less_than_a_kilobyte() {
         let mut histogram = Histogram::new();
-        // A second of 100,000 operations between 50 and 150 µs: 61 buckets of 256 ns, 128 of 512
+        // A second with 100,000 operations between 50 and 150 µs: 61 buckets of 256 ns, 128 of 512
         // and 19 of 1024.
         (0..100_000u64).for_each(|number| histogram.record(50_000 + number));
         let packed = PackedHistogram::from(&histogram);

@@ -1,7 +1,7 @@
 //! Validates a plan: invalid indexes, jobs that never end, parameters out of range.
 //!
-//! All faults are collected, not only the first. Whether targets exist or may be used is checked
-//! elsewhere.
+//! Collects all faults, not only the first. Other code checks whether targets exist and may be
+//! used.
 
 use super::{
     Control, Depth, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan,
@@ -33,7 +33,7 @@ pub struct PlanFault {
 }
 
 /// The maximum queue depth of a worker.
-const MAX_SLOTS: u64 = 1 << 20;
+const MAX_WORKER_DEPTH: u64 = 1 << 20;
 
 impl Plan {
     /// Validates the plan.
@@ -46,7 +46,7 @@ impl Plan {
             list: Vec::new(),
         };
         if self.jobs().next().is_none() {
-            faults.add("there is no job in it");
+            faults.add("there is no job");
         }
         for (index, target) in self.targets.iter().enumerate() {
             faults.at = match &*target.path {
@@ -55,7 +55,7 @@ impl Plan {
             };
             match &target.kind {
                 TargetKind::Template { number } => {
-                    faults.add(format!("slot *{number} was never filled in; give a path for it"));
+                    faults.add(format!("target *{number} of the profile has no path; give one"));
                 }
                 TargetKind::Simulated { device } if device.servers == 0 => {
                     faults.add("a simulated device needs at least one server");
@@ -63,7 +63,7 @@ impl Plan {
                 TargetKind::Tree { tree } => match tree.file_count() {
                     0 => faults.add("a tree needs at least one file"),
                     count if count.max(tree.directory_count()) > FileTree::MAX_FILES => faults.add(format!(
-                        "a tree of {count} files is beyond the most that one may have, {}",
+                        "a tree of {count} files is too large; the maximum is {}",
                         FileTree::MAX_FILES
                     )),
                     _ => {}
@@ -116,7 +116,7 @@ impl Plan {
         let replays = |worker: &Worker| worker.streams.iter().any(|stream| stream.replay.is_some());
         let repeats = job.stop.repeat_until_time || job.stop.passes.is_some_and(|passes| passes > 1);
         if repeats && job.workers.iter().any(replays) {
-            faults.add("a trace is replayed once: let it end after one pass");
+            faults.add("a trace is replayed only once: end the job after one pass");
         }
         let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
         for other in others.chain(job.ends_with.on_failure.iter().copied()) {
@@ -124,11 +124,11 @@ impl Plan {
                 faults.add(format!("the job refers to job {other} of its step, which has {jobs}"));
             }
         }
-        // Waiting only for earlier jobs rules out cycles.
+        // A job may wait only for earlier jobs, which rules out cycles.
         for dependency in &job.after {
             if dependency.0 as usize >= index {
                 faults.add(format!(
-                    "the job waits for job {}, which does not come before it",
+                    "the job waits for job {}, which is not an earlier one",
                     dependency.0
                 ));
             }
@@ -153,7 +153,7 @@ impl Plan {
             Depth::Shared { operations } => u64::from(operations),
             Depth::PerTarget { alternatives } => {
                 if alternatives == 0 || !worker.streams.len().is_multiple_of(alternatives as usize) {
-                    faults.add("each of its targets needs the same number of alternatives");
+                    faults.add("all its targets need the same number of alternatives");
                 }
                 u64::from(worker.slots())
             }
@@ -161,19 +161,19 @@ impl Plan {
         if slots == 0 && !worker.streams.is_empty() {
             faults.add("its queue depth is 0; it must be at least 1");
         }
-        if slots > MAX_SLOTS {
+        if slots > MAX_WORKER_DEPTH {
             faults.add(format!(
-                "a queue depth of {slots} is beyond the most that one worker can keep, {MAX_SLOTS}"
+                "a queue depth of {slots} is too large; the maximum per worker is {MAX_WORKER_DEPTH}"
             ));
         }
         if worker.depth != Depth::PerStream && worker.streams.iter().all(|stream| stream.weight == 0) {
             faults.add("none of its streams has a weight above 0");
         }
         if worker.batching.submit == Some(0) {
-            faults.add("the worker cannot hand over 0 operations at once");
+            faults.add("the worker must submit at least 1 operation at a time");
         }
         if worker.batching.complete_max == Some(0) {
-            faults.add("the worker cannot take 0 completions at once");
+            faults.add("the worker must reap at least 1 completion at a time");
         }
         for stream in &worker.streams {
             self.check_stream(stream, faults);
@@ -182,11 +182,11 @@ impl Plan {
         self.check_files(worker, faults);
         let replays = worker.streams.iter().filter(|stream| stream.replay.is_some());
         if worker.streams.len() > 1 && replays.count() > 0 {
-            faults.add("a stream that replays a trace must be the only one of its worker");
+            faults.add("a stream that replays a trace must be the only stream of its worker");
         }
     }
 
-    /// Operations on files need their engine, a tree, and their own worker.
+    /// Operations on files need their own engine, a tree, and a worker of their own.
     fn check_files(&self, worker: &Worker, faults: &mut Faults) {
         let is_tree = |id: &TargetId| {
             let target = self.targets.get(id.0 as usize);
@@ -221,24 +221,27 @@ impl Plan {
                     )
                 };
                 if work.session.is_some() && !matches!(&work.groups[..], [group] if opens(group)) {
-                    faults.add("a session on files begins with opening or creating one, and with nothing else");
+                    faults.add("a file session must begin with opening or creating a file");
                 }
                 let closes = |group: &FileGroup| group.operations.contains(&FileOperationKind::Close);
                 if work.groups.iter().any(closes) {
-                    faults.add("only a session closes files, and it does so by itself");
+                    faults.add("`close` cannot be given: a file session closes its file itself");
                 }
                 let trees = self.targets.iter().filter_map(|target| match &target.kind {
                     TargetKind::Tree { tree } => Some(tree.sizes.max().0 / work.block.0.max(1)),
                     _ => None,
                 });
                 if { trees }.any(|blocks| blocks > FileOperation::MAX_BLOCKS) {
-                    faults.add("a file of a tree has more blocks than operations on it can number");
+                    faults.add(
+                        "a file of a tree has too many blocks: use larger blocks or smaller \
+                        files",
+                    );
                 }
                 if work.shares_files && work.changes_names() {
-                    faults.add("operations that make, remove or rename files cannot share them");
+                    faults.add("operations that create, remove or rename files cannot share files");
                 }
                 if worker.slots() > 1 {
-                    faults.add("operations on files come one at a time: its queue depth must be 1");
+                    faults.add("operations on files run one at a time: the queue depth must be 1");
                 }
             }
             _ => faults.add("operations on files need the engine `files`, one stream, and one tree"),
@@ -322,7 +325,10 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
         stop.passes.map(u64::from),
     ];
     if zero.contains(&Some(0)) {
-        faults.add("the job ends before it begins: times, bytes, operations and passes must be above 0");
+        faults.add(
+            "the job would end immediately: times, bytes, operations and passes must be \
+            above 0",
+        );
     }
 }
 
@@ -333,7 +339,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
         StreamTarget::Files { targets, open_at_once, .. } if (*open_at_once as usize) < targets.len()
     );
     if !stream.priorities.is_empty() && some_are_closed {
-        faults.add("parts of its operations cannot have priorities of their own while some of its files are closed");
+        faults.add("operations cannot have different priorities while some of its files are closed");
     }
     for rule in &stream.priorities {
         let applies_to_same = |other: &&PriorityRule| (other.direction, other.length) == (rule.direction, rule.length);
@@ -345,7 +351,8 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
             .sum();
         if sum > 100 {
             faults.add(format!(
-                "priorities for {sum} percent of the same operations: they cannot be more than 100"
+                "priority shares of the same operations add up to {sum} percent; the maximum is \
+                 100"
             ));
         }
         if rule.level > 7 || rule.hint > 1023 {
@@ -358,7 +365,10 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     if let Some(course) = &stream.course
         && !(course.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
     {
-        faults.add("a rate that varies needs a common schedule, and spans whose mean is its rate");
+        faults.add(
+            "a varying rate needs one schedule for all directions, and spans whose mean is \
+            the rate",
+        );
     }
     let is_plain = matches!(stream.target, StreamTarget::One { .. })
         && stream.sync == SyncRule::default()
@@ -367,11 +377,14 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
         && stream.replay.is_none()
         && stream.files.is_none();
     if stream.reopen_every.is_some_and(|every| every == 0 || !is_plain) {
-        faults.add("only a single target without flushes, priorities of parts, verification or trace can be reopened, after 1 operation or more");
+        faults.add(
+            "only a single target without flushes, priority rules, verification or trace \
+            can be reopened, after at least 1 operation",
+        );
     }
     let Some(replay) = &stream.replay else {
         if matches!(stream.mix, Mix::Traced { .. }) {
-            faults.add("its operations are those of a trace, but there is none");
+            faults.add("the mix takes its operations from a trace, but no trace is given");
         }
         return;
     };
@@ -379,7 +392,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
         faults.add("a stream that replays a trace takes its mix from the trace");
     }
     if stream.verify.is_some() {
-        faults.add("what a trace writes cannot be verified");
+        faults.add("writes of a trace cannot be verified");
     }
     if !stream.priorities.is_empty() {
         faults.add("operations of a trace have the priority of their stream");
@@ -395,7 +408,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     }
 }
 
-/// A job must not end only by a pass that never ends.
+/// Checks that a job does not depend on the end of a pass that never ends.
 fn check_passes(job: &Job, faults: &mut Faults) {
     let Stop {
         after_ns: None,
@@ -424,7 +437,8 @@ fn check_passes(job: &Job, faults: &mut Faults) {
     };
     if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
         faults.add(
-            "the job ends after a number of passes, but a pass of its access pattern has no end: set a time as well",
+            "the job ends after a number of passes, but a pass of its access pattern never ends: \
+             set a time as well",
         );
     }
 }
@@ -443,7 +457,10 @@ fn check_sizes(sizes: &BlockSizes, faults: &mut Faults) {
     }
     match sizes {
         BlockSizes::Range { low, high, .. } if low > high => {
-            faults.add(format!("the block size range {low} to {high} is upside down"));
+            faults.add(format!(
+                "the block size range {low} to {high} must start with the smaller \
+                size"
+            ));
         }
         BlockSizes::Split { entries } => {
             let sum: f64 = entries.iter().map(|entry| entry.percent).sum();
@@ -500,7 +517,7 @@ impl Faults {
             at: self.at.clone(),
             what: what.into(),
         };
-        // A fault that hundreds of workers share is reported once, for the first of them.
+        // A fault that hundreds of workers share is reported once, for the first worker.
         if !self.list.iter().any(|known| known.what == fault.what) {
             self.list.push(fault);
         }

@@ -1,4 +1,4 @@
-//! Rules that watch the intervals of a job and act on it.
+//! Control rules, which watch the intervals of a job and act on it.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ pub struct Precision {
     pub of: Tracked,
     /// Half-width of the interval in percent of the mean.
     pub percent: f64,
-    /// Not before this time.
+    /// Minimum time before the rule ends the job.
     pub at_least_ns: Nanos,
 }
 
@@ -48,7 +48,7 @@ pub struct Precision {
 pub struct SteadyState {
     /// Which figure.
     pub of: Tracked,
-    /// The limit applies to the slope of a least-squares line, not to the largest deviation from
+    /// The limit applies to the slope of a least-squares line instead of the largest deviation from
     /// the mean.
     pub slope: bool,
     /// Limit, in the unit of the figure or in percent of its mean.
@@ -72,7 +72,7 @@ pub struct LatencyTarget {
     pub window_ns: Nanos,
     /// The share of operations that must meet it, in percent.
     pub percentile: f64,
-    /// Continue adjusting until the time is over instead of ending at the depth found.
+    /// Keep adjusting until the time is over, instead of ending at the depth found.
     pub keep_running: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The choice of the engine and its options.
+//! The choice of an engine, with its options.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,27 +16,27 @@ pub struct EngineChoice {
     /// A kernel thread picks up submissions (`IORING_SETUP_SQPOLL`).
     #[serde(default)]
     pub submission_thread: bool,
-    /// Hand every n-th operation straight to kernel workers; 0 for none (`IOSQE_ASYNC`).
+    /// Send every n-th operation directly to kernel workers (`IOSQE_ASYNC`); 0 for none.
     #[serde(default)]
     pub force_async_every: u32,
     /// Registered buffers and files, if the engine supports them.
     #[serde(default = "yes")]
     pub registered: bool,
-    /// Each write happens whole or not at all (`RWF_ATOMIC`).
+    /// Each write is atomic (`RWF_ATOMIC`).
     #[serde(default)]
     pub atomic: bool,
-    /// A pool of threads, as many as the queue is deep, makes the calls (fio
+    /// A pool of threads, one per unit of queue depth, makes the calls (fio
     /// `io_submit_mode=offload`).
     #[serde(default)]
     pub offload: bool,
-    /// The share of polled operations, in percent; the others wait (`RWF_HIPRI` of some
-    /// calls only).
+    /// The share of polled operations, in percent (`RWF_HIPRI` for some calls only); the others
+    /// wait.
     #[serde(default = "all")]
     pub poll_percent: u8,
-    /// Pages leave the cache when the operation is done (`RWF_DONTCACHE`).
+    /// Pages leave the cache when the operation completes (`RWF_DONTCACHE`).
     #[serde(default)]
     pub uncached: bool,
-    /// An operation that would have to wait for something fails instead (`RWF_NOWAIT`).
+    /// An operation that would block fails instead (`RWF_NOWAIT`).
     #[serde(default)]
     pub no_wait: bool,
     /// The CPU of the kernel thread that picks up submissions (`IORING_SETUP_SQ_AFF`).
@@ -45,10 +45,10 @@ pub struct EngineChoice {
     /// Memory maps ask for transparent huge pages (fio `thp`).
     #[serde(default)]
     pub huge_maps: bool,
-    /// How the names of files and directories are looked up, for the engines that do this.
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub look: LookCall,
-    /// The work of the processor, for the engine that only uses processors.
+    /// How engines that look up files and directories do so.
+    #[serde(default, skip_serializing_if = "is_default_lookup")]
+    pub look: LookupCall,
+    /// The work of each operation, for the engine that only uses processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<CpuWork>,
     /// The program, for the engine that runs one.
@@ -56,8 +56,8 @@ pub struct EngineChoice {
     pub program: Option<Program>,
 }
 
-fn is_usual(call: &LookCall) -> bool {
-    *call == LookCall::Stat
+fn is_default_lookup(call: &LookupCall) -> bool {
+    *call == LookupCall::Stat
 }
 
 fn all() -> u8 {
@@ -80,7 +80,7 @@ impl Default for EngineChoice {
             no_wait: false,
             submission_cpu: None,
             huge_maps: false,
-            look: LookCall::Stat,
+            look: LookupCall::Stat,
             work: None,
             program: None,
         }
@@ -101,7 +101,7 @@ impl EngineChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {
-    /// The one that fits the target, with the reason in the results.
+    /// The engine that suits the target; the results state the reason.
     #[default]
     Auto,
     /// Linux io_uring.
@@ -121,36 +121,36 @@ pub enum EngineKind {
     Pvsync2,
     /// A memory map and copies.
     Mmap,
-    /// Space is allocated and given back instead of data moved: a read allocates without changing
-    /// the size, a write allocates and may extend, a trim punches a hole (fio `falloc`).
+    /// Allocates and frees space instead of moving data: a read allocates without changing the
+    /// size, a write allocates and may extend the file, a trim punches a hole (fio `falloc`).
     Falloc,
-    /// Files are truncated or extended instead of written: a write makes its position the end of
-    /// the file; other directions do not exist (fio `ftruncate`).
+    /// Truncates or extends files instead of writing: a write makes its offset the end of the file.
+    /// Other directions do not exist (fio `ftruncate`).
     Truncate,
-    /// Data goes through a pipe: `splice` and `vmsplice`.
+    /// Moves data through a pipe: `splice` and `vmsplice`.
     Splice,
     /// `preadv` and `pwritev` of operations that are submitted together and adjacent in a file.
     Vsync,
-    /// The operation at the start of a file makes it, if it is not there; the others of that file
-    /// do nothing, and have no latency (fio `filecreate`).
+    /// The operation at the start of a file creates it if it does not exist. Other operations of
+    /// the file do nothing and have no latency (fio `filecreate`).
     FileCreate,
-    /// The same, which looks the file up.
+    /// Like `FileCreate`, but looks up the file.
     FileStat,
-    /// The same, which removes it.
+    /// Like `FileCreate`, but removes the file.
     FileDelete,
-    /// The same, which makes a directory.
+    /// Like `FileCreate`, for a directory.
     DirectoryCreate,
-    /// The same, which looks a directory up.
+    /// Like `FileStat`, for a directory.
     DirectoryStat,
-    /// The same, which removes a directory.
+    /// Like `FileDelete`, for a directory.
     DirectoryDelete,
-    /// Operations on files of a tree (native `kind = "files"`).
+    /// Operations on the files of a tree (native `kind = "files"`).
     Files,
-    /// Processors are used and no data is moved (fio `cpuio`).
+    /// Uses processors and moves no data (fio `cpuio`).
     Cpu,
-    /// A program runs beside the others and no data is moved (fio `exec`).
+    /// Runs a program beside the other jobs and moves no data (fio `exec`).
     Program,
-    /// Nothing is done: measures the tool itself.
+    /// Does nothing, to measure the tool itself.
     Null,
     /// A simulated device with its own clock.
     Simulated,
@@ -174,11 +174,11 @@ pub enum Effect {
     Transfer,
     /// They allocate and free space; even reads allocate.
     Allocate,
-    /// They set the size of a file.
+    /// The first operation on a name creates it.
     Truncate,
-    /// The first one of a name makes it.
+    /// The first operation on a name looks it up.
     Create,
-    /// The first one of a name looks it up.
+    /// The first operation on a name removes it.
     LookUp,
     /// The first one of a name removes it.
     Remove,
@@ -186,7 +186,7 @@ pub enum Effect {
     Tree,
     /// They transfer no bytes.
     Compute,
-    /// They only pretend to move data.
+    /// They only simulate moving data.
     Pretend,
 }
 
@@ -202,13 +202,13 @@ pub struct EngineInfo {
     pub system: System,
     /// What its operations do.
     pub effect: Effect,
-    /// Each operation ends before the next begins, so that no more than one is ever in flight.
+    /// Each operation ends before the next begins, so at most one is in flight.
     pub synchronous: bool,
     /// The submitting call may complete operations, depending on the target, which the worker
     /// detects.
     pub completes_inline: bool,
-    /// The default number of operations per submitting call. Eight save most of what batching
-    /// saves; more would delay the first of them.
+    /// The default number of operations per submitting call. Eight saves most of what batching can
+    /// save; more would delay the first operation.
     pub default_batch: u32,
     /// It supports atomic writes.
     pub atomic_writes: bool,
@@ -216,7 +216,7 @@ pub struct EngineInfo {
     pub polls: bool,
     /// A pool of threads can make its calls.
     pub offloads: bool,
-    /// Its files are opened for a queue of Windows.
+    /// It needs files opened for an asynchronous queue of Windows.
     pub overlapped: bool,
     /// Native jobs may use it; the others are for fio's jobs.
     pub native: bool,
@@ -241,8 +241,8 @@ const QUEUE: EngineInfo = EngineInfo {
     fio_names: &[],
 };
 
-/// A queue of Windows. It makes a call per operation, so in a batch later operations would wait for
-/// earlier ones.
+/// A queue of Windows. It makes one call per operation, so in a batch later operations would wait
+/// for earlier ones.
 const WINDOWS_QUEUE: EngineInfo = EngineInfo {
     system: System::Windows,
     completes_inline: true,
@@ -379,7 +379,7 @@ pub const ENGINES: &[EngineInfo] = &[
 ];
 
 impl EngineInfo {
-    /// Whether this system supports it; some versions may lack it.
+    /// True if this system supports it; some versions of the system may lack it.
     pub fn is_here(&self) -> bool {
         match self.system {
             System::Any => true,
@@ -410,13 +410,12 @@ impl EngineKind {
         self.info().name
     }
 
-    /// True if each operation ends before the next begins, so that no more than one is ever in
-    /// flight.
+    /// True if each operation ends before the next begins, so that at most one is in flight.
     pub fn is_synchronous(self) -> bool {
         self.info().synchronous
     }
 
-    /// True if it makes, looks up or removes files or directories by their names, and opens none.
+    /// True if it creates, looks up or removes files or directories by name, and opens none.
     pub fn is_metadata_engine(self) -> bool {
         self.act().is_some()
     }
@@ -436,12 +435,12 @@ impl EngineKind {
         }
     }
 
-    /// Whether its operations transfer no bytes.
+    /// True if its operations transfer no bytes.
     pub fn transfers_no_data(self) -> bool {
         self.info().effect == Effect::Compute
     }
 
-    /// True if its operations only pretend to move data.
+    /// True if its operations only simulate moving data.
     pub fn pretends(self) -> bool {
         self.info().effect == Effect::Pretend
     }
@@ -450,7 +449,7 @@ impl EngineKind {
 /// The call that looks up a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum LookCall {
+pub enum LookupCall {
     /// `stat`, which follows links.
     #[default]
     Stat,
@@ -460,7 +459,7 @@ pub enum LookCall {
     Statx,
 }
 
-/// What a processor does, operation after operation.
+/// What each operation of the processor engine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum CpuWork {
@@ -469,7 +468,7 @@ pub enum CpuWork {
         /// The time.
         time_ns: Nanos,
     },
-    /// It sorts numbers in memory by different keys, and pauses after each sort.
+    /// Sorts numbers in memory by different keys, and pauses after each sort.
     Sort {
         /// How many.
         numbers: u64,
@@ -486,15 +485,15 @@ pub struct Program {
     /// Its arguments.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// The file for its output, truncated first; absent: the output of this process.
+    /// The file for its standard output, truncated first; absent: the output of this process.
     #[serde(default)]
     pub output: Option<String>,
-    /// The same for its errors.
+    /// The same for its standard error.
     #[serde(default)]
     pub errors: Option<String>,
     /// The polling interval.
     pub look_ns: Nanos,
-    /// When it gets `SIGTERM`, from its start.
+    /// When it receives `SIGTERM`, from its start.
     pub ends_after_ns: Nanos,
     /// The time from then until `SIGKILL`.
     pub grace_ns: Nanos,
@@ -511,9 +510,9 @@ mod tests {
     #[test]
     fn every_engine_has_its_row() {
         for (number, engine) in ENGINES.iter().enumerate() {
-            assert_eq!(engine.kind as usize, number, "{} is not in its place", engine.name);
+            assert_eq!(engine.kind as usize, number, "{} is in the wrong row", engine.name);
             let namesakes = ENGINES.iter().filter(|other| other.name == engine.name);
-            assert_eq!(namesakes.count(), 1, "{} is the name of two engines", engine.name);
+            assert_eq!(namesakes.count(), 1, "two engines have the name {}", engine.name);
         }
         assert_eq!(ENGINES.len(), EngineKind::Simulated as usize + 1);
     }

@@ -1,4 +1,4 @@
-//! Trees of directories and files: paths and sizes of files, and the operations on them.
+//! Trees of directories and files, and the operations on them.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,35 +9,35 @@ use crate::direction::Direction;
 use crate::mix::{Mix, MixRule};
 use crate::units::Bytes;
 
-/// A tree of directories and files. Directories of each level have the same number of directories
-/// below them; the files are in those of the last level, or in all.
+/// A tree of directories and files. Each directory has `width` subdirectories, down to the last
+/// level. Files are in the directories of the last level, or of all levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTree {
     /// Levels of directories below the root; 0: all files are in the root.
     pub depth: u32,
     /// Directories in each directory above the last level.
     pub width: u32,
-    /// Files in each directory that has some.
+    /// Files in each directory that has files.
     #[serde(rename = "files")]
     pub files_per_directory: u32,
     /// Directories of all levels have files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fills_all_levels: bool,
-    /// The tree has only this many of its files, the first ones.
+    /// The tree has only this many files: the first ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_max: Option<u32>,
-    /// `mkdir` and `rmdir` work on the directories of the tree, instead of on others beside its
-    /// files.
+    /// `mkdir` and `rmdir` change the directories of the tree, instead of extra directories beside
+    /// its files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changes_directories: bool,
-    /// Sizes of the files. A file has the same size in every run with the same seed.
+    /// Sizes of the files. With the same seed, a file has the same size in every run.
     pub sizes: BlockSizes,
     /// Share of the files that exist before the test begins, in percent.
     pub prefill: u8,
     /// Seed of the sizes.
     #[serde(default)]
     pub seed: u64,
-    /// The tree outlives the run; absent: it is made for the run and removed at its end.
+    /// The tree outlives the run; absent: the run creates and removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptTree>,
 }
@@ -56,8 +56,8 @@ pub enum KeptTree {
     Removed,
 }
 
-/// An operation on a file of a tree, packed into the word in which other operations have their
-/// position.
+/// An operation on a file of a tree. It is packed into the word that holds the position of other
+/// operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOperation {
     /// What the operation does.
@@ -66,7 +66,7 @@ pub struct FileOperation {
     pub file: u32,
     /// Number of the block that it begins at.
     pub block: u32,
-    /// The file has its alternative name, between which `rename` switches.
+    /// The file currently has its alternative name; `rename` switches between the two.
     pub renamed: bool,
 }
 
@@ -125,7 +125,7 @@ impl FileTree {
         u64::from(self.width).saturating_pow(level)
     }
 
-    /// Directories that hold files.
+    /// The number of directories that hold files.
     pub fn file_directory_count(&self) -> u64 {
         match self.fills_all_levels && self.depth > 0 {
             true => self.directory_count(),
@@ -133,13 +133,13 @@ impl FileTree {
         }
     }
 
-    /// All directories below the root.
+    /// The number of directories below the root.
     pub fn directory_count(&self) -> u64 {
         let levels = (1..=self.depth).map(|level| self.directories_at(level));
         levels.fold(0, u64::saturating_add)
     }
 
-    /// The number of files, whether they exist at first or not.
+    /// The number of files, including those that do not exist at first.
     pub fn file_count(&self) -> u64 {
         let all = self
             .file_directory_count()
@@ -152,7 +152,7 @@ impl FileTree {
         self.file_count() * u64::from(self.prefill) / 100
     }
 
-    /// True if a file exists at first. Those that do are spread evenly over the tree.
+    /// True if a file exists at first. Existing files are spread evenly over the tree.
     pub fn is_prefilled(&self, file: u32) -> bool {
         let before = |number: u64| number * u64::from(self.prefill) / 100;
         before(u64::from(file) + 1) > before(u64::from(file))
@@ -163,7 +163,7 @@ impl FileTree {
         pick_size(&self.sizes, scrambled(scrambled(self.seed) ^ u64::from(file)))
     }
 
-    /// Bytes of all files, whether they exist at first or not.
+    /// Bytes of all files, including those that do not exist at first.
     pub fn total_size(&self) -> Bytes {
         let count = self.file_count();
         match &self.sizes {
@@ -206,7 +206,7 @@ impl FileTree {
         }
     }
 
-    /// Writes the path of a directory by its number: level after level, numbered through on each.
+    /// Writes the path of a directory, by its number. Directories are numbered level by level.
     pub fn write_numbered_directory_path(&self, directory: u64, path: &mut String) {
         path.clear();
         let (level, number) = self.place_of(directory);
@@ -215,7 +215,8 @@ impl FileTree {
         }
     }
 
-    /// The number of files that have these bytes in total, rounded up; `file` gives their order.
+    /// The number of files that have these bytes in total, rounded up, in the order that `file`
+    /// gives.
     fn count_up_to(&self, bytes: u64, file: impl Fn(u32) -> u32) -> u32 {
         let all = self.file_count().min(FileTree::MAX_FILES) as u32;
         if let BlockSizes::Fixed { size } = &self.sizes {
@@ -230,7 +231,7 @@ impl FileTree {
         ({ 0..all }.take_while(fits).count() as u32).max(1)
     }
 
-    /// The same tree with files of these bytes only.
+    /// The same tree, limited to files of these bytes in total.
     #[must_use]
     pub fn limited_to(self, bytes: u64) -> FileTree {
         FileTree {
@@ -264,7 +265,7 @@ impl FileTree {
         }
     }
 
-    /// Writes the path of the directory that `mkdir` makes beside a file, below the root.
+    /// Writes the path of the extra directory that `mkdir` creates beside a file, below the root.
     pub fn write_extra_directory_path(&self, file: u32, path: &mut String) {
         self.write_directory_path(file, path);
         push(path, 'e', u64::from(file));
@@ -308,7 +309,7 @@ pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
     }
 }
 
-/// SplitMix64: neighbouring numbers give unrelated words.
+/// SplitMix64: neighbouring numbers yield unrelated words.
 fn scrambled(number: u64) -> u64 {
     let mut word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -316,7 +317,7 @@ fn scrambled(number: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// What an operation on a file does. Each opens what it needs and closes it again.
+/// What an operation on a file does. Each opens what it needs and closes it afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOperationKind {
@@ -340,7 +341,7 @@ pub enum FileOperationKind {
     Stat,
     /// Reads the names in the directory of a file.
     Readdir,
-    /// Gives a file its other name in the same directory.
+    /// Renames a file to its other name in the same directory.
     Rename,
     /// Removes a file.
     Delete,
@@ -350,13 +351,13 @@ pub enum FileOperationKind {
     Rmdir,
     /// Closes the file of a session.
     Close,
-    /// Asks whether a file may be read.
+    /// Checks whether a file may be read.
     Access,
     /// Sets the times of a file to the present.
     SetTimes,
 }
 
-/// Whether the file or directory of an operation exists before and after it.
+/// Existence of the file or directory before and after an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existence {
     /// It exists before and after.
@@ -394,7 +395,7 @@ impl FileOperationKind {
         FileOperationKind::ALL[self as usize].0
     }
 
-    /// The direction under which it is counted; operations without changes count as reads.
+    /// The direction under which it is counted; operations that change nothing count as reads.
     pub fn direction(self) -> Direction {
         match self {
             FileOperationKind::Open
@@ -419,7 +420,7 @@ impl FileOperationKind {
         )
     }
 
-    /// Whether the file or directory exists before and after.
+    /// Existence of the file or directory before and after.
     pub fn existence(self) -> Existence {
         match self {
             FileOperationKind::Create | FileOperationKind::Mkdir => Existence::Made,
@@ -441,13 +442,13 @@ pub struct FileWork {
     pub groups: Vec<FileGroup>,
     /// The groups follow one another instead of being drawn by their shares.
     pub in_sequence: bool,
-    /// Each worker visits its own files in order of number, instead of random ones.
+    /// Each worker visits its own files in ascending order instead of at random.
     pub in_order: bool,
-    /// Workers may use the same files, and with `in_order` each visits all files. Only for
+    /// Workers may use the same files, and with `in_order` each visits all of them. Only for
     /// operations that do not change names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_files: bool,
-    /// With `in_order`: the work ends when each file was visited once.
+    /// With `in_order`: the work ends when each file has been visited once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
     /// Only these files are used; absent: all.
@@ -455,8 +456,8 @@ pub struct FileWork {
     pub working_set: Option<WorkingSet>,
     /// Bytes of a block; in sessions the alignment of positions.
     pub block: Bytes,
-    /// Files stay open for several operations. The only group then has the operation that opens
-    /// them, optionally after a removal.
+    /// Files stay open for several operations. The only group then consists of the operation that
+    /// opens them, optionally after a removal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<FileSession>,
 }
@@ -471,7 +472,7 @@ pub struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// Files of these bytes in total, rounded up.
+    /// Selects files of these bytes in total, rounded up.
     pub fn of_size(tree: &FileTree, bytes: u64, seed: u64) -> WorkingSet {
         let order = Bijection::new(tree.file_count(), seed);
         let files = tree.count_up_to(bytes, |number| order.image(u64::from(number)) as u32);
@@ -480,7 +481,7 @@ impl WorkingSet {
 }
 
 /// The operations on a file from opening to closing it. Opening, each transfer and closing are
-/// separate operations; schedules and shares count transfers, or without any the opening.
+/// separate operations. Schedules and shares count transfers, or openings if there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSession {
     /// Its transfers; absent: the file is only opened and closed.
@@ -535,7 +536,7 @@ impl FileWork {
         kinds
     }
 
-    /// True if an operation makes, removes or renames what it works on.
+    /// True if an operation creates, removes or renames files or directories.
     pub fn changes_names(&self) -> bool {
         let mut kinds = self.groups.iter().flat_map(|group| &group.operations);
         kinds.any(|kind| kind.existence() != Existence::Stays || *kind == FileOperationKind::Rename)
@@ -567,7 +568,7 @@ impl FileWork {
 }
 
 impl std::fmt::Display for FileWork {
-    /// The syntax of native jobs.
+    /// Writes the syntax of native jobs.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (number, group) in self.groups.iter().enumerate() {
             let names: Vec<&str> = group.operations.iter().map(|kind| kind.name()).collect();

@@ -20,7 +20,8 @@ pub enum Pacing {
         rate: Rate,
     },
     /// A schedule for each direction that has one; the others are unpaced (fio `rate`,
-    /// `rate_iops`). The direction that is due first is issued, so the mix follows from the rates.
+    /// `rate_iops`). The direction that is due first issues next, so the mix follows from the
+    /// rates.
     PerDirection {
         /// The schedules.
         rates: PerDirection<Option<Rate>>,
@@ -28,7 +29,7 @@ pub enum Pacing {
 }
 
 impl Pacing {
-    /// The schedule of each direction; a common one is divided by the mix.
+    /// The schedule of each direction. A common schedule is divided by the mix.
     pub fn by_direction(self, mix: &Mix) -> PerDirection<Option<Rate>> {
         match self {
             Pacing::Unpaced => PerDirection::default(),
@@ -53,11 +54,11 @@ impl Pacing {
     }
 }
 
-/// A schedule: due times that do not depend on when operations complete.
+/// A schedule of due times, which do not depend on when operations complete.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
-    /// `amount` operations or bytes are due every `per_ns` nanoseconds: an exact fraction, so that
-    /// a total divided among workers adds up again.
+    /// `amount` operations or bytes are due every `per_ns` nanoseconds. The fraction is exact, so
+    /// that the shares of workers add up to the total.
     pub amount: u64,
     /// See `amount`.
     pub per_ns: Nanos,
@@ -69,8 +70,8 @@ pub struct Rate {
     /// The treatment of operations that could not be issued in time.
     #[serde(default)]
     pub catch_up: CatchUp,
-    /// The first operation is due this long after the start, so that workers that divide a total do
-    /// not fire in step.
+    /// Delay of the first operation, so that workers that share a rate do not issue at the same
+    /// moment.
     #[serde(default)]
     pub phase_ns: Nanos,
 }
@@ -78,7 +79,7 @@ pub struct Rate {
 /// How the rate of a stream varies over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateCourse {
-    /// From the start of I/O on, and again after the last.
+    /// The spans from the start of I/O on, repeated after the last.
     pub spans: Vec<RateSpan>,
     /// All operations of a second are due at its start (Vdbench `distribution=spike`).
     #[serde(default)]
@@ -95,7 +96,7 @@ pub struct RateSpan {
 }
 
 impl RateCourse {
-    /// Whether the mean of its spans is the rate of the stream.
+    /// True if the mean of its spans is the rate of the stream.
     pub fn is_valid(&self) -> bool {
         let sum = |of: fn(&RateSpan) -> f64| self.spans.iter().map(of).sum::<f64>();
         let (length, area) = (
@@ -124,9 +125,9 @@ pub enum Process {
     /// Evenly.
     #[default]
     Linear,
-    /// With exponentially distributed gaps, as of independent users.
+    /// With exponentially distributed gaps, like those of independent users.
     Poisson,
-    /// With gaps that are uniform between nothing and twice the mean (Vdbench
+    /// With gaps uniformly distributed between zero and twice the mean (Vdbench
     /// `distribution=uniform`).
     Uniform,
 }
@@ -166,8 +167,8 @@ impl Rate {
         }
     }
 
-    /// The share of worker `index` of `count` in a total rate: the rate divided exactly, its start
-    /// shifted by that part of the interval between two operations of the total.
+    /// The share of worker `index` of `count` in a total rate: an exact fraction, started later by
+    /// the same fraction of the interval between two operations of the total.
     pub fn share(self, index: u32, count: u32) -> Rate {
         let count = u64::from(count.max(1));
         let per_ns = Nanos(self.per_ns.0.saturating_mul(count));
@@ -185,15 +186,15 @@ impl Rate {
     }
 }
 
-/// The share of a stream in a flow: of the operations that all streams of a flow have issued, none
-/// exceeds its share by weight (fio `flow`).
+/// Divides operations among streams: no stream of a flow exceeds its weighted share of the
+/// operations that the flow has issued (fio `flow`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
     /// The number of the flow.
     pub id: i64,
     /// Its share is its weight divided by the sum over all running streams.
     pub weight: u32,
-    /// The pause, with nothing in flight, of a stream that is ahead of its share; 0 for none (fio
+    /// The pause of a stream that is ahead of its share, with nothing in flight; 0 for none (fio
     /// `flow_sleep`).
     #[serde(default)]
     pub pause_ns: Nanos,
@@ -209,7 +210,8 @@ pub struct Think {
     pub spin_ns: Nanos,
     /// Operations between pauses; 0 if only `after_ns` triggers them.
     pub operations: u32,
-    /// A pause follows this much time of I/O too, if that comes first (fio `thinktime_iotime`).
+    /// A pause also follows after this much time of I/O, if that comes first (fio
+    /// `thinktime_iotime`).
     #[serde(default)]
     pub after_ns: Option<Nanos>,
     /// Which operations count.
@@ -217,8 +219,7 @@ pub struct Think {
     /// A paced stream does not make up for its pauses (fio `rate_ignore_thinktime`).
     #[serde(default)]
     pub shifts_schedule: bool,
-    /// Cycles of the processor's counter that are spent computing after each operation (fio
-    /// `thinkcycles`).
+    /// Processor cycles to spin after each operation (fio `thinkcycles`).
     #[serde(default)]
     pub cycles_each: u64,
 }

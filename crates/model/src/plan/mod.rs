@@ -1,9 +1,8 @@
 //! The plan of a test, into which every dialect is lowered.
 //!
-//! Plan → **steps**, one after the other → **jobs**, side by side → **workers**, a thread each →
-//! **streams**. Which worker has which streams is explicit data, never a product of counts, because
-//! DiskSpd thread pools and fio clones multiply in different ways. What the user wrote is echoed
-//! from [`Origin`].
+//! Plan → **steps**, one after another → **jobs**, side by side → **workers**, a thread each →
+//! **streams**. The plan lists the streams of every worker explicitly, because DiskSpd thread pools
+//! and fio clones multiply counts in different ways. Reports echo the user's input from [`Origin`].
 
 mod check;
 mod control;
@@ -34,7 +33,7 @@ use crate::units::Bytes;
 
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
-pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookCall, Program, System};
+pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookupCall, Program, System};
 pub use files::{
     Existence, FileGroup, FileOperation, FileOperationKind, FileSession, FileTree, FileWork, KeptTree,
     SessionTransfers, WorkingSet, is_tree_name, pick_size,
@@ -49,7 +48,7 @@ pub use phases::{Dependency, EndsWith, Phases, Span, Stop};
 pub use replay::{Replay, TraceForm, TraceSkip};
 pub use series::{Grid, GridScope, Windows};
 pub use simulated::{
-    SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
+    CacheContents, SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
 };
 pub use storage_path::{CachePath, StoragePath};
@@ -71,8 +70,8 @@ pub struct Plan {
     /// When targets are prepared.
     #[serde(default)]
     pub prepare: PrepareWhen,
-    /// Targets that are prepared before the first step and not again, whatever `prepare` and the
-    /// steps say (DiskSpd `PrecreateFiles`).
+    /// Targets that are prepared only before the first step, regardless of `prepare` and the steps
+    /// (DiskSpd `PrecreateFiles`).
     #[serde(default)]
     pub prepare_once: Vec<TargetId>,
     /// The steps, in order.
@@ -86,7 +85,7 @@ pub struct Plan {
     /// Limits between the program and its data that the user stated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Layer>,
-    /// Which targets are permitted, and what consent a run needs to change them.
+    /// Which targets are permitted, and what consent is needed to change them.
     #[serde(default, skip_serializing_if = "TargetRules::is_default")]
     pub target_rules: TargetRules,
     /// What the user wrote, for reports that echo it.
@@ -94,7 +93,8 @@ pub struct Plan {
     pub origin: Origin,
 }
 
-/// A barrier: all its jobs end before the next begins (DiskSpd time span, fio stonewall group).
+/// A barrier: all jobs of a step end before the next step begins (DiskSpd time span, fio stonewall
+/// group).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Work done side by side.
@@ -137,17 +137,17 @@ pub struct Job {
     /// Only prepare its targets (fio `create_only`).
     #[serde(default)]
     pub prepare_only: bool,
-    /// The I/O scheduler to set for the devices under its targets, from its step on; absent:
+    /// The I/O scheduler to set for the devices under its targets, from the job's step on; absent:
     /// unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// It ends when no job that moves data is running or waiting any more (fio `exit_on_io_done`).
+    /// The job ends when no job that moves data is running or waiting (fio `exit_on_io_done`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub ends_with_io: bool,
-    /// Names or ranks of the hosts that this job is for, where there are several; none: all.
+    /// Names or ranks of the hosts that execute this job, in a fleet; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// What its hosts divide among them; each host has everything else in full.
+    /// What its hosts divide among themselves; each host has everything else in full.
     #[serde(default, skip_serializing_if = "Divide::is_nothing")]
     pub divide: Divide,
     /// The storage between the job and its disks.
@@ -166,7 +166,7 @@ pub struct Divide {
     /// Queue depths are totals of all hosts.
     #[serde(default)]
     pub depth: bool,
-    /// Each host has a part of each target to itself.
+    /// Each host has its own part of each target.
     #[serde(default)]
     pub region: bool,
 }
@@ -222,7 +222,7 @@ pub struct Stream {
     /// What writes contain.
     #[serde(default)]
     pub content: Content,
-    /// Which caches are in the way.
+    /// The cache mode of the target.
     #[serde(default)]
     pub cache: CacheMode,
     /// Hints for the system when the target is opened.
@@ -257,20 +257,20 @@ pub struct Stream {
     /// I/O priorities for parts of its operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityRule>,
-    /// How it locks files against other streams.
+    /// How the stream locks files against other streams.
     #[serde(default, skip_serializing_if = "FileLock::is_none")]
     pub lock: FileLock,
-    /// How it shares operations with others of its step.
+    /// How the stream shares operations with other streams of its step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<Flow>,
     /// Its operations come from a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
-    /// Its target is a tree, and its operations are these.
+    /// The operations on its target, if that is a tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FileWork>,
-    /// Operations after which its target is closed and opened again, once none is in flight; its
-    /// positions then begin anew (Iometer's test connection rate).
+    /// Number of operations after which its target is closed and reopened, with none in flight.
+    /// Positions then restart (Iometer's test connection rate).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reopen_every: Option<u32>,
 }
@@ -336,23 +336,23 @@ impl Stream {
 /// Positions and lengths of a stream's operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pattern {
-    /// The access patterns in use. Directions that share one share its state: position, map of used
-    /// blocks.
+    /// The access patterns in use. Directions that share a pattern share its state: position, map
+    /// of used blocks.
     pub access: Vec<Access>,
-    /// Which of them each direction uses.
+    /// The index of the pattern of each direction.
     #[serde(default)]
     pub access_of: PerDirection<u8>,
     /// Lengths.
     pub sizes: PerDirection<BlockSizes>,
-    /// Positions are multiples of this from the base of the region; 0: of the shortest length.
+    /// Positions are multiples of this, from the base of the region; 0: of the shortest length.
     #[serde(default)]
     pub alignment: PerDirection<Bytes>,
-    /// Every position leaves room for the longest length (native, DiskSpd); otherwise for the
-    /// shortest, and an operation is drawn short enough to fit (fio).
+    /// Every position leaves room for the longest length (native, DiskSpd). Otherwise it leaves
+    /// room for the shortest, and the length is drawn to fit (fio).
     #[serde(default = "yes")]
     pub whole_blocks: bool,
-    /// The lengths of reads are those of operations that continue a run, the lengths of writes
-    /// those of operations at random positions, whatever the operation does (fio `bs_is_seq_rand`).
+    /// Operations that continue a run have the lengths of reads, and operations at random positions
+    /// those of writes, whatever their direction (fio `bs_is_seq_rand`).
     #[serde(default)]
     pub sizes_by_place: bool,
 }
@@ -414,23 +414,22 @@ impl Pattern {
     }
 }
 
-/// Whose queue depth counts.
+/// The scope of the queue depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "depth", rename_all = "snake_case")]
 pub enum Depth {
-    /// Each stream has its own; a slot of the queue belongs to one stream (DiskSpd `-o`, fio
-    /// `iodepth`).
+    /// Each stream has its own depth and slots (DiskSpd `-o`, fio `iodepth`).
     #[default]
     PerStream,
-    /// One for all streams; each operation picks its stream by weight (DiskSpd `-O`, weighted
-    /// native streams).
+    /// All streams share one depth; each operation picks its stream by weight (DiskSpd `-O`,
+    /// weighted native streams).
     Shared {
         /// Operations to keep in flight.
         operations: u32,
     },
-    /// Each target has the depth of its streams, which are alternatives. For each burst the worker
-    /// draws one by weight. Its pause gives the length of the burst and precedes it; the burst
-    /// spans all targets (Iometer).
+    /// Each target has the depth of its streams, which are alternatives. For each burst, the worker
+    /// draws one alternative by weight for all targets. The alternative's pause precedes the burst
+    /// and sets its length (Iometer).
     PerTarget {
         /// The number of consecutive streams per target, equal for all targets.
         alternatives: u32,
@@ -444,22 +443,21 @@ pub struct Batching {
     /// inside it.
     #[serde(default)]
     pub submit: Option<u32>,
-    /// Completions to wait for when the queue is full (fio `iodepth_batch_complete_min`);
+    /// Number of completions to wait for when the queue is full (fio `iodepth_batch_complete_min`);
     /// absent: 1. 0 polls.
     #[serde(default)]
     pub complete_min: Option<u32>,
     /// The maximum number of completions reaped at once; absent: unlimited.
     #[serde(default)]
     pub complete_max: Option<u32>,
-    /// Refill only when no more than this many are in flight (fio `iodepth_low`); absent: at once.
+    /// Refill only if at most this many are in flight (fio `iodepth_low`); absent: immediately.
     #[serde(default)]
     pub refill_below: Option<u32>,
     /// Each completion issues the next operation of its slot. If streams share a depth, the first
-    /// operation of each slot goes to the first stream (DiskSpd `-x`).
+    /// stream issues the first operation of each slot (DiskSpd `-x`).
     #[serde(default)]
     pub completion_routines: bool,
-    /// An operation that overlaps one in flight waits for its end (fio
-    /// `serialize_overlap`).
+    /// An operation that overlaps one in flight waits for it to complete (fio `serialize_overlap`).
     #[serde(default)]
     pub serialize_overlap: bool,
     /// Count the waits of the worker ([`crate::results::Waits`]), which costs a little per turn.
@@ -473,8 +471,8 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// Its number among threads that are assigned to the CPUs of their host in turn, in a fleet;
-    /// the share of each host then has the CPU in `cpus`.
+    /// In a fleet, its number among threads that take the CPUs of their host in turn. The share of
+    /// each host then has the CPU in `cpus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// NUMA nodes whose CPUs it may use, in addition to `cpus`; empty: all.
@@ -508,7 +506,7 @@ pub struct ControlGroup {
     /// Its share of the I/O relative to others, 100 to 1000; absent: as it is.
     #[serde(default)]
     pub weight: Option<u32>,
-    /// It stays after the run even if it was created for it.
+    /// The group stays after the run even if the run created it.
     #[serde(default)]
     pub keep: bool,
 }
@@ -544,13 +542,13 @@ pub struct Memory {
     /// Huge pages from the reserved pool; an error if there are none.
     #[serde(default)]
     pub huge_pages: bool,
-    /// Memory of huge pages is taken in multiples of this, a power of two; 0 stands for 2 MiB.
+    /// Memory of huge pages is allocated in multiples of this, a power of two; 0 means 2 MiB.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub huge_page: Bytes,
-    /// Alignment of each buffer in bytes; 0 stands for the page size.
+    /// Alignment of each buffer in bytes; 0 means the page size.
     #[serde(default)]
     pub alignment: u32,
-    /// Additional memory that the worker pins while it runs, so that less is left for caches (fio
+    /// Additional memory that the worker pins while it runs, to leave less for caches (fio
     /// `lockmem`).
     #[serde(default)]
     pub pinned: Bytes,
@@ -565,11 +563,11 @@ fn is_nothing(bytes: &Bytes) -> bool {
 #[serde(rename_all = "snake_case")]
 pub enum LatencyPoints {
     /// Submission is queued → just before the call; completion is from there to reaped. A device
-    /// that completes inside the submitting call is charged to completion.
+    /// that completes inside the submitting call counts as completion.
     #[default]
     BeforeCall,
-    /// The same, and interval series show completion latency instead of total latency or response
-    /// time (DiskSpd).
+    /// Like `BeforeCall`, but interval series show completion latency instead of total latency or
+    /// response time (DiskSpd).
     CompletionInSeries,
     /// Submission is queued → return of the submitting call; completion is from there to reaped
     /// (fio's slat and clat).
@@ -596,7 +594,7 @@ impl Plan {
             .flat_map(|(step, s)| s.jobs.iter().enumerate().map(move |(job, j)| ((step, job), j)))
     }
 
-    /// Whether a step prepares a target each time.
+    /// True if a step prepares a target each time.
     pub fn prepares_anew(&self, step: usize, target: TargetId) -> bool {
         let when = self.steps[step].prepare.unwrap_or(self.prepare);
         when == PrepareWhen::EachStep && !self.prepare_once.contains(&target) && self.uses(step, target)
@@ -609,7 +607,7 @@ impl Plan {
         streams.any(|stream| stream.target.ids().contains(&target))
     }
 
-    /// For each target, whether a step uses it.
+    /// For each target, true if a step uses it.
     pub fn uses_of_targets(&self) -> Vec<bool> {
         let mut used = vec![false; self.targets.len()];
         let workers = self.jobs().flat_map(|(_, job)| &job.workers);
@@ -655,7 +653,7 @@ impl Plan {
 }
 
 impl Job {
-    /// Whether any worker moves data, or pretends to.
+    /// True if a worker moves data, or simulates that.
     pub fn moves_data(&self) -> bool {
         self.workers.iter().any(|one| !one.engine.kind.transfers_no_data())
     }

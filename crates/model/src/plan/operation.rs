@@ -24,7 +24,7 @@ pub struct CacheMode {
     #[serde(default)]
     pub mapping: Option<Mapping>,
     /// Drop cached pages of the target before the job starts, before each further pass and before
-    /// reading back (fio `invalidate`).
+    /// verification (fio `invalidate`).
     #[serde(default)]
     pub drop_before: bool,
     /// Read the target into the cache before the job starts (fio `pre_read`).
@@ -50,11 +50,11 @@ impl CacheMode {
     };
 }
 
-/// What reads must bypass by BypassIO of Windows.
+/// The drivers that BypassIO of Windows must bypass for reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BypassIo {
-    /// The filters of the file system; the drivers of the volume as well where they support it.
+    /// The file system filters; the volume's drivers too if they support it.
     Partial,
     /// Both.
     Full,
@@ -186,17 +186,17 @@ fn all() -> u8 {
     100
 }
 
-/// An I/O priority for a part of a stream's operations (fio `cmdprio_percentage`,
-/// `cmdprio_bssplit`). Other operations have the priority of the stream.
+/// An I/O priority for some of a stream's operations (fio `cmdprio_percentage`, `cmdprio_bssplit`).
+/// The other operations have the stream's priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityRule {
     /// Operations of this direction.
     pub direction: Direction,
-    /// Only those of this length; absent: of any.
+    /// Only operations of this length; absent: of any.
     #[serde(default)]
     pub length: Option<Bytes>,
-    /// Share of them that it picks, in percent, spread evenly. Rules for the same direction and
-    /// length add up.
+    /// Share of these operations in percent, spread evenly. Rules for the same direction and length
+    /// add up.
     pub percent: u8,
     /// The class.
     pub class: PriorityClass,
@@ -208,15 +208,15 @@ pub struct PriorityRule {
 }
 
 /// How a stream locks a file while it submits operations on it (fio `lockfile`). The lock delays
-/// only locking streams of the same step: with a synchronous engine for the duration of the
-/// operation, otherwise for the submitting call.
+/// only locking streams of the same step. A synchronous engine holds it during the operation,
+/// others during the submitting call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileLock {
     /// No lock.
     #[default]
     None,
-    /// Readers may use it together, a writer only alone.
+    /// Readers may share the file; a writer needs it alone.
     ReadersTogether,
     /// No other job may use it.
     Exclusive,
@@ -245,7 +245,7 @@ pub enum PriorityClass {
 /// What happens after a failed operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorPolicy {
-    /// Error numbers of reads that are counted without ending the worker; empty: every error ends
+    /// Error numbers of reads that do not end the worker but are counted; empty: every error ends
     /// it.
     #[serde(default)]
     pub tolerate_read: Vec<i32>,
@@ -255,27 +255,27 @@ pub struct ErrorPolicy {
     /// The same for mismatches.
     #[serde(default)]
     pub tolerate_verify: Vec<i32>,
-    /// Any failure is counted, until all workers of the step have this many (Vdbench
-    /// `data_errors`).
+    /// Every failure is counted, and none ends a worker until the workers of the step have this
+    /// many (Vdbench `data_errors`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors_max: Option<u64>,
-    /// Tolerated errors are reported as well (fio `error_dump`).
+    /// Report tolerated errors as well (fio `error_dump`).
     #[serde(default)]
     pub tell_tolerated: bool,
-    /// A full file system or quota ends the job without error (fio `fill_device`).
+    /// A full file system or quota ends the job without an error (fio `fill_device`).
     #[serde(default)]
     pub full_is_end: bool,
     /// An operation with a longer total latency counts as failed (fio `max_latency`).
     #[serde(default)]
     pub latency_ns_max: PerDirection<Option<Nanos>>,
-    /// Record for each block the number of trims and the first failure (fio
+    /// Record the number of trims and the first failure of each block (fio
     /// `block_error_percentiles`).
     // Omitted if false, so that plans without it are saved as before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub block_lifetimes: bool,
 }
 
-/// Checks of what is read back.
+/// How written data is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verify {
     /// How blocks are checked.
@@ -283,7 +283,7 @@ pub struct Verify {
     /// Bytes between headers; 0 for one per block.
     #[serde(default)]
     pub interval: u32,
-    /// Pattern to write, where the method has one.
+    /// Pattern to write, if the method has one.
     #[serde(default)]
     pub pattern: Vec<u8>,
     /// The positions in the pattern that hold the offset of the block, in eight bytes (fio `%o`).
@@ -316,7 +316,7 @@ pub struct Verify {
     /// Dump the expected and the received data.
     #[serde(default)]
     pub dump: bool,
-    /// Replay the pattern and check, write nothing.
+    /// Replay the pattern and check, but write nothing.
     #[serde(default)]
     pub only: bool,
     /// Threads that check; 0: the worker itself.
@@ -325,18 +325,18 @@ pub struct Verify {
     /// Processors of those threads; any if empty.
     #[serde(default)]
     pub processors: Vec<u32>,
-    /// The position of the header in each interval, where it is swapped with the data (fio
+    /// The position of the header in each interval; it is swapped with the data there (fio
     /// `verify_offset`).
     #[serde(default)]
     pub header_at: u32,
     /// Only check flushed data (fio `verify_policy=fsynced`).
     #[serde(default)]
     pub flushed_only: bool,
-    /// Recompute the written data from the seed instead of remembering it, unless it depends on
+    /// Recompute the written data from the seed instead of storing it, unless the data depends on
     /// time (fio `experimental_verify`).
     #[serde(default)]
     pub work_out_again: bool,
-    /// Check no more than the state file recorded.
+    /// Check only as much as the state file recorded.
     #[serde(default)]
     pub load_state: bool,
     /// The state file to save or to load, without its directory.
@@ -348,7 +348,7 @@ pub struct Verify {
     /// Written blocks that are discarded.
     #[serde(default)]
     pub trims: Option<TrimWritten>,
-    /// Every read of a block is checked whose last write is known; nothing is read back besides
+    /// Check every read of a block whose last write is known; there is no separate verify phase
     /// (Vdbench's data validation).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeyBlocks>,
@@ -357,23 +357,24 @@ pub struct Verify {
 /// Checks of reads against a map that knows the last write of each key block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyBlocks {
-    /// Bytes of a key block: position and length of every operation are multiples of it.
+    /// Bytes of a key block. Positions and lengths of all operations are multiples of it.
     pub length: u32,
-    /// The file of the map, which exists before the run and serves the next one.
+    /// The file of the map, which an earlier run may have left and the next one uses.
     pub map: String,
     /// When the map is written to its file.
     #[serde(default)]
     pub journal: KeyJournal,
-    /// A block whose last write is known is read and checked before it is written.
+    /// Read and check a block whose last write is known before writing it.
     #[serde(default)]
     pub read_before_write: bool,
-    /// What was written is read back at once.
+    /// Read and check every write immediately.
     #[serde(default)]
     pub read_after_write: bool,
-    /// Reads of blocks whose last write is not known are left out.
+    /// Skip reads of blocks whose last write is unknown.
     #[serde(default)]
     pub known_only: bool,
-    /// Mismatches that end the worker, counted with the errors of all workers of the step.
+    /// Number of mismatches that ends the worker, counted together with the errors of all workers
+    /// of the step.
     pub max_mismatches: u64,
 }
 
@@ -386,12 +387,13 @@ pub enum KeyJournal {
     AtEnd,
     /// Before and after each write, so that it survives a killed process.
     EachWrite,
-    /// The same, and flushed before writes are issued, so that it survives a crash of the system.
+    /// Before and after each write, and flushed before writes are issued, so that the map survives
+    /// a system crash.
     EachWriteFlushed,
 }
 
 impl Verify {
-    /// Checks by a method and nothing else: nothing is read back, kept, or tolerated.
+    /// Verification by a method with all other features off.
     pub fn new(method: VerifyMethod) -> Verify {
         Verify {
             method,
@@ -410,7 +412,7 @@ pub struct TrimWritten {
     /// How many at a time; 0 for as many as the backlog.
     #[serde(default)]
     pub batch: u64,
-    /// They have to read as zeros; otherwise they are not read.
+    /// Discarded blocks must read as zeros; otherwise they are not read.
     #[serde(default)]
     pub read_as_zeros: bool,
 }
@@ -451,9 +453,9 @@ pub enum VerifyMethod {
     Header,
     /// The pattern without a header.
     Pattern,
-    /// The pattern behind a header.
+    /// The pattern after a header.
     PatternWithHeader,
-    /// Reads back, checks nothing.
+    /// Reads back without checking.
     #[default]
     None,
 }

@@ -1,5 +1,4 @@
-//! What the user wrote, as plain data, for reports that echo their input. Nothing here affects the
-//! run.
+//! What the user wrote, for reports that echo it. Nothing here affects the run.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +29,7 @@ pub struct Origin {
     /// The same in the dialect's markup, where it has one (DiskSpd `-Rpxml`).
     #[serde(default)]
     pub profile_markup: Vec<String>,
-    /// The objective of the test, as the user or the preset states it.
+    /// The objective of the test, as stated by the user or the preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
     /// The preset on which it is based.
@@ -92,7 +91,7 @@ pub struct Presentation {
     /// Latencies that get percentiles, by the dialect's names.
     #[serde(default)]
     pub percentiles_of: Vec<String>,
-    /// Latencies and figures that are not shown, by the dialect's names.
+    /// Latencies and figures that are hidden, by the dialect's names.
     #[serde(default)]
     pub disabled: Vec<String>,
     /// Show latencies at all (DiskSpd `-L`).
@@ -101,7 +100,7 @@ pub struct Presentation {
     /// Show the deviation of IOPS (DiskSpd `-D`).
     #[serde(default)]
     pub iops_deviation: bool,
-    /// Directions in one figure (fio `unified_rw_reporting`): `none`, `mixed` or `both`.
+    /// How directions are combined (fio `unified_rw_reporting`): `none`, `mixed` or `both`.
     #[serde(default)]
     pub unified: Option<String>,
     /// Anything else the dialect's report needs, by its own names.

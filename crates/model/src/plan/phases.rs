@@ -14,8 +14,8 @@ pub struct Phases {
     /// I/O that is not measured, before the measured window.
     #[serde(default)]
     pub warm_up_ns: Nanos,
-    /// Ends the warm-up when this many bytes have been transferred by each worker, if that comes
-    /// first (fio `ramp_size`).
+    /// Bytes transferred by each worker that end the warm-up, if that comes first (fio
+    /// `ramp_size`).
     #[serde(default)]
     pub warm_up_bytes: Option<Bytes>,
     /// I/O that is not measured, after the measured window.
@@ -24,7 +24,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// A warm-up before the measured window, and nothing else.
+    /// Only a warm-up before the measured window.
     pub fn with_warm_up(warm_up_ns: Nanos) -> Phases {
         Phases {
             warm_up_ns,
@@ -48,11 +48,11 @@ pub struct Stop {
     /// After this time.
     #[serde(default)]
     pub after_ns: Option<Nanos>,
-    /// When each worker has issued this many bytes: the last operation may go beyond.
+    /// When each worker has issued this many bytes; the last operation may exceed it.
     #[serde(default)]
     pub bytes: Option<Bytes>,
-    /// The same in percent of the regions of the worker's streams, for a dialect that counts in
-    /// parts of a target whose size it cannot know yet (fio `io_size=50%`, or no `size` at all).
+    /// Like `bytes`, in percent of the regions of the worker's streams. Dialects use it if the
+    /// target's size is not known yet (fio `io_size=50%`, or no `size`).
     #[serde(default)]
     pub region_percent: Option<u32>,
     /// When each worker has issued this many operations.
@@ -65,14 +65,14 @@ pub struct Stop {
     /// `time_based`). Random draws continue, so passes differ.
     #[serde(default)]
     pub repeat_until_time: bool,
-    /// `bytes`, `region_percent`, `operations` and `passes` are executed this many times, each
-    /// time from the beginning (fio `loops`); absent: once.
+    /// `bytes`, `region_percent`, `operations` and `passes` are executed this many times, each from
+    /// the beginning (fio `loops`); absent: once.
     #[serde(default)]
     pub rounds: Option<u32>,
 }
 
 impl Stop {
-    /// After a time and nothing else.
+    /// Stops only after a time.
     pub fn after(time: Nanos) -> Stop {
         Stop {
             after_ns: Some(time),
@@ -113,22 +113,22 @@ pub struct Dependency(pub u32);
 /// What ends together with a job (fio `exitall`, `exit_what`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndsWith {
-    /// Indexes of jobs of the same step that are ended as soon as this one has ended.
+    /// Indexes of jobs of the same step that end when this one ends.
     #[serde(default)]
     pub jobs: Vec<u32>,
-    /// The same, only if this one has failed.
+    /// Indexes of jobs that end if this one fails.
     #[serde(default)]
     pub on_failure: Vec<u32>,
-    /// The failure of a worker ends the others of this job (DiskSpd).
+    /// A failed worker ends the others of this job (DiskSpd).
     #[serde(default)]
     pub workers_on_failure: bool,
-    /// The end of a worker ends the others of this job (fio `exitall`, where each clone is a job).
+    /// A worker's end ends the others of this job (fio `exitall`, where each clone is a job).
     #[serde(default)]
     pub workers: bool,
-    /// No further step begins, if this one has failed.
+    /// No further step begins if this job fails.
     #[serde(default)]
     pub plan: bool,
-    /// No further step begins after this one (fio `exit_what=all`).
+    /// No further step begins after this job (fio `exit_what=all`).
     #[serde(default)]
     pub plan_always: bool,
 }

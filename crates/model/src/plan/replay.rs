@@ -3,23 +3,23 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The replay of a trace, whose operations replace those of mix and pattern. Mix and pattern then
-/// only state which directions and lengths can occur.
+/// The replay of a trace, which replaces the operations of mix and pattern. These then only state
+/// which directions and lengths can occur.
 ///
-/// A trace is replayed once. It is read while the worker runs, through a ring of no more than
-/// 65,536 entries: whatever its length, it takes less than 4 MiB of memory for each worker.
+/// A trace is replayed once. The worker reads it while it runs, through a ring of at most 65,536
+/// entries, so even a long trace takes less than 4 MiB of memory per worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
-    /// The file that holds it.
+    /// The trace file.
     pub trace: String,
     /// Its format.
     pub form: TraceForm,
-    /// The names in the trace of the stream's targets, in their order.
+    /// The names of the stream's targets in the trace, in order.
     pub files: Vec<String>,
-    /// All its files are the first target.
+    /// All files of the trace are redirected to the first target.
     #[serde(default)]
     pub redirected: bool,
-    /// It has flushes.
+    /// The trace has flushes.
     #[serde(default)]
     pub flushes: bool,
     /// Ignore the times and issue operations as fast as possible.
@@ -28,14 +28,14 @@ pub struct Replay {
     /// How much faster than recorded, in percent: 200 is twice as fast.
     #[serde(default = "hundred")]
     pub speed_percent: u32,
-    /// Positions are divided by this.
+    /// Divisor of positions.
     #[serde(default = "one")]
     pub scale: u32,
-    /// Then they are rounded down to multiples of this, a power of two; 0 for none. Lengths of
-    /// binary traces are rounded up.
+    /// Multiple to which the divided positions are rounded down, a power of two; 0 for none.
+    /// Lengths in binary traces are rounded up.
     #[serde(default)]
     pub align: u32,
-    /// What is left out.
+    /// Kinds of operation to skip.
     #[serde(default)]
     pub skip: TraceSkip,
 }
@@ -61,7 +61,7 @@ pub enum TraceForm {
     },
 }
 
-/// Kinds of operation that are left out of a trace.
+/// Kinds of operation to skip in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceSkip {
     /// Reads.

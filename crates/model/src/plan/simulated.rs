@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::direction::Direction;
 use crate::units::{Bytes, Nanos};
 
-/// A device that exists only in the tool, with its own clock: known truth for tests.
+/// A device that exists only in the tool, with its own clock. Its properties are known, so tests
+/// can check what the tool reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedDevice {
     /// Size.
@@ -15,10 +16,10 @@ pub struct SimulatedDevice {
     pub servers: u32,
     /// Time to serve one operation.
     pub service: SimulatedService,
-    /// Most operations per second over all servers; 0 for no limit.
+    /// Maximum operations per second over all servers; 0 for no limit.
     #[serde(default)]
     pub iops_cap: u64,
-    /// Most bytes per second; 0 for no limit.
+    /// Maximum bytes per second; 0 for no limit.
     #[serde(default)]
     pub bytes_per_second_cap: u64,
     /// Times at which the device does nothing.
@@ -30,26 +31,26 @@ pub struct SimulatedDevice {
     /// Operations that fail.
     #[serde(default)]
     pub faults: Vec<SimulatedFault>,
-    /// Host time to hand over one operation.
+    /// Host time to submit one operation.
     #[serde(default)]
     pub submit_cost_ns: Nanos,
     /// Operations complete inside the submitting call.
     #[serde(default)]
     pub inline: bool,
-    /// Limits that operations pass one after the other before a server takes them, the outermost
+    /// Limits that operations pass one after another before a server serves them, the outermost
     /// first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<SimulatedLayer>,
-    /// A cache in front of it all.
+    /// A cache in front of the layers and the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<SimulatedCache>,
-    /// Fast memory for writes that runs out.
+    /// Fast memory for writes, which fills up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<SimulatedWriteBuffer>,
     /// Garbage collection pauses after writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<SimulatedCollection>,
-    /// Share by which service takes longer after each second.
+    /// Share by which service time grows every second.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift_per_second: f64,
     /// Occasional load of another user.
@@ -170,16 +171,16 @@ pub struct SimulatedLayer {
     /// How many are allowed per second while the bucket lasts; 0 for no limit.
     #[serde(default)]
     pub burst: u64,
-    /// The size of the bucket; 0: none, operations pass at even intervals.
+    /// The size of the bucket; 0: no bucket, operations pass at even intervals.
     #[serde(default)]
     pub bucket: u64,
     /// The refill interval of the bucket; 0: continuously.
     #[serde(default)]
     pub quantum_ns: Nanos,
-    /// A longer operation counts as several, one for each begun unit of this many bytes; 0: as one.
+    /// A longer operation counts once for each started unit of this size; 0: once.
     #[serde(default)]
     pub unit: Bytes,
-    /// It limits only these.
+    /// The only direction that it limits.
     #[serde(default)]
     pub only: Option<Direction>,
     /// It also applies to cache hits.
@@ -198,11 +199,11 @@ pub enum SimulatedCount {
     Bytes,
 }
 
-/// A cache of reads, as large as needed and never full.
+/// A cache for reads of unlimited size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedCache {
     /// What it holds.
-    pub holds: SimulatedHolding,
+    pub holds: CacheContents,
     /// Time to serve a hit.
     pub time_ns: Nanos,
 }
@@ -210,7 +211,7 @@ pub struct SimulatedCache {
 /// What a cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum SimulatedHolding {
+pub enum CacheContents {
     /// A random share of the reads hits it.
     Share {
         /// From 0 to 1.
@@ -223,7 +224,7 @@ pub enum SimulatedHolding {
     },
 }
 
-/// Fast memory for writes: once that many bytes have been written, writing takes longer.
+/// Fast memory for writes. Once this many bytes have been written, writes take longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedWriteBuffer {
     /// Its size.
@@ -235,7 +236,7 @@ pub struct SimulatedWriteBuffer {
 /// Pauses after writes, each longer than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedCollection {
-    /// Mean distance of two pauses; they come by chance between a half and one and a half of it.
+    /// Mean distance between two pauses; each is random between 0.5 and 1.5 of it.
     pub every_ns: Nanos,
     /// Length of the first.
     pub first_ns: Nanos,
@@ -243,13 +244,13 @@ pub struct SimulatedCollection {
     pub growth: f64,
 }
 
-/// Another user of the device, who comes by chance.
+/// Another user of the device, active at random times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedNeighbour {
     /// Mean time between two visits; exponentially distributed.
     pub every_ns: Nanos,
-    /// Mean length of a visit; uniform between a half and one and a half of it.
+    /// Mean length of a visit, uniformly distributed between 0.5 and 1.5 of it.
     pub for_ns: Nanos,
-    /// Factor by which service takes longer meanwhile.
+    /// Factor by which service takes longer during a visit.
     pub slower: f64,
 }

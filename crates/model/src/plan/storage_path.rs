@@ -3,18 +3,18 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The storage between a job and its disks, as the user states it. It does not affect the I/O; it
-/// decides which limits apply.
+/// The storage between a job and its disks, as the user states it. It does not affect the I/O, only
+/// which limits apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoragePath {
-    /// Whether the host's cache serves the job; absent: not stated, and limits of the uncached path
+    /// Whether the host's cache serves the job; absent: not stated, so limits of the uncached path
     /// apply.
     #[serde(default, rename = "path", skip_serializing_if = "Option::is_none")]
     pub cache: Option<CachePath>,
-    /// What the data is for, such as `data` or `log`: limits can name it.
+    /// The purpose of the data, such as `data` or `log`, which limits can name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The number of replicas: one client write causes as many device writes.
+    /// The number of replicas: each client write causes that many device writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
     /// Network hops between the client and the disk.
@@ -23,12 +23,12 @@ pub struct StoragePath {
 }
 
 impl StoragePath {
-    /// Whether nothing is stated.
+    /// True if nothing is stated.
     pub fn is_unknown(&self) -> bool {
         *self == StoragePath::default()
     }
 
-    /// These statements, completed by those of `default`.
+    /// These statements, supplemented by those of `default`.
     #[must_use]
     pub fn or(self, default: &StoragePath) -> StoragePath {
         StoragePath {
@@ -40,13 +40,13 @@ impl StoragePath {
     }
 }
 
-/// The path of operations through a virtual machine's host, which limits each path separately.
+/// The path of I/O through a virtual machine's host, which limits each path separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CachePath {
-    /// The host's cache serves them.
+    /// The host's cache serves the I/O.
     Cached,
-    /// They go to the disks.
+    /// The I/O goes to the disks.
     #[default]
     Uncached,
 }

@@ -1,4 +1,4 @@
-//! Files and devices, and their preparation and cleanup.
+//! Files and devices, with their preparation and cleanup.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,29 +36,29 @@ pub struct Target {
     reason = "a plan has few targets, and tests write simulated ones by hand"
 )]
 pub enum TargetKind {
-    /// Found out when it is opened: a regular file or a block device.
+    /// Detected when it is opened: a regular file or a block device.
     #[default]
     Path,
-    /// An unsubstituted slot of a profile; it cannot run.
+    /// A placeholder of a profile that was not replaced; it cannot run.
     Template {
-        /// Number of the slot.
+        /// Number of the placeholder.
         number: u32,
     },
-    /// A name of a file or directory that the engine itself makes, looks up or removes.
+    /// A name of a file or directory that the engine itself creates, looks up or removes.
     Name {
-        /// Bytes that operations on it count.
+        /// Bytes that count for an operation on it.
         size: Bytes,
         /// A directory of that name is created before the run if missing.
         directory: bool,
     },
-    /// A directory in which a tree of files is made for the test, and removed afterwards.
+    /// A directory in which the run creates a file tree.
     Tree {
         /// The tree.
         tree: FileTree,
     },
-    /// Nothing at all: for the null engine.
+    /// Nothing, for the null engine.
     Nothing {
-        /// How large it claims to be.
+        /// Its pretended size.
         size: Bytes,
     },
     /// A simulated device.
@@ -75,12 +75,12 @@ pub enum Prepare {
     /// It must exist; nothing is changed.
     #[default]
     Existing,
-    /// Native: a file of this size full of real data, without holes or unwritten extents; reused if
-    /// it is marked as such. In a directory, a temporary file is created. Devices are used as they
-    /// are.
+    /// Native: a file of this size full of real data, without holes or unwritten extents. Reused if
+    /// it is marked as such. In a directory, a temporary file is created. Devices are used
+    /// unchanged.
     Filled {
-        /// Size of the file; absent: the size of an existing one, else the smaller of 1 GiB and 5 %
-        /// of the free space.
+        /// Size of the file; absent: that of an existing file, otherwise 1 GiB or 5 % of the free
+        /// space, whichever is smaller.
         #[serde(default)]
         size: Option<Bytes>,
     },
@@ -91,9 +91,9 @@ pub enum Prepare {
         /// What it holds.
         content: Content,
     },
-    /// fio: a file that is too small is replaced or extended.
+    /// fio: replaces or extends a file that is too small.
     LayOut {
-        /// Size it must have at least.
+        /// Minimum size.
         size: Bytes,
         /// How space is allocated.
         allocate: AllocateMode,
@@ -154,14 +154,14 @@ pub enum PrepareWhen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEndOfJob {
-    /// It stays if the user named it; a temporary file is removed.
+    /// Keeps it if the user named it; removes a temporary file.
     #[default]
     KeepNamed,
     /// It stays.
     Keep,
     /// It is removed.
     Remove,
-    /// It is removed after every pass too (fio `unlink_each_loop`).
+    /// Also removed after every pass (fio `unlink_each_loop`).
     RemoveEachPass,
 }
 
@@ -195,7 +195,7 @@ impl Default for StreamTarget {
 }
 
 impl StreamTarget {
-    /// A set of files of which another is picked after `operations` operations.
+    /// A set of files, of which another is picked after `operations` operations.
     pub fn files(targets: Vec<TargetId>, open_at_once: u32, service: FileService, operations: u64) -> StreamTarget {
         StreamTarget::Files {
             targets,
@@ -214,7 +214,7 @@ impl StreamTarget {
     }
 }
 
-/// Which file of a set is next (fio `file_service_type`).
+/// How the next file of a set is chosen (fio `file_service_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "service", rename_all = "snake_case")]
 pub enum FileService {
@@ -222,7 +222,7 @@ pub enum FileService {
     RoundRobin,
     /// Any.
     Random,
-    /// One until it is done, then the next.
+    /// One file until it is done, then the next.
     Sequential,
     /// By Zipf's law.
     Zipf {
@@ -234,7 +234,7 @@ pub enum FileService {
         /// h.
         h: f64,
     },
-    /// From a bell.
+    /// By a normal distribution.
     Normal {
         /// Standard deviation in percent.
         deviation_percent: f64,
@@ -247,7 +247,7 @@ pub struct Region {
     /// First byte.
     #[serde(default)]
     pub base: Extent,
-    /// Bytes from there; absent: to the end. It never reaches beyond the end of the target.
+    /// Bytes from there; absent: to the end of the target, which the region never exceeds.
     #[serde(default)]
     pub length: Option<Extent>,
 }
@@ -265,7 +265,7 @@ pub struct Extent {
     /// Rounding; 0 or 1 for none.
     #[serde(default)]
     pub align: u64,
-    /// Rounding goes up (fio `offset=N%`) instead of down (fio `size=N%`).
+    /// Round up (fio `offset=N%`) instead of down (fio `size=N%`).
     #[serde(default)]
     pub round_up: bool,
 }
@@ -296,7 +296,7 @@ impl Extent {
 }
 
 impl Region {
-    /// A part of a target; without a length, all behind the base.
+    /// A part of a target; without a length, everything after the base.
     pub fn new(base: Extent, length: Option<Extent>) -> Region {
         Region { base, length }
     }
@@ -312,7 +312,7 @@ impl Region {
     }
 }
 
-/// Which targets a plan may have, and what consent a run needs to change them.
+/// Which targets a plan may have, and what consent is needed to change them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TargetRules {
@@ -329,7 +329,7 @@ pub struct TargetRules {
 }
 
 impl TargetRules {
-    /// Whether these are the rules of native plans.
+    /// True for the rules of native plans.
     pub fn is_default(&self) -> bool {
         *self == TargetRules::default()
     }

@@ -1,7 +1,7 @@
-//! A compact description of a workload, and its job.
+//! A compact description of a workload, from which a job is built.
 //!
-//! The native dialect and the studies use it; the other dialects, which multiply threads
-//! differently, build jobs directly.
+//! The native dialect and the studies use it. Other dialects multiply threads differently and build
+//! jobs directly.
 
 use super::{
     Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, Pacing, Pattern, Phases, Rate, Region,
@@ -22,7 +22,7 @@ pub struct Workload {
     pub name: String,
     /// Targets; each worker uses all of them.
     pub targets: Vec<TargetId>,
-    /// Kinds of operation with a share each; most workloads have one.
+    /// Kinds of operation, with their shares; most workloads have one.
     pub parts: Vec<Part>,
     /// Threads.
     pub workers: u32,
@@ -46,7 +46,7 @@ pub struct Workload {
     pub engine: EngineChoice,
     /// How they are submitted.
     pub batching: Batching,
-    /// CPUs for the threads; each gets one in turn. Empty: no binding.
+    /// CPUs for the threads, one each in turn. Empty: no binding.
     pub cpus: Vec<u32>,
     /// Phases.
     pub phases: Phases,
@@ -116,8 +116,8 @@ impl Workload {
         }
     }
 
-    /// The job. `first` is the number of its first worker among all of the plan, which makes their
-    /// random decisions distinct.
+    /// Builds the job. `first` is the plan-wide number of its first worker, so that all workers
+    /// make different random decisions.
     pub fn job(&self, first: u32) -> Job {
         let workers = (0..self.workers)
             .map(|index| self.worker(index, first + index))
@@ -159,7 +159,7 @@ impl Workload {
             DepthPer::Worker if streams.len() == 1 => Depth::PerStream,
             DepthPer::Worker => Depth::Shared { operations: self.depth },
             DepthPer::Job => {
-                // The first workers get the remainder.
+                // The first workers receive the remainder.
                 let (whole, rest) = (self.depth / self.workers.max(1), self.depth % self.workers.max(1));
                 let share = (whole + u32::from(index < rest)).max(1);
                 streams.iter_mut().for_each(|stream| stream.depth = share);
@@ -217,8 +217,8 @@ impl Workload {
         }
     }
 
-    /// Workers with sequential access, or access to each block once, divide the target; those with
-    /// random access all use the whole of it.
+    /// The region of a worker. Workers with sequential access, or with each block once, divide the
+    /// target; those with random access all use all of it.
     fn region(&self, part: &Part, index: u32) -> Region {
         let divided = match &part.access {
             Access::Sequential(_)
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn sequential_workers_divide_the_target_without_gap_or_overlap() {
+    fn sequential_workers_tile_the_target() {
         for (size, workers) in [(Some(Bytes::mib(10)), 3), (None, 7), (None, 2)] {
             let mut walk = Workload {
                 size,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_workers_draw_alike() {
+    fn all_workers_draw_different_numbers() {
         let many = Workload {
             workers: 100,
             ..workload()

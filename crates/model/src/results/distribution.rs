@@ -3,9 +3,9 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How often each small count occurred, by classes that double: queue depths in 0, 1, 2–3, 4–7,
-/// 8–15 and so on, sizes of batches in 0, 1, 2, 3–4, 5–8, 9–16 and so on. fio shows both in these
-/// classes, with 1–4 as one.
+/// How often each small count occurred, in classes that double. Queue depths have the classes 0, 1,
+/// 2–3, 4–7, 8–15 and so on; batch sizes have 0, 1, 2, 3–4, 5–8, 9–16 and so on. fio shows both in
+/// these classes, with 1–4 as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Distribution {
@@ -21,8 +21,8 @@ impl Distribution {
         self.count((32 - value.leading_zeros()) as usize, times);
     }
 
-    /// Counts the size of a batch. A full batch is a power of two most of the time, so that such a
-    /// value ends a class instead of beginning one.
+    /// Counts the size of a batch. Full batches are usually powers of two, so a power of two ends a
+    /// class instead of beginning one.
     #[inline(always)]
     pub fn record_batch(&mut self, size: u32) {
         let class = match size {

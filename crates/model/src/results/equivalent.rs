@@ -17,15 +17,15 @@ pub struct Equivalent {
     /// The same in one line, if a job file has only one job.
     #[serde(default)]
     pub one_line: Option<String>,
-    /// What that dialect cannot express, or not exactly: the test differs there.
+    /// What that dialect cannot express exactly, so that the test differs.
     #[serde(default)]
     pub lost: Vec<String>,
-    /// Details that the dialect handles in its own way; the test is the same.
+    /// Details in which the dialect differs without changing the test.
     #[serde(default)]
     pub differs: Vec<String>,
 }
 
-/// What the text of an equivalent is.
+/// The form of the text of an equivalent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EquivalentForm {

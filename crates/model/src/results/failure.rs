@@ -25,7 +25,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure that is neither of the system nor of an operation, without advice.
+    /// A failure without an error number, an operation or advice.
     pub fn new(what: impl Into<String>, at: impl Into<String>) -> Failure {
         Failure {
             what: what.into(),
@@ -52,7 +52,7 @@ pub struct FailedOperation {
     /// Its offset.
     #[serde(default)]
     pub offset: Bytes,
-    /// Bytes that were asked for.
+    /// Bytes requested.
     #[serde(default)]
     pub length: u32,
     /// It succeeded, but too late.

@@ -29,14 +29,14 @@ pub struct Idleness {
     pub cpus: Vec<CpuIdleness>,
     /// The time of a unit of that work on an idle processor: the mean over the processors.
     pub unit_ns_mean: f64,
-    /// Its standard deviation between the processors.
+    /// Its standard deviation over the processors.
     pub unit_ns_deviation: f64,
 }
 
 /// The idleness of a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuIdleness {
-    /// Its number.
+    /// The share of the time in which nothing else ran on it, in percent.
     pub cpu: u32,
     /// The share of the time in which nothing else ran on it, in percent.
     pub percent: f64,

@@ -1,4 +1,4 @@
-//! Figures by interval: series, histograms, and intervals outside of the measured window.
+//! Figures by interval: series, histograms, and intervals outside the measured window.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::event::{Counts, Interval, Phase};
 use crate::histogram::PackedHistogram;
 use crate::units::Nanos;
 
-/// An interval outside of the measured window.
+/// An interval outside the measured window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseInterval {
     /// The phase.
@@ -23,7 +23,7 @@ pub struct PhaseInterval {
 }
 
 impl PhaseInterval {
-    /// The figures of an interval that was reported live; `None` for those of the measured window.
+    /// The figures of an interval reported live; `None` for intervals of the measured window.
     pub fn from_interval(interval: &Interval) -> Option<PhaseInterval> {
         (interval.phase != Phase::Measured).then_some(PhaseInterval {
             phase: interval.phase,
@@ -42,8 +42,8 @@ pub struct Series {
     /// Worker and stream it belongs to; absent for the whole job.
     #[serde(default)]
     pub of: Option<(u32, u32)>,
-    /// One entry for each interval since the start of the measured window; empty intervals are
-    /// there as zeros. The last one may be shorter.
+    /// One entry per interval since the start of the measured window, zero if empty. The last
+    /// interval may be shorter.
     pub points: PerDirection<Vec<Point>>,
 }
 

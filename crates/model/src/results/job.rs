@@ -1,4 +1,4 @@
-//! A job: its workers, its interval series, and the merging of its results from several hosts.
+//! A job: its workers, its interval series, and how results of several hosts are merged.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub struct JobResults {
     /// Histograms by interval, in time order.
     #[serde(default)]
     pub histograms: Vec<IntervalHistogram>,
-    /// How the workers used their queues and threads, second by second, in time order.
+    /// How the workers used their queues and threads, by second, in time order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seconds: Vec<IntervalFacts>,
     /// Intervals before and after the measured window, in time order.
@@ -41,10 +41,10 @@ pub struct JobResults {
     /// Latencies of each worker by window, if the plan records them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<WindowSeries>,
-    /// Intervals whose histogram was merged with the next because the gatherer was late.
+    /// Intervals whose histogram was merged into the next because the gatherer was late.
     #[serde(default)]
     pub lost_intervals: u64,
-    /// Times a worker had to wait for its operation log, or for the trace that it writes.
+    /// Number of times a worker waited for its operation log or written trace.
     #[serde(default)]
     pub log_waits: u64,
     /// Why it ended; absent if it never started.
@@ -62,9 +62,9 @@ pub struct ControlOutcome {
     pub rule: String,
     /// It reached its goal.
     pub attained: bool,
-    /// Its observation, in words.
+    /// What it observed, in words.
     pub detail: String,
-    /// The values it examined, in its unit.
+    /// The values it examined, in the unit of the rule.
     #[serde(default)]
     pub series: Vec<f64>,
     /// The queue depth it found, if it searched for one.
@@ -73,8 +73,8 @@ pub struct ControlOutcome {
 }
 
 impl JobResults {
-    /// The results of each direction over all workers and streams, for directions that could occur.
-    /// Histograms are large, so those of a single stream are borrowed.
+    /// The results of each possible direction over all workers and streams. Histograms are large,
+    /// so those of a single stream are borrowed.
     pub fn directions(&self) -> PerDirection<Option<Cow<'_, DirectionResults>>> {
         let mut merged = PerDirection::<Option<Cow<DirectionResults>>>::default();
         for stream in self.workers.iter().flat_map(|worker| &worker.streams) {
@@ -104,7 +104,7 @@ impl JobResults {
             .collect()
     }
 
-    /// All directions together; a job without any operation gives an empty result.
+    /// All directions together; empty for a job without operations.
     pub fn total(&self) -> Cow<'_, DirectionResults> {
         sum_of(self.directions())
     }
@@ -126,9 +126,9 @@ impl JobResults {
             .unwrap_or_default()
     }
 
-    /// Operations in flight on average over the measured window, by Little's law (1961): the sum of
-    /// all latencies divided by the time. Each worker counts with the depth it had and over its own
-    /// window. `None` if nothing was measured.
+    /// Average number of operations in flight in the measured window, by Little's law (1961): sum
+    /// of all latencies / time. Each worker counts with its own depth and window. `None` if nothing
+    /// was measured.
     pub fn in_flight(&self) -> Option<InFlight> {
         InFlight::from_workers(&self.workers)
     }
@@ -141,7 +141,7 @@ impl JobResults {
     }
 }
 
-/// All directions together; a single one is returned as it is.
+/// Sums all directions; a single one is returned unchanged.
 pub(crate) fn sum_of(directions: PerDirection<Option<Cow<'_, DirectionResults>>>) -> Cow<'_, DirectionResults> {
     let PerDirection { read, write, trim } = directions;
     let sum = [read, write, trim].into_iter().flatten().reduce(|mut sum, results| {
@@ -151,7 +151,7 @@ pub(crate) fn sum_of(directions: PerDirection<Option<Cow<'_, DirectionResults>>>
     sum.unwrap_or_default()
 }
 
-/// Operations in flight, on average and at most.
+/// Operations in flight: average and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct InFlight {
     /// On average.
@@ -165,8 +165,8 @@ pub struct InFlight {
 }
 
 impl InFlight {
-    /// The average, but no more than the depth. Operations that began before the window count with
-    /// all of their latency, which can add up to a little more.
+    /// The average, capped at the depth. Operations that began before the window count with their
+    /// whole latency, which can exceed the depth slightly.
     pub fn within_depth(self) -> f64 {
         self.average.min(self.depth as f64)
     }
@@ -194,7 +194,7 @@ impl InFlight {
     }
 }
 
-/// The end reason of a job on two hosts: the more severe one.
+/// The end reason of a job that ran on two hosts: the more severe one.
 fn more_severe_end(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReason> {
     let gravity = |reason: &Option<EndReason>| match reason {
         None => 0,
@@ -209,8 +209,8 @@ fn more_severe_end(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option
 }
 
 impl JobResults {
-    /// Adds the results of another rank for the same job: workers are appended unchanged; interval
-    /// series and histograms are summed.
+    /// Adds another rank's results of the same job: appends its workers unchanged, and sums
+    /// interval series and histograms.
     pub fn add(&mut self, other: JobResults) {
         let worker_shift = self.workers.len() as u32;
         self.workers.extend(other.workers);

@@ -1,9 +1,9 @@
 //! The complete results of a test, in units that add up: counters, histograms, interval series,
 //! environment, findings.
 //!
-//! Every report is rendered from this. Merging is addition: counters and histograms of workers add,
-//! device counters and CPU time count once for each host. Nothing here is rounded or divided; rates
-//! are computed where they are shown.
+//! Every report is rendered from these types. Results merge by addition: counters and histograms of
+//! workers add up, while device counters and CPU time count once per host. Nothing here is rounded
+//! or divided; reports compute rates.
 
 mod distribution;
 mod engine;
@@ -34,7 +34,7 @@ pub use host::{CpuIdleness, HostResults, Idleness};
 pub use interval::{IntervalHistogram, PhaseInterval, Point, RankSeries, Series};
 pub(crate) use job::sum_of;
 pub use job::{ControlOutcome, InFlight, JobResults};
-pub use moved::Moved;
+pub use moved::DeviceTraffic;
 pub use step::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};
 pub use stream::{DirectionResults, EffectiveShare, FileOperationResults, PriorityResults, StreamResults, SyncResults};
 pub use window::{Window, WindowLatency, WindowSeries};

@@ -1,33 +1,32 @@
-//! The data that a test transferred to and from a device, for comparison with the kernel's
-//! counters.
+//! Data that a test transferred to and from a device, for comparison with the kernel's counters.
 
 use super::{HostDeviceUse, Results};
 use crate::direction::PerDirection;
 use crate::event::Counts;
 
-/// The data that this test transferred to and from a device, over all phases of a step.
+/// Data that this test transferred to and from a device, in all phases of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct DeviceTraffic {
     /// Operations and bytes for each direction.
     pub counts: PerDirection<Counts>,
-    /// Some of them bypassed the page cache.
+    /// True if some operations bypassed the page cache.
     pub direct: PerDirection<bool>,
-    /// Some of them went through it.
+    /// True if some operations went through the page cache.
     pub buffered: PerDirection<bool>,
 }
 
 impl Results {
-    /// The data that this test transferred to and from a device directly under its targets. `None`
-    /// if there is no such target, or if a stream also used other targets, so that its share is
-    /// unknown. Devices below another one do not count: the layer between them may write twice, or
-    /// compress.
-    pub fn moved(&self, step: usize, device: &HostDeviceUse) -> Option<Moved> {
+    /// Data that this test transferred to and from a device directly under its targets. `None` if
+    /// it has no target there, or if a stream also used other targets, so that the device's share
+    /// is unknown. Devices below another one do not count, because the layer in between may write
+    /// twice or compress.
+    pub fn moved(&self, step: usize, device: &HostDeviceUse) -> Option<DeviceTraffic> {
         let environment = &self.hosts.get(device.host as usize)?.environment;
         let lies_on = |target: &u32| {
             let first = environment.target(*target).and_then(|facts| facts.devices.first());
             first.is_some_and(|first| first.name == device.counters.name)
         };
-        let (mut moved, mut any) = (Moved::default(), false);
+        let (mut moved, mut any) = (DeviceTraffic::default(), false);
         let jobs = self.plan.steps.get(step)?.jobs.iter().zip(&self.steps.get(step)?.jobs);
         let workers = jobs.flat_map(|(plan, results)| plan.workers.iter().zip(&results.workers));
         let on_this_host = workers.filter(|(_, results)| results.host == device.host);

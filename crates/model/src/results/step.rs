@@ -19,24 +19,23 @@ pub struct StepResults {
     /// the last.
     #[serde(default)]
     pub devices: Vec<HostDeviceUse>,
-    /// Kernel counters of the same devices over the time in which every job of the step was
+    /// Kernel counters of the same devices, for the time in which every job of the step was
     /// measuring.
     #[serde(default)]
     pub devices_measured: Vec<HostDeviceUse>,
-    /// CPU time by core over the same time.
+    /// CPU time by core in the same time.
     #[serde(default)]
     pub cores: Vec<HostCoreUse>,
-    /// Counters of virtual disk providers over the same time, if available.
+    /// Counters of virtual disk providers in the same time, if available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<HostVolumeUse>,
-    /// Counters of network file system clients over the same time, for the mounts under the
-    /// targets.
+    /// Counters of network file system clients in the same time, for the mounts under the targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network_mounts: Vec<HostNetworkMount>,
-    /// That time.
+    /// The length of that time.
     #[serde(default)]
     pub observed_ns: Nanos,
-    /// The kernel's counters by second over the same time.
+    /// The kernel's counters by second in the same time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<HostSample>,
 }
@@ -82,13 +81,13 @@ pub struct HostCoreUse {
 }
 
 impl StepResults {
-    /// Whether there are counters of the machine.
+    /// True if there are counters of the machine.
     pub(crate) fn has_counters(&self) -> bool {
         let has_devices = !self.devices.is_empty() || !self.devices_measured.is_empty();
         has_devices || !self.cores.is_empty() || !self.volumes.is_empty() || !self.network_mounts.is_empty()
     }
 
-    /// Results of a step none of whose jobs started.
+    /// Results of a step in which no job started.
     pub fn not_started(plan: &crate::plan::Step) -> StepResults {
         let job = |job: &crate::plan::Job| JobResults {
             name: job.name.clone(),

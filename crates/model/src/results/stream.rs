@@ -14,13 +14,13 @@ use crate::units::Bytes;
 pub struct StreamResults {
     /// Indexes of its targets.
     pub targets: Vec<u32>,
-    /// Results for each direction that occurred or could have.
+    /// Results of each direction that could occur.
     pub directions: PerDirection<Option<DirectionResults>>,
     /// Flushes.
     #[serde(default)]
     pub sync: Option<SyncResults>,
-    /// Connections, where its target is closed and opened again: from before it is opened to after
-    /// it is closed. Streams that share a file share them: the first has all.
+    /// Connections, if its target is closed and reopened, timed from before opening to after
+    /// closing. Streams that share a file share them; the first stream counts all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<SyncResults>,
     /// Operations and bytes over all phases, for comparison with the kernel's counters.
@@ -28,7 +28,7 @@ pub struct StreamResults {
     /// The effective ranges of a stepped distribution.
     #[serde(default)]
     pub effective_ranges: Vec<EffectiveShare>,
-    /// The same operations by kind, where they work on a tree of files.
+    /// The same operations by kind, if they work on a file tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileOperationResults>,
 }
@@ -59,7 +59,7 @@ pub struct EffectiveShare {
 pub struct DirectionResults {
     /// Operations completed.
     pub operations: u64,
-    /// Bytes really transferred.
+    /// Bytes actually transferred.
     pub bytes: Bytes,
     /// Operations that transferred less than requested.
     #[serde(default)]
@@ -70,7 +70,7 @@ pub struct DirectionResults {
     /// Error number of the first of them.
     #[serde(default)]
     pub first_error: Option<i32>,
-    /// Paced operations that were due in the window and were not issued in it, or were given up.
+    /// Paced operations that were due in the window but not issued in it, or dropped.
     #[serde(default)]
     pub late: u64,
     /// Queued → issued.
@@ -79,13 +79,13 @@ pub struct DirectionResults {
     pub completion: Histogram,
     /// Queued → reaped.
     pub total: Histogram,
-    /// Due → queued, when paced.
+    /// Due → queued, if paced.
     #[serde(default)]
     pub schedule_delay: Option<Histogram>,
-    /// Due → reaped, when paced.
+    /// Due → reaped, if paced.
     #[serde(default)]
     pub response: Option<Histogram>,
-    /// The same operations by I/O priority, if it differs among them.
+    /// The same operations by I/O priority, if it varies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityResults>,
 }
@@ -115,7 +115,7 @@ impl PriorityResults {
 }
 
 impl DirectionResults {
-    /// The latency that percentiles default to: response time when paced, total otherwise.
+    /// The latency of percentiles by default: response time if paced, total otherwise.
     pub fn latency(&self) -> &Histogram {
         self.response.as_ref().unwrap_or(&self.total)
     }
@@ -157,7 +157,7 @@ impl DirectionResults {
 /// Flushes or connections of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncResults {
-    /// Those that ended.
+    /// Operations that completed.
     pub operations: u64,
     /// Flushes: issued → reaped.
     pub latency: Histogram,

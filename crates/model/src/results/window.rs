@@ -23,7 +23,7 @@ pub struct WindowSeries {
 /// One window of a worker: operations in one direction, with each of their latencies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
-    /// Number of the window: it begins that many lengths after the start of the measured window.
+    /// Number of the window, which begins this many lengths after the start of the measured window.
     #[serde(rename = "w")]
     pub number: u64,
     /// Operations completed.
@@ -38,8 +38,8 @@ pub struct Window {
     pub completion: WindowLatency,
     /// Queued → reaped.
     pub total: WindowLatency,
-    /// Completion latencies in the buckets of a histogram, ascending: bucket and count. Empty where
-    /// none were asked for.
+    /// Completion latencies as histogram buckets, ascending: bucket and count. Empty if not
+    /// requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets: Vec<(u32, u64)>,
 }

@@ -23,19 +23,19 @@ pub struct WorkerResults {
     /// Start of its measured window, from the start of the run.
     pub started_ns: Nanos,
     /// Length of its measured window: to the planned end, or to its last completion if it ended by
-    /// count.
+    /// a count.
     pub measured_ns: Nanos,
     /// The time of verification after the measured window; 0 without it. Its reads count among the
-    /// reads of the stream, as do those of a backlog within the window.
+    /// reads of the stream, as do backlog reads within the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified_ns: Nanos,
-    /// What its thread used for that after the measured window.
+    /// Resource usage of that verification.
     #[serde(default, skip_serializing_if = "is_unused")]
     pub verified_usage: Usage,
-    /// How often it waited for the reader of the trace that it replays.
+    /// Number of times it waited for the reader of its trace.
     #[serde(default, skip_serializing_if = "none_found")]
     pub trace_waits: u64,
-    /// Zones that it reset, where they are written from their start to their end.
+    /// Number of zones it reset, with zoned access.
     #[serde(default, skip_serializing_if = "none_found")]
     pub zone_resets: u64,
     /// Time from its first operation to its last completion, all phases.
@@ -45,7 +45,7 @@ pub struct WorkerResults {
     /// Operations in flight when each operation was issued.
     #[serde(default)]
     pub depth: Distribution,
-    /// Operations handed over per submitting call, in the classes of batches.
+    /// Operations per submitting call, in the classes of batches.
     #[serde(default)]
     pub submitted: Distribution,
     /// Completions reaped per poll, in the classes of batches.
@@ -59,7 +59,7 @@ pub struct WorkerResults {
     /// CPU time and the like over the measured window.
     #[serde(default)]
     pub usage: Usage,
-    /// Intervals of a series that were merged with the next because too many came at once.
+    /// Intervals of a series that were merged into the next because too many came at once.
     #[serde(default)]
     pub joined_rows: u64,
     /// Bytes of memory for maps of used blocks.
@@ -71,7 +71,7 @@ pub struct WorkerResults {
     /// The number of mismatches.
     #[serde(default, skip_serializing_if = "none_found")]
     pub mismatch_count: u64,
-    /// Key blocks that were read and compared with their last write (Vdbench's data validation).
+    /// Key blocks read and compared with their last write (Vdbench's data validation).
     #[serde(default, skip_serializing_if = "none_found")]
     pub compared_blocks: u64,
     /// Writes replayed but not issued, because the job only verifies (fio `verify_only`).
@@ -91,7 +91,7 @@ pub struct WorkerResults {
     pub failure: Option<Failure>,
 }
 
-// Omitted if empty, so that results without verification are saved as before.
+// Omitted if zero or empty, so that results without verification are saved as before.
 fn is_zero(time: &Nanos) -> bool {
     *time == Nanos(0)
 }
@@ -108,8 +108,7 @@ fn none_found(count: &u64) -> bool {
 pub const MAX_MISMATCHES: usize = 1000;
 
 impl WorkerResults {
-    /// Fills in the distributions of a worker that had one operation in flight at a time, and so
-    /// never counted them.
+    /// Fills in the distributions of a synchronous worker, which never counts them.
     pub fn count_one_at_a_time(&mut self) {
         let operations: u64 = self
             .streams
@@ -129,10 +128,10 @@ impl WorkerResults {
     }
 }
 
-/// What a worker waited for in the measured window, turn by turn (DiskSpd `-vs`).
+/// What a worker waited for in the measured window, by turn (DiskSpd `-vs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waits {
-    /// Waits for a completion with nothing left that could be issued.
+    /// Waits for a completion when no operation could be issued.
     pub completion: u64,
     /// Waits for a completion while pacing or a pause delayed operations.
     pub throttled: u64,

@@ -1,8 +1,8 @@
-//! Changes of level in a series.
+//! Detects changes of level in a series.
 //!
-//! PELT (Killick, Fearnhead, Eckley 2012, "Optimal detection of changepoints with a linear
-//! computational cost") with the absolute distance from the median as cost, so that single outliers
-//! have no effect. It is exact and draws no random number: the same series always has the same
+//! The method is PELT (Killick, Fearnhead, Eckley 2012, "Optimal detection of changepoints with a
+//! linear computational cost") with the absolute distance from the median as cost, so that single
+//! outliers have no effect. It is exact and draws no random number: equal series have equal
 //! segments.
 
 use std::cmp::{Ordering, Reverse};
@@ -26,7 +26,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The part of a series between two indexes, even if its level changes.
+    /// The part of a series between two indexes, even if its level changes there.
     pub fn new(series: &[f64], start: usize, end: usize) -> Segment {
         let values = &series[start..end];
         Segment {
@@ -70,10 +70,10 @@ fn share(part: f64, whole: f64) -> f64 {
 /// The segments of a series, each of at least `min_length` values; a single one if its level does
 /// not change.
 ///
-/// A change costs 3 ln n in units of the noise, which is estimated from differences between
-/// neighbours (median absolute difference, which a change of level does not touch). On uncorrelated
-/// noise a change is claimed in less than one of a hundred series. Noise below a thousandth of the
-/// level counts as a thousandth: less is of no interest.
+/// A change costs 3 ln n in units of the noise. The noise is estimated by the median absolute
+/// difference between neighbours, which a change of level does not affect. In uncorrelated noise,
+/// fewer than one series in a hundred has a false change. Noise below a thousandth of the level
+/// counts as a thousandth.
 pub fn segments(series: &[f64], min_length: usize) -> Vec<Segment> {
     let (n, min_length) = (series.len(), min_length.max(1));
     if n == 0 {
@@ -102,8 +102,8 @@ fn best_starts(series: &[f64], min_length: usize, penalty: f64) -> Vec<usize> {
     let n = series.len();
     let mut best = vec![f64::INFINITY; n + 1];
     let mut starts = vec![0; n + 1];
-    // The end from which a start can be ignored: another start that is better now is better for
-    // every end at least a segment later.
+    // The end from which a start can be ignored: a start that is better now is better for every end
+    // at least a segment later.
     let mut useless_from = vec![usize::MAX; n + 1];
     best[0] = -penalty;
     let mut first = 0;
@@ -210,7 +210,7 @@ mod tests {
     use crate::draws::{DrawsForm, Purpose};
     use proptest::prelude::*;
 
-    /// What [`segments`] minimises, by trying every partition.
+    /// Computes the minimum that [`segments`] finds, by trying every partition.
     fn least_cost(series: &[f64], min_length: usize, penalty: f64) -> f64 {
         let cost = |values: &[f64]| {
             let middle = median(values);
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(segments(&[], 10), []);
     }
 
-    /// The claim of the documentation.
+    /// Checks the false alarm rate in the documentation.
     #[test]
     fn noise_has_no_changes() {
         let with_changes = (0..400).filter(|seed| segments(&normal(1000 + seed, 120, 1000.0, 50.0), 10).len() > 1);
@@ -274,9 +274,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Pruning loses nothing: the partition costs as little as the best of all.
+        /// Checks that pruning loses nothing: no partition costs less.
         #[test]
-        fn as_good_as_the_best_partition(values in prop::collection::vec(-20i32..20, 1..40), min_length in 1usize..6) {
+        fn the_partition_has_minimum_cost(values in prop::collection::vec(-20i32..20, 1..40), min_length in 1usize..6) {
             let series: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
             let starts = best_starts(&series, min_length, 5.0);
             prop_assume!(series.len() >= min_length);
@@ -291,7 +291,7 @@ mod tests {
             prop_assert!((cost - least_cost(&series, min_length, 5.0)).abs() < 1e-9);
         }
 
-        /// The segments cover the series without gap or overlap, whatever it holds.
+        /// Checks that the segments cover any series without gap or overlap.
         #[test]
         fn segments_cover_the_series(values in prop::collection::vec(0.0f64..1e6, 0..150), min_length in 1usize..20) {
             let segments_found = segments(&values, min_length);
@@ -301,7 +301,7 @@ mod tests {
             prop_assert!(segments_found.len() == 1 || segments_found.iter().all(|one| one.end - one.start >= min_length));
         }
 
-        /// Another unit changes nothing.
+        /// Checks that the unit has no effect.
         #[test]
         fn units_do_not_matter(seed in 0u64..1000, factor in 0.001f64..1000.0) {
             let mut series = normal(seed, 40, 500.0, 10.0);

@@ -7,8 +7,8 @@ pub struct WeightedLine {
     pub slope: f64,
     /// Value at x = 0.
     pub start: f64,
-    /// Standard error of the slope, with the weights known up to a common factor; absent for two
-    /// points, through which any line passes.
+    /// Standard error of the slope, with weights known up to a common factor; absent for two
+    /// points, which any line fits.
     pub slope_error: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ pub struct Equation<const K: usize> {
 pub struct LinearFit<const K: usize> {
     /// The coefficients; those fixed at 0 are exactly 0.
     pub coefficients: [f64; K],
-    /// Standard errors of those that were free; absent where there are no more equations than free
+    /// Standard errors of the free coefficients; absent unless there are more equations than free
     /// coefficients.
     pub errors: Option<[f64; K]>,
     /// Weighted sum of squares of the residuals.
@@ -78,9 +78,9 @@ pub fn least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<Linear
     fit_free(equations, [true; K])
 }
 
-/// Exact weighted least squares with non-negative coefficients. In the best solution some
-/// coefficients are 0 and the others free (Lawson and Hanson 1974, chapter 23); all choices of the
-/// free ones are tried. `None` if no choice is determined.
+/// Exact weighted least squares with non-negative coefficients. In the best solution, some
+/// coefficients are 0 and the others free (Lawson and Hanson 1974, chapter 23), so all choices are
+/// tried. `None` if no choice is determined.
 pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<LinearFit<K>> {
     let choices = (1u32..1 << K).map(|choice| std::array::from_fn(|k| choice & (1 << k) != 0));
     let fits = choices.filter_map(|free| fit_free(equations, free));
@@ -88,10 +88,11 @@ pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> 
         .min_by(|a, b| a.residual.total_cmp(&b.residual))
 }
 
-/// The fit in which the coefficients that are not free are 0.
+/// Fits with all coefficients 0 that are not free.
 fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Option<LinearFit<K>> {
     let free_indexes: Vec<usize> = (0..K).filter(|k| free[*k]).collect();
-    // Columns of equal length: factors such as N and N² differ by orders of magnitude.
+    // Scale the columns to equal length, because factors such as N and N² differ by orders of
+    // magnitude.
     let scale = |k: usize| {
         let squares: f64 = equations.iter().map(|e| e.weight * e.factors[k].powi(2)).sum();
         squares.sqrt()
@@ -134,8 +135,7 @@ fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Optio
     })
 }
 
-/// Gauss and Jordan with row exchanges; `None` where the matrix is singular for all practical
-/// purposes.
+/// Inverts a matrix (Gauss–Jordan with row exchanges); `None` if it is practically singular.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let size = matrix.len();
     for (row, values) in matrix.iter_mut().enumerate() {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_weighted_line_is_that_of_repeated_points() {
-        // A weight of 3 is the same as three points.
+        // A weight of 3 equals three points.
         let weighted = fit_weighted_line(&[point(0.0, 1.0, 1.0), point(1.0, 2.0, 3.0), point(4.0, 0.0, 1.0)]).unwrap();
         let repeated = [
             point(0.0, 1.0, 1.0),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn free_coefficients_come_back_and_negative_ones_are_held_at_zero() {
+    fn negative_coefficients_are_fixed_at_zero() {
         let equations = |truth: [f64; 3]| -> Vec<Equation<3>> {
             let at = |x: f64| [1.0, x, x * x];
             let of = |x: f64| at(x).iter().zip(truth).map(|(factor, c)| factor * c).sum();
@@ -231,8 +231,8 @@ mod tests {
         assert_eq!(non_negative_least_squares(&too_few), None);
     }
 
-    /// The conditions of Karush, Kuhn and Tucker: the gradient is 0 where a coefficient is free and
-    /// not negative where it is held. They hold at the optimum and nowhere else.
+    /// The conditions of Karush, Kuhn and Tucker hold only at the optimum: the gradient is 0 for
+    /// free coefficients and not negative for fixed ones.
     #[test]
     fn the_optimality_conditions_hold_for_random_equations() {
         let mut draws = DrawsForm::Native { seed: 5 }.start();
@@ -246,8 +246,8 @@ mod tests {
                 })
                 .collect();
             let Some(fit) = non_negative_least_squares(&equations) else {
-                // Every choice wants a negative coefficient: then none at all is best, and each
-                // gradient at 0 says so.
+                // If every choice has a negative coefficient, all-zero is best, and every gradient
+                // at 0 shows it.
                 continue;
             };
             for k in 0..3 {

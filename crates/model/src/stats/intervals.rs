@@ -48,14 +48,14 @@ pub struct BatchMeans {
     pub half_width: f64,
     /// Batches used.
     pub batches: u32,
-    /// Correlation remained even between the largest batches; the interval was widened for it.
+    /// Even the largest batches were correlated, so the interval was widened.
     pub widened: bool,
 }
 
-/// Batch means (Law and Carson 1979): the series is cut into equal batches, fewer and longer ones
-/// until neighbouring batches are no longer correlated (|r₁| ≤ 0.3), at least ten; if they still
-/// are, the variance is multiplied by 1 + 2 Σ r_l for lags 1 to 5. `level` is the confidence, such
-/// as 0.95. `None` for fewer than ten values.
+/// Batch means (Law and Carson 1979). The series is cut into equal batches, at least ten, which
+/// grow until neighbours are no longer correlated (|r₁| ≤ 0.3). If they still are, the variance is
+/// multiplied by 1 + 2 Σ r_l for lags 1 to 5. `level` is the confidence, such as 0.95. `None` for
+/// fewer than ten values.
 pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
     if series.len() < 10 {
         return None;
@@ -63,7 +63,7 @@ pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
     let mut batches = series.len().min(40);
     let (means, correlated) = loop {
         let length = series.len() / batches;
-        // Values that do not fill a batch are omitted at the start, where a run is least settled.
+        // Values that do not fill a batch are dropped at the start, where a run is least settled.
         let skipped = series.len() - batches * length;
         let means: Vec<f64> = series[skipped..].chunks_exact(length).map(mean).collect();
         let correlated = lag_one_correlation(&means).abs() > 0.3;
@@ -90,7 +90,7 @@ pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
 
 /// Wilson's interval of a share of `hits` in `n` trials, `n` not necessarily whole (effective
 /// sample size).
-pub fn wilson(hits: f64, n: f64, level: f64) -> (f64, f64) {
+pub fn wilson_interval(hits: f64, n: f64, level: f64) -> (f64, f64) {
     if n <= 0.0 {
         return (0.0, 1.0);
     }
@@ -111,7 +111,8 @@ mod tests {
         (0..12).map(|_| draws.unit(Purpose::Content)).sum::<f64>() - 6.0
     }
 
-    /// The interval covers the true mean in about 95 of 100 series, also for autocorrelated ones.
+    /// The share of series whose interval covers the true mean: about 95 of 100, even if
+    /// autocorrelated.
     fn coverage(correlation: f64) -> f64 {
         let mut draws = DrawsForm::Native { seed: 21 }.start();
         let series = 400;
@@ -148,12 +149,12 @@ mod tests {
     fn wilson_matches_a_known_case() {
         // 10 of 20 at 95 %: 0.2993 … 0.7007 (Wilson 1927; Newcombe 1998, table I method 3
         // arithmetic).
-        let (low, high) = wilson(10.0, 20.0, 0.95);
+        let (low, high) = wilson_interval(10.0, 20.0, 0.95);
         assert!(
             (low - 0.2993).abs() < 1e-3 && (high - 0.7007).abs() < 1e-3,
             "{low} {high}"
         );
-        let (low, high) = wilson(0.0, 100.0, 0.95);
+        let (low, high) = wilson_interval(0.0, 100.0, 0.95);
         assert!(low == 0.0 && (high - 0.0370).abs() < 1e-3, "{low} {high}");
     }
 }

@@ -1,5 +1,4 @@
-//! The statistics that steer a run or judge it. Pure functions from numbers to numbers; each names
-//! its source.
+//! The statistics that steer or judge a run: pure functions, each with its source.
 
 mod changes;
 mod fits;
@@ -16,10 +15,11 @@ pub use changes::{Segment, median, segments, variation};
 pub use fits::{
     Equation, LinearFit, Weighted, WeightedLine, fit_weighted_line, least_squares, non_negative_least_squares,
 };
-pub use intervals::{BatchMeans, batch_means, lag_one_correlation, mean, sample_deviation, wilson};
-pub use modes::{TwoModes, two_modes};
+pub use intervals::{BatchMeans, batch_means, lag_one_correlation, mean, sample_deviation, wilson_interval};
+pub use modes::{TwoModes, find_two_modes};
 pub use paired::{
-    MedianInterval, PairedRatio, SignedRanks, detectable_shift, holm, median_interval, paired_ratio, signed_ranks,
+    MedianInterval, PairedRatio, SignedRanks, adjust_by_holm, detectable_shift, median_interval, paired_ratio,
+    signed_ranks,
 };
 pub use periods::{Period, autocorrelation, period};
 pub use quantiles::{

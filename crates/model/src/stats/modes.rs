@@ -1,42 +1,42 @@
 //! Detects distributions of times with two modes.
 //!
-//! Two kinds of service under one name, such as hits and misses of a cache, or operations that wait
-//! for tokens and others that do not, make a distribution with a valley in it. Coefficients based
-//! on moments mistake every skewed distribution for one with two modes (Pfister and others 2013,
-//! "Good things peak in pairs"), and latencies are skewed; so the valley itself is searched for.
+//! Two kinds of service, such as hits and misses of a cache, or operations that wait for tokens and
+//! others that do not, give a distribution with a valley. Coefficients based on moments mistake
+//! every skewed distribution for one with two modes (Pfister and others 2013, "Good things peak in
+//! pairs"). Latencies are skewed, so this module searches for the valley itself.
 
 use crate::histogram::{Histogram, bucket_high, bucket_low};
 
 /// Bins for each doubling of the value.
 const BINS: f64 = 8.0;
-/// Peaks less than this many bins apart are one: a factor of 1.4.
+/// Peaks closer than this many bins (a factor of 1.4) count as one.
 const MIN_PEAK_DISTANCE: usize = 4;
-/// A valley is at most this share of the lower peak.
+/// Maximum height of a valley, as a share of the lower peak.
 const VALLEY: f64 = 0.5;
-/// Each mode has at least this share of all values.
+/// Minimum share of the values in each mode.
 const MIN_SHARE: f64 = 0.01;
 /// The minimum number of values.
 const MIN_VALUES: u64 = 200;
 
-/// A distribution with two humps.
+/// A distribution with two peaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoModes {
-    /// Where the lower hump has its peak.
+    /// Position of the lower peak.
     pub low: f64,
-    /// Where the upper one has it.
+    /// Position of the upper peak.
     pub high: f64,
-    /// The deepest place between them.
+    /// Position of the valley.
     pub valley: f64,
     /// Share of the values above the valley.
     pub share_above: f64,
 }
 
-/// The two highest humps of a distribution, on a logarithmic scale; `None` where there is one.
+/// Finds the two highest peaks of a distribution on a logarithmic scale; `None` if it has one.
 ///
-/// The bins are 9 % wide and smoothed over their neighbours. The valley must be half as high as the
-/// lower peak or less, and lower than it by three standard deviations of counts, so that it does
-/// not arise by chance from few values.
-pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
+/// The bins are 9 % wide and smoothed over their neighbours. The valley must be at most half as
+/// high as the lower peak, and lower by three standard deviations of counts, so that few values do
+/// not create one by chance.
+pub fn find_two_modes(histogram: &Histogram) -> Option<TwoModes> {
     if histogram.n() < MIN_VALUES {
         return None;
     }
@@ -111,7 +111,7 @@ mod tests {
         let mut both = Histogram::new();
         times(1, 8000, 100_000.0, 0.2, &mut both);
         times(2, 2000, 4_000_000.0, 0.3, &mut both);
-        let found = two_modes(&both).unwrap();
+        let found = find_two_modes(&both).unwrap();
         assert!((found.low / 100_000.0 - 1.0).abs() < 0.15, "{found:?}");
         assert!((found.high / 4_000_000.0 - 1.0).abs() < 0.25, "{found:?}");
         assert!((found.share_above - 0.2).abs() < 0.01, "{found:?}");
@@ -121,44 +121,44 @@ mod tests {
     fn a_constant_has_one_and_few_values_have_none() {
         let mut constant = Histogram::new();
         constant.record_times(100_000, 5000);
-        assert_eq!(two_modes(&constant), None);
+        assert_eq!(find_two_modes(&constant), None);
         let mut few = Histogram::new();
         few.record_times(100_000, 50);
         few.record_times(1_000_000, 50);
-        assert_eq!(two_modes(&few), None);
-        assert_eq!(two_modes(&Histogram::new()), None);
+        assert_eq!(find_two_modes(&few), None);
+        assert_eq!(find_two_modes(&Histogram::new()), None);
     }
 
     #[test]
-    fn a_rare_tail_is_no_hump() {
+    fn a_rare_tail_is_no_peak() {
         let mut tailed = Histogram::new();
         tailed.record_times(100_000, 100_000);
         tailed.record_times(9_000_000, 500);
-        assert_eq!(two_modes(&tailed), None);
+        assert_eq!(find_two_modes(&tailed), None);
     }
 
-    /// A gap between the few values of a tail, with more gaps before it.
+    /// A gap among the few values of a tail, with more gaps before it.
     #[test]
-    fn a_tail_with_gaps_is_no_hump() {
+    fn a_tail_with_gaps_is_no_peak() {
         for (seed, sigma, count) in [
             (1239, 0.937_408_716_342_947_4, 309),
             (1378, 1.020_397_944_280_542_6, 699),
         ] {
             let mut tailed = Histogram::new();
             times(seed, count, 500_000.0, sigma, &mut tailed);
-            assert_eq!(two_modes(&tailed), None, "{seed}");
+            assert_eq!(find_two_modes(&tailed), None, "{seed}");
         }
     }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// However skewed: one hump is one hump.
+        /// A single peak stays single, however skewed it is.
         #[test]
-        fn one_hump_is_one(seed in 0u64..10_000, sigma in 0.05f64..1.2, count in 300u64..5000) {
+        fn one_peak_stays_one(seed in 0u64..10_000, sigma in 0.05f64..1.2, count in 300u64..5000) {
             let mut histogram = Histogram::new();
             times(seed, count, 500_000.0, sigma, &mut histogram);
-            prop_assert_eq!(two_modes(&histogram), None);
+            prop_assert_eq!(find_two_modes(&histogram), None);
         }
     }
 }

@@ -13,7 +13,7 @@ pub struct PairedRatio {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// Probability of a ratio at least so far from 1 where both are the same (Student's paired
+    /// Probability of a ratio at least this far from 1 if both are the same (Student's paired
     /// test).
     pub p: f64,
     /// Standard deviation of the logarithms of the ratios.
@@ -22,8 +22,8 @@ pub struct PairedRatio {
     pub pairs: usize,
 }
 
-/// Student's paired test on the logarithms of second / first: a relative change is the same on a
-/// fast and on a slow day. `None` for fewer than two pairs, or where a value is not above 0.
+/// Student's paired test on the logarithms of second / first, because relative changes do not
+/// depend on the speed of the day. `None` for fewer than two pairs, or if a value is not above 0.
 pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
     if pairs.len() < 2 || pairs.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0)) {
         return None;
@@ -51,14 +51,14 @@ pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
 /// The number of simulated comparisons of [`detectable_shift`], for an accuracy of about 1 %.
 const SIMULATED: usize = 4_000;
 
-/// The smallest shift, in standard deviations of one difference, that is found in four of five
-/// attempts where it must pass Student's paired test at `student` and the signed ranks at `ranks`,
-/// both two-sided. Few pairs need far more than the normal quantiles suggest (2.8/√m): six must all
-/// have the same sign. `None` if so few pairs can never pass.
+/// The smallest shift that four of five attempts detect, in standard deviations of one difference.
 ///
-/// It simulates normal differences with a fixed seed. A set of them passes once the shift exceeds
-/// what either test requires: for the ranks one of the averages of two differences (Walsh 1949),
-/// because the sum of positive ranks is the number of positive averages.
+/// An attempt must pass Student's paired test at level `student` and the signed-rank test at level
+/// `ranks`, both two-sided. Few pairs need much more than the normal quantiles suggest (2.8/√m):
+/// six must all have the same sign. `None` if so few pairs can never pass. The function simulates
+/// normal differences with a fixed seed. A set passes once the shift exceeds what both tests
+/// require; for the ranks this is one of the averages of two differences (Walsh 1949), because the
+/// sum of positive ranks is the number of positive averages.
 pub fn detectable_shift(pairs: usize, student: f64, ranks: f64) -> Option<f64> {
     let doubled: Vec<usize> = (1..=pairs).map(|rank| 2 * rank).collect();
     let averages = pairs * (pairs + 1) / 2;
@@ -90,18 +90,16 @@ pub struct SignedRanks {
     pub positive: f64,
     /// Differences that are not 0.
     pub counted: usize,
-    /// Probability of a sum at least so far from its mean where differences are symmetric about 0.
+    /// Probability of a sum at least this far from its mean if differences are symmetric about 0.
     pub p: f64,
 }
 
-/// Beyond this number of differences the normal approximation is used; exact counting would be
-/// slow.
+/// Maximum number of differences for exact counting, which would be slow beyond it.
 const EXACT_UP_TO: usize = 60;
 
-/// The signed-rank test of Wilcoxon (1945), two-sided: differences of 0 are left out, equal ones
-/// share their ranks. Exact up to 60 differences, with ties as well (every assignment of signs is
-/// counted); beyond, normal with corrections for ties and continuity. `None` where all differences
-/// are 0.
+/// Wilcoxon's signed-rank test (1945), two-sided: differences of 0 are dropped, equal ones share
+/// their ranks. Exact up to 60 differences, ties included; beyond that, normal with corrections for
+/// ties and continuity. `None` if all differences are 0.
 pub fn signed_ranks(differences: &[f64]) -> Option<SignedRanks> {
     let mut sorted: Vec<f64> = differences.iter().copied().filter(|value| *value != 0.0).collect();
     sorted.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
@@ -109,7 +107,7 @@ pub fn signed_ranks(differences: &[f64]) -> Option<SignedRanks> {
     if n == 0 {
         return None;
     }
-    // Twice the rank is a whole number, also where ranks are shared.
+    // Twice the rank is always an integer, even for shared ranks.
     let mut doubled: Vec<usize> = Vec::with_capacity(n);
     for group in sorted.chunk_by(|a, b| a.abs() == b.abs()) {
         let first = doubled.len() + 1;
@@ -155,9 +153,9 @@ fn approximate(doubled: &[usize], positive: usize) -> f64 {
     (2.0 * upper_tail_of_normal(away / deviation)).min(1.0)
 }
 
-/// Probabilities of several tests, adjusted so that the chance of any false alarm among them equals
-/// that of one test (Holm 1979), in the same order.
-pub fn holm(probabilities: &[f64]) -> Vec<f64> {
+/// Adjusts the probabilities of several tests so that a false alarm among them is as unlikely as in
+/// one test (Holm 1979). Keeps their order.
+pub fn adjust_by_holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
     let mut adjusted = vec![0.0; probabilities.len()];
@@ -180,13 +178,13 @@ pub struct MedianInterval {
     pub median: f64,
     /// Upper bound: one of the values.
     pub high: f64,
-    /// The probability with which it covers the true median: at least the requested level.
+    /// Probability that it covers the true median: at least the requested level.
     pub level: f64,
 }
 
-/// The narrowest interval between two of the values, as far from either end, that covers the median
-/// of what they are drawn from with at least `level` (Thompson 1936). From the smallest to the
-/// largest of m values it is 1 − 2^(1−m): 96.9 % for six. `None` where even those are too few.
+/// The narrowest interval between two values, as far from either end, that covers the true median
+/// with at least `level` (Thompson 1936). From the smallest to the largest of m values the level is
+/// 1 − 2^(1−m): 96.9 % for six. `None` if even that is too low.
 pub fn median_interval(values: &[f64], level: f64) -> Option<MedianInterval> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -231,8 +229,8 @@ mod tests {
         assert!((found.p - 0.002_833).abs() < 1e-6, "{}", found.p);
     }
 
-    /// Six pairs pass the ranks only if all point the same way: Φ(x)⁶ = 0.8 needs x = 1.793. Many
-    /// pairs come close to the normal quantiles, 1.960 + 0.842, at the efficiency of the ranks,
+    /// Six pairs pass the rank test only if all have the same sign: Φ(x)⁶ = 0.8 needs x = 1.793.
+    /// Many pairs approach the normal quantiles, 1.960 + 0.842, at the efficiency of the ranks,
     /// √(3/π).
     #[test]
     fn few_pairs_find_only_large_changes() {
@@ -248,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_that_all_agree_leave_no_doubt() {
+    fn identical_ratios_have_no_uncertainty() {
         let same = paired_ratio(&[(5.0, 5.0); 6], 0.95).unwrap();
         assert_eq!((same.ratio, same.low, same.high, same.p), (1.0, 1.0, 1.0, 1.0));
         let more = paired_ratio(&[(8.0, 16.0); 6], 0.95).unwrap();
@@ -297,12 +295,12 @@ mod tests {
 
     #[test]
     fn holm_raises_in_steps() {
-        let raised = holm(&[0.01, 0.04, 0.03, 0.005]);
+        let raised = adjust_by_holm(&[0.01, 0.04, 0.03, 0.005]);
         for (found, expected) in raised.iter().zip([0.03, 0.06, 0.06, 0.02]) {
             assert!((found - expected).abs() < 1e-12, "{raised:?}");
         }
-        assert_eq!(holm(&[0.9, 0.8]), [1.0, 1.0]);
-        assert_eq!(holm(&[]), Vec::<f64>::new());
+        assert_eq!(adjust_by_holm(&[0.9, 0.8]), [1.0, 1.0]);
+        assert_eq!(adjust_by_holm(&[]), Vec::<f64>::new());
     }
 
     #[test]
@@ -321,13 +319,13 @@ mod tests {
     fn the_interval_of_the_median_covers_it_as_often_as_promised() {
         let mut draws = DrawsForm::Native { seed: 8 }.start();
         let covered = (0..2000).filter(|_| {
-            // Squares of uniforms: as lopsided as run times are. Their median is 0.25.
+            // Squares of uniform numbers are as skewed as run times. Their median is 0.25.
             let runs: Vec<f64> = (0..8).map(|_| draws.unit(Purpose::Content).powi(2)).collect();
             let found = median_interval(&runs, 0.9).unwrap();
             (found.low..=found.high).contains(&0.25)
         });
         let covered = covered.count() as f64 / 2000.0;
-        // Leaving out one at either end: 1 − 2 (1 + 8)/256 = 0.930.
+        // Dropping one at either end: 1 − 2 (1 + 8)/256 = 0.930.
         assert!((covered - 0.930).abs() < 0.02, "{covered}");
     }
 }

@@ -11,8 +11,7 @@ pub struct Period {
     pub correlation: f64,
 }
 
-/// Correlation of a series with itself `lag` values later, over the pairs that there are; 0 where
-/// it does not vary.
+/// Correlation of a series with itself `lag` values later; 0 if the series is constant.
 pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
     if lag >= series.len() {
         return 0.0;
@@ -24,9 +23,9 @@ pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
     if variance > 0.0 { shared / variance } else { 0.0 }
 }
 
-/// The first peak of the autocorrelation above one half, at lags from 2 to a third of the series,
-/// so that every period occurs three times. Between lag 0 and a peak the correlation must fall
-/// below a quarter: for a trend or a step it does not, and there is no period.
+/// The first peak of the autocorrelation above one half. Lags range from 2 to a third of the
+/// series, so that every period occurs three times. Between lag 0 and the peak, the correlation
+/// must fall below a quarter, which excludes trends and steps.
 pub fn period(series: &[f64]) -> Option<Period> {
     let last = series.len() / 3;
     let correlations: Vec<f64> = (0..=last + 1).map(|lag| autocorrelation(series, lag)).collect();
@@ -68,7 +67,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// A train of pulses under noise of a tenth of their height.
+        /// A pulse train with noise of a tenth of its height.
         #[test]
         fn a_pulse_train_has_its_period(lag in 3usize..20, seed in 0u64..1000) {
             let mut draws = DrawsForm::Native { seed }.start();

@@ -39,7 +39,7 @@ pub fn normal_quantile(p: f64) -> f64 {
 /// The distribution function of the standard normal distribution, through the incomplete gamma
 /// function.
 pub fn normal_cdf(x: f64) -> f64 {
-    // erf by its series near 0 and by the continued fraction of erfc further out.
+    // erf by its series near 0, and by the continued fraction of erfc elsewhere.
     let z = x.abs() / std::f64::consts::SQRT_2;
     let upper = if z < 2.0 {
         let mut term = z;
@@ -62,8 +62,7 @@ pub fn normal_cdf(x: f64) -> f64 {
 }
 
 /// The quantile of Student's distribution with `degrees` degrees of freedom (at least 1), to about
-/// 1e-10: the distribution function by the incomplete beta function, inverted by bisection and
-/// Newton steps.
+/// 1e-10. Inverts the distribution function by bisection and Newton steps.
 pub fn student_quantile(p: f64, degrees: u32) -> f64 {
     if p == 0.5 {
         return 0.0;
@@ -92,7 +91,7 @@ pub fn student_quantile(p: f64, degrees: u32) -> f64 {
     (low + high) / 2.0
 }
 
-/// Probability that a value of Student's distribution lies at least as far from 0 as `t`, on either
+/// Probability that a value of Student's distribution is at least as far from 0 as `t`, on either
 /// side.
 pub fn two_sided_student(t: f64, degrees: u32) -> f64 {
     if !t.is_finite() {
@@ -111,7 +110,7 @@ pub fn upper_tail_of_normal(z: f64) -> f64 {
 /// 1).
 pub fn student_cdf(t: f64, degrees: u32) -> f64 {
     let v = f64::from(degrees.max(1));
-    // Where t² overflows, all of the distribution lies on one side.
+    // If t² overflows, the whole distribution lies on one side.
     let beyond = match (t * t).is_finite() {
         true => 0.5 * incomplete_beta(v / (v + t * t), v / 2.0, 0.5),
         false => 0.0,
@@ -206,7 +205,7 @@ mod tests {
         near(two_sided_student(f64::INFINITY, 7), 0.0);
         near(upper_tail_of_normal(1.959_964), 0.025);
         near(upper_tail_of_normal(-1.959_964), 0.975);
-        // Distribution functions undo quantiles, on both sides.
+        // Distribution functions invert quantiles, on both sides.
         near(student_cdf(student_quantile(0.025, 19), 19), 0.025);
         near(student_cdf(2.093_024, 19), 0.975);
         near(student_cdf(f64::NEG_INFINITY, 9), 0.0);

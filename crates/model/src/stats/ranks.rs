@@ -6,17 +6,17 @@ use crate::histogram::Histogram;
 /// The support of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// A hundred values or more lie beyond it.
+    /// At least a hundred values lie beyond it.
     Good,
-    /// Ten to a hundred lie beyond it: read it with its interval.
+    /// Ten to a hundred values lie beyond it: read it with its interval.
     Weak,
-    /// Fewer than ten lie beyond it: it is hardly more reliable than the maximum.
+    /// Fewer than ten values lie beyond it: it is hardly more reliable than the maximum.
     None,
 }
 
 /// Classifies the number of values beyond a quantile.
 pub fn support(fraction: f64, n: u64) -> Support {
-    // Rounded, so that 0.99 of 10,000 values counts as exactly 100 beyond.
+    // Round, so that 0.99 of 10,000 values counts as exactly 100 beyond.
     match ((1.0 - fraction) * n as f64 * 1e6).round() / 1e6 {
         beyond if beyond >= 100.0 => Support::Good,
         beyond if beyond >= 10.0 => Support::Weak,
@@ -24,8 +24,8 @@ pub fn support(fraction: f64, n: u64) -> Support {
     }
 }
 
-/// The ranks between which the true quantile lies with the given confidence; `None` for a side on
-/// which there are not enough values. Exact binomial tails below 30 expected values beyond, the
+/// The ranks between which the true quantile lies with the given confidence; `None` for a side with
+/// too few values. Uses exact binomial tails below 30 expected values beyond the quantile, and the
 /// normal approximation above.
 pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<u64>) {
     if n == 0 {
@@ -46,15 +46,15 @@ pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<
     (low, high)
 }
 
-/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p). Iterates over the side on which few
-/// values are expected, since the other has millions.
+/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p). Iterates over the side with few
+/// expected values, since the other has millions.
 fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     if p <= 0.0 {
         return None;
     }
     if p <= 0.5 {
         let mut below = 0.0;
-        return Terms::new(n, p)
+        return BinomialTerms::new(n, p)
             .take_while(|term| {
                 below += term;
                 below <= tail
@@ -65,7 +65,7 @@ fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     }
     // P(K < l) ≤ tail is P(n − K ≤ n − l) ≥ 1 − tail, and n − K is binomial(n, 1 − p).
     let mut up_to = 0.0;
-    let complement = Terms::new(n, 1.0 - p).position(|term| {
+    let complement = BinomialTerms::new(n, 1.0 - p).position(|term| {
         up_to += term;
         up_to >= 1.0 - tail
     })?;
@@ -74,16 +74,16 @@ fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
 
 /// Probabilities of K = 0, 1, 2 … n for K binomial(n, p), by their ratio, in logarithms against
 /// underflow.
-struct Terms {
+struct BinomialTerms {
     n: u64,
     next: u64,
     log_term: f64,
     log_odds: f64,
 }
 
-impl Terms {
-    fn new(n: u64, p: f64) -> Terms {
-        Terms {
+impl BinomialTerms {
+    fn new(n: u64, p: f64) -> BinomialTerms {
+        BinomialTerms {
             n,
             next: 0,
             log_term: n as f64 * (-p).ln_1p(),
@@ -92,7 +92,7 @@ impl Terms {
     }
 }
 
-impl Iterator for Terms {
+impl Iterator for BinomialTerms {
     type Item = f64;
 
     fn next(&mut self) -> Option<f64> {
@@ -108,7 +108,7 @@ impl Iterator for Terms {
 }
 
 /// The interval of a quantile in nanoseconds, from the buckets of its ranks: the lower edge of the
-/// lower one, the middle of the upper one or `None` if there is no upper bound.
+/// lower bucket, and the middle of the upper one or `None` if there is no upper bound.
 pub fn quantile_interval(histogram: &Histogram, fraction: f64, level: f64) -> (Option<u64>, Option<u64>) {
     let (low, high) = rank_interval(fraction, histogram.n(), level);
     (
@@ -158,9 +158,9 @@ mod tests {
     #[test]
     fn both_sides_of_a_distribution_give_the_same_rank() {
         for (n, p) in [(10, 0.5), (50, 0.9), (200, 0.99), (999, 0.995), (40, 0.51), (3, 0.999)] {
-            // Summed from the larger side, which is slow.
+            // Sum from the larger side, which is slow.
             let mut below = 0.0;
-            let slow = Terms::new(n, p).take_while(|term| {
+            let slow = BinomialTerms::new(n, p).take_while(|term| {
                 below += term;
                 below <= 0.025
             });
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn support_counts_what_lies_beyond() {
+    fn support_counts_the_values_beyond() {
         assert_eq!(support(0.99, 10_000), Support::Good);
         assert_eq!(support(0.99, 9_999), Support::Weak);
         assert_eq!(support(0.999, 9_999), Support::None);

@@ -60,23 +60,23 @@ impl SniaWindow {
     /// Largest distance of a round from the mean in the stricter reading of the first condition.
     pub const DEVIATION: f64 = 0.10;
 
-    /// Whether the range condition holds.
+    /// True if the range condition holds.
     pub fn keeps_range(&self) -> bool {
         self.range <= Self::RANGE
     }
 
-    /// Whether the excursion condition holds.
+    /// True if the excursion condition holds.
     pub fn keeps_excursion(&self) -> bool {
         self.excursion <= Self::EXCURSION
     }
 
-    /// Whether both conditions hold.
+    /// True if both conditions hold.
     pub fn is_steady(&self) -> bool {
         self.keeps_range() && self.keeps_excursion()
     }
 
-    /// Whether both hold in the stricter reading of some scripts: no round is further than a tenth
-    /// from the mean.
+    /// True if both hold in the stricter reading of some scripts: every round is within a tenth of
+    /// the mean.
     pub fn is_strictly_steady(&self) -> bool {
         self.deviation <= Self::DEVIATION && self.keeps_excursion()
     }

@@ -1,4 +1,4 @@
-//! Trends of a series, and the start of its settled part.
+//! Trends of a series, and the beginning of its settled part.
 
 use super::intervals::{lag_one_correlation, mean};
 use super::quantiles::{normal_quantile, upper_tail_of_normal};
@@ -10,15 +10,15 @@ pub struct Trend {
     pub score: i64,
     /// The score in standard deviations, with the continuity correction; positive for a rise.
     pub z: f64,
-    /// Probability of a score at least as far from 0 where there is no trend.
+    /// Probability of a score at least this far from 0 without a trend.
     pub p: f64,
     /// The median slope between two values (Sen 1968), per value.
     pub slope: f64,
 }
 
-/// The test for a monotonic trend of Mann (1945) and Kendall (1975), with the variance corrected
-/// for ties. Values must be independent: use means of batches of a correlated series. `None` for
-/// fewer than four values.
+/// Tests for a monotonic trend (Mann 1945, Kendall 1975), with the variance corrected for ties.
+/// Values must be independent, so use batch means of a correlated series. `None` for fewer than
+/// four values.
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < 4 {
@@ -64,24 +64,23 @@ fn tie_sizes(values: &[f64]) -> impl Iterator<Item = f64> {
     sizes.into_iter().filter(|size| *size > 1.0)
 }
 
-/// Where the settled part of a series begins.
+/// The beginning of the settled part of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settling {
     /// The number of values at the start to omit.
     pub left_out: usize,
-    /// More than half would have to be left out: the series never settled, and no mean of it should
-    /// be used.
+    /// The series never settled: more than half of it would have to be omitted, so its mean should
+    /// not be used.
     pub never: bool,
 }
 
 /// Values in a batch of MSER-5.
 const BATCH: usize = 5;
-/// The minimum number of remaining batches: the error of fewer means nothing.
+/// Minimum number of remaining batches; the error of fewer is meaningless.
 const MIN_LEFT: usize = 5;
 
-/// MSER-5 (White 1997; White, Cobb and Spratt 2000): of the means of batches of five, the start is
-/// cut so that the standard error of the mean of the rest is smallest. `None` for fewer than ten
-/// batches.
+/// MSER-5 (White 1997; White, Cobb and Spratt 2000): omits as many batches of five at the start as
+/// minimise the standard error of the mean of the rest. `None` for fewer than ten batches.
 pub fn mser5(series: &[f64]) -> Option<Settling> {
     let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
     let k = batches.len();
@@ -93,7 +92,7 @@ pub fn mser5(series: &[f64]) -> Option<Settling> {
         let mean = mean(rest);
         rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
     };
-    // The first of equal minima: a constant series loses nothing.
+    // Use the first of equal minima, so that a constant series loses nothing.
     let cut = (0..=k - MIN_LEFT).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
     Some(Settling {
         left_out: cut * BATCH,
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_without_a_trend_is_called_one_as_often_as_promised() {
+    fn false_trends_are_as_rare_as_the_level() {
         let mut draws = DrawsForm::Native { seed: 3 }.start();
         let called = (0..1000).filter(|_| {
             let values: Vec<f64> = (0..20).map(|_| draws.unit(Purpose::Content)).collect();
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_start_is_cut_and_a_series_that_never_settles_is_refused() {
+    fn a_slow_start_is_omitted_and_an_unsettled_series_detected() {
         // A start of 60 values at a third of the level, then 240 with a small wave.
         let wave = |index: usize| 100.0 + (index % 7) as f64;
         let series: Vec<f64> = (0..300).map(|i| if i < 60 { 33.0 } else { wave(i) }).collect();
@@ -173,7 +172,7 @@ mod tests {
     fn correlated_values_count_less() {
         let mut draws = DrawsForm::Native { seed: 9 }.start();
         let mut level = 0.0;
-        // A first-order process with r = 0.8: worth a ninth.
+        // A first-order process with r = 0.8: its values count for a ninth.
         let series: Vec<f64> = (0..20_000)
             .map(|_| {
                 level = 0.8 * level + draws.unit(Purpose::Content) - 0.5;

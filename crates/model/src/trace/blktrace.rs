@@ -1,10 +1,10 @@
-//! The binary records of blktrace: 48 bytes each, in the byte order of the machine that wrote them,
-//! some followed by further data.
+//! The binary records of blktrace: 48 bytes each, in the byte order of the recording machine, some
+//! followed by more data.
 //!
-//! A replay issues what was queued: reads, writes, discards and flushes, as the block layer got
-//! them, before merging and splitting.
+//! A replay issues the queued requests: reads, writes, discards and flushes as the block layer
+//! received them, before merging and splitting.
 
-use super::{Entry, Reader, TraceError, What};
+use super::{Entry, EntryAction, Reader, TraceError};
 use crate::direction::Direction;
 
 /// Bytes of a record.
@@ -13,7 +13,7 @@ const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
 /// Addresses count in sectors.
 const SECTOR: u64 = 512;
-/// Beyond this depth, completions must have been lost.
+/// Maximum plausible depth; beyond it, completion records must have been lost.
 const MAX_PLAUSIBLE_DEPTH: u32 = 1024;
 
 /// Kinds of actions, in the lower half of their word.
@@ -150,7 +150,7 @@ impl Reader {
         };
         let flushes = action & FLUSH != 0 && direction != Direction::Trim;
         let what = match flushes {
-            true => (!self.skip.flushes).then_some(What::Flush { data_only: false }),
+            true => (!self.skip.flushes).then_some(EntryAction::Flush { data_only: false }),
             false if length == 0 => {
                 let remark = "fio: ignoring zero byte block trace";
                 if !remarks.iter().any(|known| known == remark) {
@@ -165,10 +165,10 @@ impl Reader {
         let Some(file) = self.names.add(&name) else {
             return Err(TraceError::Changed(format!("device {name}")));
         };
-        // A device is opened by its first request.
+        // The first request of a device opens it.
         if self.names.open[file as usize] == 0 {
             self.names.open[file as usize] = 1;
-            let (what, gap) = (What::Open, crate::Nanos(0));
+            let (what, gap) = (EntryAction::Open, crate::Nanos(0));
             entries.push(Entry { file, what, gap });
         }
         entries.push(Entry { file, what, gap });

@@ -4,10 +4,10 @@ use std::io::{ErrorKind, Read};
 
 use super::{Entry, Reader, TraceError};
 
-/// Bytes read at a time. Every line and record fits.
+/// Bytes read at a time; larger than any line or record.
 const PIECE: usize = 256 << 10;
 
-/// The entries of a trace from any source. Only one piece is in memory.
+/// Reads the entries of a trace from any source, keeping one piece in memory.
 #[derive(Debug)]
 pub struct Feed<R> {
     source: R,
@@ -30,7 +30,7 @@ impl<R: Read> Feed<R> {
         }
     }
 
-    /// Adds the entries of the next piece. False once there are no more.
+    /// Adds the entries of the next piece. False if there are none.
     ///
     /// # Errors
     /// [`TraceError`] if the trace cannot be read further.

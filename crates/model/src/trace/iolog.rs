@@ -1,10 +1,10 @@
-//! fio's text: a line for each entry, behind a first line with the version.
+//! fio's text format: a line for each entry, after a first line with the version.
 //!
-//! Version 3: `TIME FILE ACTION [OFFSET LENGTH]`, the time in microseconds since the start. Version
-//! 2 has no times, but `FILE wait MILLISECONDS 0`. Actions are `add`, `open`, `close`, and with a
-//! place `read`, `write`, `trim`, `sync`, `datasync`.
+//! Version 3: `TIME FILE ACTION [OFFSET LENGTH]`, with the time in microseconds since the start.
+//! Version 2 has `FILE wait MILLISECONDS 0` instead of times. Actions are `add`, `open` and
+//! `close`, and with a place `read`, `write`, `trim`, `sync` and `datasync`.
 
-use super::{Entry, Reader, TraceError, What};
+use super::{Entry, EntryAction, Reader, TraceError};
 use crate::direction::Direction;
 use crate::units::Nanos;
 
@@ -37,7 +37,7 @@ pub enum Action {
     Move(Direction),
     /// It is flushed.
     Sync,
-    /// The same without unneeded metadata.
+    /// Flush without unneeded metadata.
     DataSync,
 }
 
@@ -112,12 +112,12 @@ impl Reader {
         let place = match numbers {
             (Some(offset), Some(length)) => number(offset).zip(number(length)).map(Some),
             (None, None) => Some(None),
-            // In fio, anything that is not a number ends the line.
+            // As in fio, anything that is not a number ends the line.
             (Some(other), _) if !other.starts_with(|first: char| first.is_ascii_digit()) => Some(None),
             _ => None,
         };
         let (Some(time_us), Some(name), Some(action), Some(place)) = (time, name, action, place) else {
-            // Traces of several clones in one file have further first lines.
+            // Traces of several clones in one file contain more first lines.
             if !line.starts_with(VERSION_3) && !line.starts_with(VERSION_2) {
                 let version = if three { 3 } else { 2 };
                 remarks.push(format!("bad iolog{version}: {line}"));
@@ -142,7 +142,7 @@ impl Reader {
         name: &str,
         action: &str,
         remarks: &mut Vec<String>,
-    ) -> Result<Option<(u32, What)>, TraceError> {
+    ) -> Result<Option<(u32, EntryAction)>, TraceError> {
         match action {
             "add" => {
                 let added = self.names.add(name);
@@ -152,14 +152,14 @@ impl Reader {
                 let file = self.file(name)?;
                 let times = &mut self.names.open[file as usize];
                 *times += 1;
-                Ok((*times == 1).then_some((file, What::Open)))
+                Ok((*times == 1).then_some((file, EntryAction::Open)))
             }
             "close" => {
                 let file = self.file(name)?;
                 let times = &mut self.names.open[file as usize];
                 let closes = *times == 1;
                 *times = times.saturating_sub(1);
-                Ok(closes.then_some((file, What::Close)))
+                Ok(closes.then_some((file, EntryAction::Close)))
             }
             other => {
                 remarks.push(format!("fio: bad iolog file action: {other}"));
@@ -174,7 +174,7 @@ impl Reader {
         action: &str,
         (offset, length): Place,
         remarks: &mut Vec<String>,
-    ) -> Result<Option<(u32, What)>, TraceError> {
+    ) -> Result<Option<(u32, EntryAction)>, TraceError> {
         let direction = match action {
             "read" => Some(Direction::Read),
             "write" => Some(Direction::Write),
@@ -186,7 +186,7 @@ impl Reader {
             }
             "wait" => {
                 let until = Nanos(offset.saturating_mul(1_000_000));
-                return Ok(self.times.count.then_some((0, What::WaitUntil(until))));
+                return Ok(self.times.count.then_some((0, EntryAction::WaitUntil(until))));
             }
             other => {
                 remarks.push(format!("fio: bad iolog file action: {other}"));
@@ -203,8 +203,8 @@ impl Reader {
         let data_only = action == "datasync";
         let what = match direction {
             Some(direction) => self.transfer_entry(direction, offset, length),
-            // As in fio, where `sync` does not include `datasync`.
-            None => (data_only || !self.skip.flushes).then_some(What::Flush { data_only }),
+            // As in fio, skipping `sync` does not skip `datasync`.
+            None => (data_only || !self.skip.flushes).then_some(EntryAction::Flush { data_only }),
         };
         Ok(what.map(|what| (file, what)))
     }
@@ -232,23 +232,23 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// Appends a line of version 3 to a text.
-pub fn put_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, place: Option<Place>) {
-    put_number(text, time_us);
+pub fn append_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, place: Option<Place>) {
+    append_number(text, time_us);
     for word in [file, action.word()] {
         text.push(b' ');
         text.extend_from_slice(word.as_bytes());
     }
     if let Some((offset, length)) = place {
         text.push(b' ');
-        put_number(text, offset);
+        append_number(text, offset);
         text.push(b' ');
-        put_number(text, u64::from(length));
+        append_number(text, u64::from(length));
     }
     text.push(b'\n');
 }
 
-/// Appends a number. The formatting of the standard library is several times slower.
-pub fn put_number(text: &mut Vec<u8>, mut number: u64) {
+/// Appends a number, several times faster than the formatting of the standard library.
+pub fn append_number(text: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut first = digits.len();
     loop {

@@ -1,4 +1,4 @@
-//! Merges several traces of blktrace into one, ordered by time.
+//! Merges several blktrace files into one, ordered by time.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ const TIME: std::ops::Range<usize> = 8..16;
 pub struct MergeInput<'a> {
     /// Opens it, from its start.
     pub open: Box<dyn Fn() -> io::Result<Box<dyn Read>> + 'a>,
-    /// Its times become this percentage of what they were.
+    /// Factor for its times, in percent.
     pub time_percent: f64,
     /// How often it is repeated.
     pub iterations: u32,
@@ -39,7 +39,7 @@ impl From<io::Error> for MergeError {
     }
 }
 
-/// Writes one trace with the records of all, in the byte order of this machine.
+/// Writes one trace with the records of all inputs, in the byte order of this machine.
 ///
 /// # Errors
 /// Errors of reading and writing; of kind `Interrupted` once `stop` is set.
@@ -77,7 +77,7 @@ struct Source<'a> {
     reader: BufReader<Box<dyn Read>>,
     swapped: bool,
     iterations_left: u32,
-    /// Added to the times of this iteration.
+    /// Offset added to the times of this iteration.
     shift: u64,
     /// Records of this iteration so far.
     records: u64,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_in_the_order_of_their_times() {
+    fn records_are_ordered_by_time() {
         let a = [record(10, 1, b""), record(30, 2, b"data")].concat();
         let b = [record(20, 3, b""), record(30, 4, b""), record(50, 5, b"")].concat();
         check(
@@ -193,7 +193,7 @@ mod tests {
                 record(50, 5, b""),
             ],
         );
-        // A runs twice as fast, and twice.
+        // A runs twice as fast, and two times.
         check(
             &[input(&a, 50.0, 2), input(&b, 100.0, 1)],
             &[
@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn the_other_byte_order_becomes_ours() {
+    fn the_other_byte_order_is_converted() {
         let mut other = record(7, 9, b"");
         swap_fields(&mut other);
         check(&[input(&other, 100.0, 1)], &[record(7, 9, b"")]);
     }
 
     #[test]
-    fn what_is_no_trace_is_refused() {
+    fn other_files_are_refused() {
         let good = record(1, 1, b"");
         let long = record(1, 1, b"more");
         let odd = [good.clone(), vec![1; RECORD]].concat();

@@ -1,7 +1,7 @@
 //! Traces: recorded operations with their times, which a run writes and a replay reads.
 //!
-//! The forms are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may
-//! exceed memory, so it is read in pieces; the survey and the replay use the same reader.
+//! The formats are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may
+//! exceed memory, so it is read in pieces. The survey and the replay use the same reader.
 
 pub mod blktrace;
 pub mod iolog;
@@ -27,19 +27,19 @@ pub struct Entry {
     /// The number of its file in [`Replay::files`].
     pub file: u32,
     /// The action.
-    pub what: What,
+    pub what: EntryAction,
     /// The time since the previous entry.
     pub gap: Nanos,
 }
 
 /// The action of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EntryAction {
     /// Data is moved or trimmed.
     Move(Operation),
-    /// Written data is made stable.
+    /// A flush.
     Flush {
-        /// Without metadata that reading does not need.
+        /// A data flush (`fdatasync`).
         data_only: bool,
     },
     /// The file is opened.
@@ -50,13 +50,13 @@ pub enum What {
     WaitUntil(Nanos),
 }
 
-/// Why a trace cannot be read further.
+/// Why reading a trace failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The system's error.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// It ends before its first line, or with a part of a record.
+    /// The trace ends before its first line, or within a record.
     #[error("it is empty")]
     Empty,
     /// The first line has an unknown version.
@@ -70,7 +70,7 @@ pub enum TraceError {
         /// The maximum length.
         most: usize,
     },
-    /// A file that no earlier line adds.
+    /// A file that no earlier line added.
     #[error("line {line} names {name}, which no line before has added")]
     Unknown {
         /// Number of the line or record, from 1.
@@ -124,7 +124,7 @@ struct Names {
     added: Vec<bool>,
     /// All of them map to the first.
     redirected: bool,
-    /// New names are added.
+    /// New names are accepted.
     collects: bool,
 }
 
@@ -140,8 +140,8 @@ struct Times {
 }
 
 impl Times {
-    /// The time from the previous entry to this one. As in fio, the first entry with a time has no
-    /// gap, and decreasing times have none either.
+    /// The time since the previous entry. As in fio, it is 0 for the first entry with a time and
+    /// for decreasing times.
     fn gap(&mut self, time_ns: u64) -> Nanos {
         let last = std::mem::replace(&mut self.last, time_ns);
         if last == 0 || !self.count || time_ns < last {
@@ -217,7 +217,7 @@ impl Reader {
     }
 
     /// Parses the complete lines or records in `bytes`, and returns their length. Remarks are fio's
-    /// messages for skipped lines.
+    /// messages about skipped lines.
     ///
     /// # Errors
     /// [`TraceError`] if the trace cannot be read further.
@@ -234,7 +234,7 @@ impl Reader {
         }
     }
 
-    /// The position in the replay for one in the trace.
+    /// Converts a position in the trace to one in the replay.
     fn position(&self, offset: u64) -> u64 {
         let scaled = offset / self.scale;
         match self.align {
@@ -244,14 +244,14 @@ impl Reader {
     }
 
     /// The entry of a transfer; `None` if it is empty or skipped.
-    fn transfer_entry(&self, direction: Direction, offset: u64, length: u32) -> Option<What> {
+    fn transfer_entry(&self, direction: Direction, offset: u64, length: u32) -> Option<EntryAction> {
         let left_out = match direction {
             Direction::Read => self.skip.reads,
             Direction::Write => self.skip.writes,
             Direction::Trim => self.skip.trims,
         };
         (!left_out && length > 0).then(|| {
-            What::Move(Operation {
+            EntryAction::Move(Operation {
                 direction,
                 offset: self.position(offset),
                 length,

@@ -1,12 +1,12 @@
-//! Surveys a trace before its replay, to determine files, buffers and directions.
+//! Surveys a trace before its replay to find its files, directions and buffer sizes.
 
 use std::io::Read;
 
-use super::{Feed, Reader, TraceError, What};
+use super::{EntryAction, Feed, Reader, TraceError};
 use crate::direction::PerDirection;
 use crate::plan::Replay;
 
-/// Further remarks are only counted.
+/// Maximum number of remarks stored; further ones are only counted.
 const MAX_REMARKS: usize = 20;
 
 /// The contents of a trace.
@@ -14,13 +14,13 @@ const MAX_REMARKS: usize = 20;
 pub struct Survey {
     /// The names of its files, in order of appearance.
     pub files: Vec<String>,
-    /// Number and lengths of the operations of each direction, where there are any.
+    /// Number and lengths of the operations of each direction that occurs.
     pub moves: PerDirection<Option<Extremes>>,
     /// Flushes.
     pub flushes: u64,
     /// Explicit waits.
     pub waits: u64,
-    /// The maximum number of requests in flight, if it has completions.
+    /// The maximum number of requests in flight, if the trace records completions.
     pub depth: u32,
     /// Messages about skipped entries.
     pub remarks: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Extremes {
 }
 
 impl Survey {
-    /// Surveys a trace as it will be replayed. Its files need not be known.
+    /// Surveys a trace in the same way as the replay will read it. Its files need not be known.
     ///
     /// # Errors
     /// [`TraceError`] if it cannot be read to its end.
@@ -60,18 +60,16 @@ impl Survey {
             }
         }
         if further > 0 {
-            survey
-                .remarks
-                .push(format!("{further} more lines of the trace like these"));
+            survey.remarks.push(format!("{further} more such lines in the trace"));
         }
         survey.files = feed.reader().names.list.clone();
         survey.depth = feed.reader().depth.max();
         Ok(survey)
     }
 
-    fn count(&mut self, what: What) {
+    fn count(&mut self, what: EntryAction) {
         match what {
-            What::Move(operation) => {
+            EntryAction::Move(operation) => {
                 let length = operation.length;
                 let extremes = &mut self.moves[operation.direction];
                 *extremes = Some(match *extremes {
@@ -87,9 +85,9 @@ impl Survey {
                     },
                 });
             }
-            What::Flush { .. } => self.flushes += 1,
-            What::WaitUntil(_) => self.waits += 1,
-            What::Open | What::Close => {}
+            EntryAction::Flush { .. } => self.flushes += 1,
+            EntryAction::WaitUntil(_) => self.waits += 1,
+            EntryAction::Open | EntryAction::Close => {}
         }
     }
 }

@@ -39,16 +39,16 @@ fn entries(trace: &[u8], replay: &Replay, piece: usize) -> Result<(Vec<Entry>, V
 fn words(entries: &[Entry]) -> Vec<String> {
     let one = |entry: &Entry| {
         let what = match entry.what {
-            What::Move(Operation {
+            EntryAction::Move(Operation {
                 direction,
                 offset,
                 length,
             }) => format!("{} {offset} {length}", direction.word()),
-            What::Flush { data_only: true } => "datasync".into(),
-            What::Flush { data_only: false } => "sync".into(),
-            What::Open => "open".into(),
-            What::Close => "close".into(),
-            What::WaitUntil(time) => format!("until {time}"),
+            EntryAction::Flush { data_only: true } => "datasync".into(),
+            EntryAction::Flush { data_only: false } => "sync".into(),
+            EntryAction::Open => "open".into(),
+            EntryAction::Close => "close".into(),
+            EntryAction::WaitUntil(time) => format!("until {time}"),
         };
         format!("{} {what} +{}", entry.file, entry.gap.0 / 1000)
     };
@@ -201,7 +201,7 @@ fn a_survey_says_what_is_there() {
     let noise = format!("{TRACE}{}", "noise\n".repeat(1000));
     let survey = Survey::read(noise.as_bytes(), &text()).unwrap();
     assert_eq!(survey.remarks.len(), 21);
-    assert_eq!(survey.remarks[20], "980 more lines of the trace like these");
+    assert_eq!(survey.remarks[20], "980 more such lines in the trace");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn lines_that_are_written_are_read_again() {
         (130, iolog::Action::Move(Direction::Trim), Some((5, 6))),
         (140, iolog::Action::Close, None),
     ] {
-        iolog::put_line(&mut trace, time, "some/file", action, place);
+        iolog::append_line(&mut trace, time, "some/file", action, place);
     }
     let (entries, remarks) = entries(&trace, &text(), 64).unwrap();
     assert_eq!(

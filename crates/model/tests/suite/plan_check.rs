@@ -47,8 +47,8 @@ fn a_sound_plan_is_not_complained_about() {
 
 #[test]
 fn a_plan_needs_work() {
-    check(|plan| plan.steps.clear(), "the plan: there is no job in it");
-    check(|plan| plan.steps[0].jobs.clear(), "the plan: there is no job in it");
+    check(|plan| plan.steps.clear(), "the plan: there is no job");
+    check(|plan| plan.steps[0].jobs.clear(), "the plan: there is no job");
     check_job(|job| job.workers.clear(), "job `first`: the job has no worker");
     check_job(
         |job| job.workers[0].streams.clear(),
@@ -61,7 +61,7 @@ fn targets_must_be_there() {
     check(|plan| plan.targets[0].path.clear(), "target 0: the path is empty");
     check(
         |plan| plan.targets[0].kind = TargetKind::Template { number: 1 },
-        "target 0 (/mnt/a): slot *1 was never filled in; give a path for it",
+        "target 0 (/mnt/a): target *1 of the profile has no path; give one",
     );
     check(
         |plan| {
@@ -91,7 +91,7 @@ fn something_must_end_a_job() {
         |job| job.stop = Stop::default(),
         "job `first`: nothing ends it: give a time, bytes, operations or passes",
     );
-    let at_once = "job `first`: the job ends before it begins: times, bytes, operations and passes must be above 0";
+    let at_once = "job `first`: the job would end immediately: times, bytes, operations and passes must be above 0";
     check_job(|job| job.stop = Stop::after(Nanos(0)), at_once);
     check_job(|job| job.stop.bytes = Some(Bytes(0)), at_once);
     check_job(|job| job.stop.operations = Some(0), at_once);
@@ -123,8 +123,8 @@ fn passes_must_come_to_an_end() {
             ..Sequential::default()
         })
     };
-    let endless = "job `first`: the job ends after a number of passes, but a pass of its access pattern has no end: set a time \
-                   as well";
+    let endless = "job `first`: the job ends after a number of passes, but a pass of its access \
+                   pattern never ends: set a time as well";
     check_job(passes(walk(AtEnd::Finish)), "");
     check_job(passes(walk(AtEnd::Wrap)), endless);
     let once = Placement::Once(Once::default());
@@ -151,19 +151,19 @@ fn jobs_wait_only_for_earlier_ones() {
     check(|plan| after(plan, [&[], &[0]]), "");
     check(
         |plan| after(plan, [&[0], &[]]),
-        "job `first`: the job waits for job 0, which does not come before it",
+        "job `first`: the job waits for job 0, which is not an earlier one",
     );
     // Each waits for the other: the first of them is reported.
     check(
         |plan| after(plan, [&[1], &[0]]),
-        "job `first`: the job waits for job 1, which does not come before it",
+        "job `first`: the job waits for job 1, which is not an earlier one",
     );
     let missing = "job `first`: the job refers to job 7 of its step, which has 1";
     check_job(|job| job.ends_with.jobs = vec![7], missing);
     check_job(|job| job.ends_with.on_failure = vec![7], missing);
     check_job(
         |job| job.after = vec![Dependency(7)],
-        &format!("{missing}\njob `first`: the job waits for job 7, which does not come before it"),
+        &format!("{missing}\njob `first`: the job waits for job 7, which is not an earlier one"),
     );
 }
 
@@ -179,7 +179,7 @@ fn a_worker_needs_a_depth_it_can_keep() {
     );
     check_stream(
         |stream| stream.depth = u32::MAX,
-        "job `first`, worker 0: a queue depth of 4294967295 is beyond the most that one worker can keep, 1048576",
+        "job `first`, worker 0: a queue depth of 4294967295 is too large; the maximum per worker is 1048576",
     );
     check_job(
         |job| {
@@ -190,7 +190,7 @@ fn a_worker_needs_a_depth_it_can_keep() {
     );
     check_job(
         |job| job.workers[0].batching.submit = Some(0),
-        "job `first`, worker 0: the worker cannot hand over 0 operations at once",
+        "job `first`, worker 0: the worker must submit at least 1 operation at a time",
     );
 }
 
@@ -207,7 +207,7 @@ fn lengths_must_be_possible() {
     );
     check_stream(
         sizes(BlockSizes::range(Bytes::kib(8), Bytes::kib(4))),
-        "job `first`, worker 0: the block size range 8 KiB to 4 KiB is upside down",
+        "job `first`, worker 0: the block size range 8 KiB to 4 KiB must start with the smaller size",
     );
     let entry = |percent| SizeShare::new(Bytes::kib(4), percent);
     let shares = "job `first`, worker 0: the shares of a block size split must add up to more than 0 percent";

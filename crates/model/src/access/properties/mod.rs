@@ -1,6 +1,7 @@
-//! What every pattern promises, whatever its parameters: it stays within its area, keeps its
-//! alignment, covers what it says it covers and hits the shares it names. A new variant joins by
-//! one line in [`every_pattern`].
+//! What every pattern guarantees, whatever its parameters.
+//!
+//! A pattern stays within its area, keeps its alignment, covers what it claims to cover and keeps
+//! the configured shares. A new variant needs one line in [`every_pattern`].
 
 mod shares;
 
@@ -142,8 +143,8 @@ fn ranges(basis: RangeBasis, rule: RangesRule, shares: &[(f64, f64)]) -> Placeme
     Placement::Ranges(Ranges::new(basis, rule, PerDirection::all(shares.collect())))
 }
 
-/// True where a position is the end of the operation before: it stays aligned only if lengths are
-/// multiples of the alignment.
+/// True if a position is the end of the previous operation, so that it is aligned only if lengths
+/// are multiples of the alignment.
 fn follows_lengths(access: &Access) -> bool {
     match access {
         Access::Sequential(sequential) => sequential.advance != Advance::Stride,
@@ -154,7 +155,7 @@ fn follows_lengths(access: &Access) -> bool {
     }
 }
 
-/// A cursor with its generators, asked for one place after the other.
+/// A cursor with its generators, which returns one place after another.
 struct Walk {
     cursor: Cursor,
     draws: Draws,
@@ -168,14 +169,14 @@ impl Walk {
         Walk { cursor, draws }
     }
 
-    /// The next place in the present pass, its operation as long as the block.
+    /// The next place in the current pass, for an operation of one block.
     fn next(&mut self, direction: Direction, slot: u32, length: u64) -> Option<(Place, u64)> {
-        let place = self.cursor.next(&mut self.draws, Wanted { direction, slot })?;
+        let place = self.cursor.next(&mut self.draws, PlaceRequest { direction, slot })?;
         let length = self.cursor.claim(place, direction, length as u32);
         Some((place, u64::from(length)))
     }
 
-    /// This many reads of one block each, over as many passes as they need.
+    /// Makes this many reads of one block each, in as many passes as necessary.
     fn reads(mut self, area: Area, count: usize) -> Vec<Place> {
         let mut places = Vec::with_capacity(count);
         while places.len() < count {
@@ -200,7 +201,7 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     ]
 }
 
-/// Areas from one block to a few hundred positions, whose ends are seldom those of a block.
+/// Areas from one block to a few hundred positions, whose ends are rarely multiples of a block.
 fn any_area() -> impl Strategy<Value = Area> {
     (0u64..1 << 30, 1u64..33, 1u64..33, 0u64..400, 0u64..20_000).prop_map(|(base, block, step, positions, rest)| {
         let (block, alignment) = (block * 512, step * 512);
@@ -217,11 +218,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_pattern_stays_within_its_area_and_keeps_its_alignment(
+    fn every_pattern_is_aligned_and_within_its_area(
         area in any_area(), blocks in 1u64..4, form in any_form(), directions in any::<u64>(),
     ) {
         for (name, access) in every_pattern() {
-            // Positions in a zone count from its start: zones here begin at multiples of a power of
+            // Positions in a zone count from its start; zones here begin at multiples of a power of
             // two.
             let area = match access {
                 Access::Zones(_) => Area { alignment: area.alignment.next_power_of_two(), ..area },
@@ -245,14 +246,15 @@ proptest! {
                 let position = place.offset.checked_sub(area.base);
                 let position = position.unwrap_or_else(|| panic!("{name}: {place:?} lies before {area:?}"));
                 prop_assert!(position + area.block <= area.length, "{name}: {place:?} leaves {area:?}");
-                prop_assert!(position.is_multiple_of(area.alignment), "{name}: {place:?} is odd in {area:?}");
+                prop_assert!(position.is_multiple_of(area.alignment), "{name}: {place:?} is not \
+                    aligned in {area:?}");
                 prop_assert!(length > 0 && length <= area.block, "{name}: {length} bytes");
             }
         }
     }
 
     #[test]
-    fn directions_with_blocks_of_their_own_stay_within_the_area(
+    fn directions_with_different_blocks_stay_within_the_area(
         area in any_area(), blocks in (1u64..17, 1u64..17), form in any_form(), directions in any::<u64>(),
     ) {
         let of = |blocks: u64| Area { block: blocks * 512, alignment: blocks * 512, length: area.length + 16 * 512, ..area };
@@ -271,7 +273,7 @@ proptest! {
                 };
                 let end = place.offset - area.base + area.block;
                 prop_assert!(place.offset >= area.base && end <= area.length, "{name}: {place:?} leaves {areas:?}");
-                // A run continues where an operation of another direction began or ended.
+                // A run continues where an operation in another direction began or ended.
                 if !matches!(access, Access::Every(_)) && !follows_lengths(&access) {
                     prop_assert!((place.offset - area.base).is_multiple_of(area.alignment), "{name}: {place:?}");
                 }
@@ -281,8 +283,8 @@ proptest! {
 
     #[test]
     fn a_pass_without_repetition_visits_every_position_once(area in any_area(), form in any_form()) {
-        // Where blocks are longer than their distance, a map of used blocks cuts them; a bijection
-        // repeats no position.
+        // If blocks are longer than their distance, a map of used blocks truncates them; a
+        // bijection repeats no position.
         let whole = Area { block: area.alignment, length: area.length.max(area.alignment), ..area };
         for (name, placement) in every_placement() {
             let area = match &placement {
@@ -311,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn lengths_that_vary_still_tile_the_area(
+    fn varying_lengths_tile_the_area(
         units in 1u64..500, lengths in prop::collection::vec(1u64..9, 1..40), form in any_form(),
     ) {
         let area = Area { base: 1 << 20, length: units * 512, block: 512, alignment: 512 };
@@ -320,15 +322,15 @@ proptest! {
         let mut walk = Walk::new(&access, PerDirection::all(area), form);
         let mut used = vec![false; units as usize];
         let mut lengths = lengths.into_iter().cycle();
-        while let Some(place) = walk.cursor.next(&mut walk.draws, Wanted { direction: Direction::Write, slot: 0 }) {
+        while let Some(place) = walk.cursor.next(&mut walk.draws, PlaceRequest { direction: Direction::Write, slot: 0 }) {
             let first = (place.offset - area.base) / 512;
-            let wanted = lengths.next().expect("it goes round").min(units - first);
+            let wanted = lengths.next().expect("the walk must wrap around").min(units - first);
             let length = walk.cursor.claim(place, Direction::Write, (wanted * 512) as u32) / 512;
             for block in first..first + u64::from(length) {
                 prop_assert!(!std::mem::replace(&mut used[block as usize], true), "block {block} twice");
             }
         }
-        prop_assert!(used.iter().all(|used| *used), "some block was left out");
+        prop_assert!(used.iter().all(|used| *used), "a block was not visited");
     }
 
     #[test]
@@ -349,7 +351,7 @@ proptest! {
     }
 
     #[test]
-    fn zones_work_in_one_window_after_the_other(
+    fn zones_visit_one_window_after_another(
         work in 1u64..40, range in 1u64..40, skip in 0u64..40, windows in 1u64..6, random in any::<bool>(),
     ) {
         let unit = 4096;
@@ -375,7 +377,7 @@ proptest! {
 }
 
 #[test]
-fn directions_of_different_blocks_share_the_numbers_of_a_map() {
+fn directions_share_the_block_numbers_of_a_map() {
     let area = |block| Area {
         base: 0,
         length: 16 * 4096,
@@ -397,21 +399,24 @@ fn directions_of_different_blocks_share_the_numbers_of_a_map() {
         let Some((place, length)) = walk.next(direction, 0, area.block) else {
             break;
         };
-        assert_eq!(length, area.block, "nothing is cut");
+        assert_eq!(length, area.block, "no operation is truncated");
         let number = (place.offset / area.block) as usize;
         assert!(!std::mem::replace(&mut used[number], true), "number {number} twice");
     }
-    // A write found none of the eight numbers of large blocks free; some of those beyond them are
-    // left.
+    // A write found none of the eight numbers of large blocks free, although some beyond them are.
     assert_eq!(last, Direction::Write);
     assert!(used.iter().any(|used| !*used), "{used:?}");
-    assert_eq!(walk.next(Direction::Read, 0, small.block), None, "the pass stays over");
+    assert_eq!(
+        walk.next(Direction::Read, 0, small.block),
+        None,
+        "the pass must stay finished"
+    );
     walk.cursor.restart(&mut walk.draws);
     assert!(walk.next(Direction::Write, 0, large.block).is_some());
 }
 
 #[test]
-fn every_nth_operation_is_random_and_no_other() {
+fn only_every_nth_operation_is_random() {
     for operations in [1u32, 2, 7] {
         for between in [Between::Continue, Between::Repeat] {
             let access = Access::Every(Every {
@@ -437,7 +442,7 @@ fn every_nth_operation_is_random_and_no_other() {
 }
 
 #[test]
-fn a_list_is_visited_in_turn_and_moves_if_it_shall() {
+fn a_list_is_visited_in_order_and_moves_if_configured() {
     let list = |moving| {
         Access::random(Placement::List(BlockList {
             blocks: vec![9, 1, 4],
@@ -454,7 +459,7 @@ fn a_list_is_visited_in_turn_and_moves_if_it_shall() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_places_and_another_gives_others() {
+fn the_seed_determines_the_places() {
     for (name, access) in every_pattern() {
         let of = |seed| reads(&access, THOUSAND, seed, 500);
         assert_eq!(of(1), of(1), "{name}");
@@ -472,10 +477,10 @@ fn the_same_seed_gives_the_same_places_and_another_gives_others() {
 }
 
 #[test]
-fn patterns_that_say_they_end_do_and_the_others_do_not() {
+fn only_patterns_that_end_reach_an_end() {
     for (name, access) in every_pattern() {
         let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 1 });
-        // Ten times what there is to visit is more than enough to find the end.
+        // Ten times the number of positions is more than enough to find the end.
         let ended = (0..10_000).any(|_| walk.next(Direction::Read, 0, 4096).is_none());
         assert_eq!(ended, access.ends(), "{name}");
     }
@@ -525,8 +530,7 @@ fn parameters_out_of_range_are_refused() {
     for access in &bad {
         assert!(refused(access, THOUSAND).is_err(), "{access:?}");
     }
-    // Whatever the pattern, an area without room for one block is refused, and so is a block of
-    // nothing.
+    // Every pattern refuses an area without room for one block, and a block of 0 bytes.
     for (name, access) in every_pattern() {
         let short = Area {
             length: 4095,
@@ -540,9 +544,8 @@ fn parameters_out_of_range_are_refused() {
 }
 
 #[test]
-fn a_draw_of_one_purpose_does_not_move_another() {
-    // Native draws: a question about the mix between two positions leaves the positions as they
-    // are.
+fn purposes_do_not_affect_each_other() {
+    // In native draws, a draw for the mix between two positions does not change the positions.
     let access = Access::random(Placement::Uniform(Uniform::default()));
     let plain = reads(&access, THOUSAND, 5, 100);
     let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 5 });

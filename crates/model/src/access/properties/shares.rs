@@ -1,11 +1,11 @@
-//! How often each position is visited, against the law of its distribution.
+//! Compares how often each position is visited with the law of its distribution.
 
 use super::*;
 
-/// Operations that a test of shares looks at.
+/// Operations in each test.
 const OPERATIONS: usize = 200_000;
 
-/// How often each position of [`THOUSAND`] was drawn.
+/// Counts how often each position of [`THOUSAND`] is drawn.
 fn counts(placement: Placement) -> Vec<u64> {
     let mut counts = vec![0; 1000];
     for place in reads(&Access::Random { placement }, THOUSAND, 42, OPERATIONS) {
@@ -14,8 +14,7 @@ fn counts(placement: Placement) -> Vec<u64> {
     counts
 }
 
-/// χ² against the expected chances, which must stay below its 99.99 % quantile (Wilson and Hilferty
-/// 1931).
+/// Compares χ² of the counts with its 99.99 % quantile (Wilson and Hilferty 1931).
 fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
     let n = counts.iter().sum::<u64>() as f64;
     assert!((chances.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{what}: not chances");
@@ -30,7 +29,7 @@ fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
     assert!(chi2 < limit, "{what}: chi-square {chi2:.1}, limit {limit:.1}");
 }
 
-/// The share lies within five standard deviations of what was promised.
+/// Checks that a share lies within five standard deviations of the configured one.
 fn assert_share(what: &str, found: u64, of: u64, share: f64) {
     let deviation = (of as f64 * share * (1.0 - share)).sqrt();
     let off = found as f64 - of as f64 * share;
@@ -50,7 +49,7 @@ fn uniform_positions_are_equally_likely() {
 fn stepped_distributions_keep_their_shares() {
     let check = |what: &str, placement: Placement, parts: &[(f64, std::ops::Range<usize>)]| {
         let counts = counts(placement);
-        // Within a range all positions are equally likely; outside all of them there is nothing.
+        // Within a range all positions are equally likely; outside all ranges none is.
         let mut chances = Vec::new();
         let mut found = Vec::new();
         for (share, range) in parts {
@@ -73,7 +72,7 @@ fn stepped_distributions_keep_their_shares() {
             &[(0.8, 0..256), (0.2, 512..1000)],
         );
     }
-    // A share that is no whole percent is kept as well.
+    // Shares that are not whole percentages are kept as well.
     check(
         "fractions",
         percent_ranges(RangesRule::Native, &[(12.5, 10.0), (87.5, 90.0)]),
@@ -88,10 +87,9 @@ fn zipf_keeps_its_law_at_every_rank() {
         let sum: f64 = weights.iter().sum();
         let mut chances: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
         let mut at_start = counts(zipf(theta, Some(0.0)));
-        // Spread over the area, the same operations fall on the same number of positions, only
-        // elsewhere.
+        // With a spread, the same counts occur at other positions.
         let mut spread = counts(zipf(theta, None));
-        // Cells with less than some twenty operations are put together.
+        // Combine cells with fewer than about twenty operations.
         let keep = chances
             .iter()
             .take_while(|chance| **chance * OPERATIONS as f64 > 20.0)
@@ -111,21 +109,21 @@ fn zipf_keeps_its_law_at_every_rank() {
 }
 
 #[test]
-fn pareto_gives_the_hot_part_what_the_cold_has_not() {
+fn pareto_divides_operations_between_hot_and_cold() {
     for h in [0.1, 0.2, 0.4] {
         let at_start = counts(Placement::Pareto(Pareto { h, center: Some(0.0) }));
         let hot = (1000.0 * h) as usize;
         let of = OPERATIONS as u64;
         let found: u64 = at_start[..hot].iter().sum();
         assert_share(&format!("h {h}"), found, of, 1.0 - h);
-        // It is similar to itself: the same holds again within the hot part.
+        // The law is self-similar: it holds again within the hot part.
         let hotter: u64 = at_start[..(1000.0 * h * h).round() as usize].iter().sum();
         assert_share(&format!("h {h}, twice"), hotter, of, (1.0 - h) * (1.0 - h));
     }
 }
 
 #[test]
-fn normal_has_the_width_it_says() {
+fn normal_has_its_configured_deviation() {
     let bell = counts(Placement::Normal(Normal {
         deviation_percent: 10.0,
         center: 0.4,
@@ -134,7 +132,7 @@ fn normal_has_the_width_it_says() {
     for (deviations, share) in [(1, 0.682_689), (2, 0.954_500), (3, 0.997_300)] {
         assert_share("normal", within(deviations), OPERATIONS as u64, share);
     }
-    // What lies beyond an end comes back in at the other.
+    // Positions beyond one end of the area come back in at the other.
     let edge = counts(Placement::Normal(Normal {
         deviation_percent: 10.0,
         center: 0.0,
@@ -143,7 +141,7 @@ fn normal_has_the_width_it_says() {
 }
 
 #[test]
-fn mixed_patterns_jump_as_often_as_they_say() {
+fn mixed_patterns_keep_their_share_of_jumps() {
     let area = Area {
         length: 1 << 40,
         ..THOUSAND
@@ -168,7 +166,7 @@ fn mixed_patterns_jump_as_often_as_they_say() {
             }
         }
         // Lengths of runs are geometric: after each operation the run continues with the same
-        // chance.
+        // probability.
         if (10..100).contains(&percent) {
             let mut lengths = vec![0u64; 20];
             let mut run = None;
@@ -204,7 +202,7 @@ fn mixed_patterns_jump_as_often_as_they_say() {
 }
 
 #[test]
-fn each_direction_of_a_mixed_pattern_has_a_share_of_its_own() {
+fn each_direction_of_a_mixed_pattern_has_its_own_share() {
     for continuation in [Continuation::Stride, Continuation::Length, Continuation::Aligned] {
         let random_percent = PerDirection::new(20, 80, 0);
         let access = Access::Mixed(Mixed::new(
