@@ -39,13 +39,13 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// Hooks by which the caller influences a run.
+/// Hooks with which the caller influences a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunHooks<'a> {
-    /// Set to request the results so far ([`model::event::Event::Snapshot`]), which each step also
-    /// sends at its end.
+    /// Set to request the results so far ([`model::event::Event::Snapshot`]). Each step also sends
+    /// them at its end.
     pub snapshots: Option<&'a AtomicBool>,
-    /// Jobs, by step and number, that must not start. It is read once a step is ready
+    /// Jobs, by step and number, that must not start. Read once a step is ready
     /// ([`model::event::Event::Ready`]).
     pub cancelled: Option<&'a Mutex<Vec<(usize, usize)>>>,
     /// The other processes of a fleet, which may need the same files.

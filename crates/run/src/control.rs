@@ -1,5 +1,7 @@
-//! Commands of the coordinating thread to the workers of a job: a few words that workers read once
-//! per turn and, except for their start time, never write.
+//! Commands from the coordinating thread to the workers of a job.
+//!
+//! They are a few words that workers read once per turn and, except for their start time, never
+//! write.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -12,7 +14,7 @@ use model::event::EndReason;
 pub(crate) struct JobControl {
     /// Incremented with every command; a worker that sees a new value reads the others.
     commands: AtomicU32,
-    /// 0, or one more than the depth in force for each worker.
+    /// 0, or one more than each worker's current depth.
     depth: AtomicU32,
     /// Incremented to reset the statistics.
     epoch: AtomicU32,
@@ -67,7 +69,7 @@ impl JobControl {
         self.raise();
     }
 
-    /// How often statistics were reset.
+    /// How often the statistics were reset.
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch.load(Ordering::Acquire)
     }

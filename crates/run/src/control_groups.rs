@@ -2,9 +2,8 @@
 //! the end of the run.
 //!
 //! With version 1 of the kernel's control groups, each worker thread enters its own group. Version
-//! 2 keeps the threads of a process together for I/O: there the whole process enters, so all
-//! workers must have the same group; other plans are refused on such a machine. Existing groups
-//! stay.
+//! 2 keeps the threads of a process together for I/O, so the whole process enters, and all workers
+//! must have the same group; other plans are refused. Existing groups are not removed.
 
 use std::fs;
 use std::io;
@@ -16,7 +15,7 @@ use model::plan::{ControlGroup, Plan};
 
 use crate::setup_error::{Setting, SetupError};
 
-/// The pause between attempts to remove a group: threads leave it shortly after their end.
+/// Pause between attempts to remove a group, because threads leave it only shortly after their end.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 const REMOVAL_ATTEMPTS: u32 = 100;
 
@@ -46,7 +45,7 @@ enum Hierarchy {
 }
 
 impl Hierarchy {
-    /// Version 1 first, as fio looks for it.
+    /// Finds the mount of control groups in `/proc/mounts`: version 1 first, like fio.
     fn parse(mounts: &str) -> Option<Hierarchy> {
         let mounts = || {
             mounts.lines().filter_map(|line| {
@@ -69,7 +68,7 @@ impl Hierarchy {
         }
     }
 
-    /// The files for the weight, the most likely first.
+    /// Names of the weight file, the most likely first.
     fn weights(&self) -> &'static [&'static str] {
         match self {
             Hierarchy::Threads(_) => &["blkio.weight", "blkio.bfq.weight"],
@@ -79,7 +78,7 @@ impl Hierarchy {
 }
 
 impl ControlGroups {
-    /// The control groups of a plan; nothing is changed yet.
+    /// The control groups of a plan. Changes nothing yet.
     pub(crate) fn from_plan(plan: &Plan) -> ControlGroups {
         let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
         let mut groups = workers.map(|worker| &worker.placement.control_group);
@@ -120,15 +119,15 @@ impl ControlGroups {
         if !below.components().all(named) {
             return Err(unfit(
                 format!("the control group `{path}` has `.` or `..` in its name"),
-                "give its path below the place where control groups are mounted",
+                "give its path below the mount point of control groups",
             ));
         }
         let folder = hierarchy.root().join(below);
         self.create(&folder, group.keep)
-            .map_err(failed(format!("the control group {} cannot be made", folder.display())))?;
+            .map_err(failed(format!("cannot create the control group {}", folder.display())))?;
         if let Some(weight) = group.weight {
             set_weight(&folder, hierarchy.weights(), weight).map_err(failed(format!(
-                "the control group {} takes no weight",
+                "cannot set the weight of the control group {}",
                 folder.display()
             )))?;
         }
@@ -137,18 +136,15 @@ impl ControlGroups {
             Hierarchy::Threads(_) => write_existing(&folder.join("tasks"), "0"),
             Hierarchy::Processes(_) if !self.common => {
                 return Err(unfit(
-                    "version 2 of control groups keeps the threads of a program together where I/O is concerned, and not all \
-                     jobs are to be in the same group"
+                    "version 2 of control groups puts all threads of a program in one group for \
+                     I/O, but the jobs name different groups"
                         .into(),
-                    "give all jobs the same cgroup, or start a program for each group",
+                    "give all jobs the same cgroup, or start one program per group",
                 ));
             }
             Hierarchy::Processes(root) => self.enter_together(root, &folder),
         };
-        entered.map_err(failed(format!(
-            "the control group {} cannot be entered",
-            folder.display()
-        )))
+        entered.map_err(failed(format!("cannot enter the control group {}", folder.display())))
     }
 
     /// Creates a group, and records it for removal.
@@ -208,7 +204,8 @@ fn set_weight(folder: &Path, files: &[&str], weight: u32) -> io::Result<()> {
     outcome
 }
 
-/// Writes to an existing file: if a control group lacks it, the kernel does not support it.
+/// Writes to an existing file only. If a control group lacks the file, the kernel does not support
+/// it.
 fn write_existing(file: &Path, text: &str) -> io::Result<()> {
     use std::io::Write;
     fs::OpenOptions::new()
@@ -234,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_named_below_their_mount() {
+    fn group_paths_are_relative_to_the_mount() {
         let groups = |folder: &Path| ControlGroups {
             hierarchy: Some(Hierarchy::Threads(folder.to_owned())),
             common: true,
@@ -247,8 +244,8 @@ mod tests {
         };
         let refused = groups(&folder.path().join("blkio")).enter(&group("../out"));
         assert!(matches!(refused, Err(SetupError::Unfit { .. })), "{refused:?}");
-        // No kernel keeps this folder, so there is nothing to write to, and what was made is
-        // removed again.
+        // The kernel does not manage this folder, so there is nothing to write to, and the created
+        // folder is removed again.
         let unmade = groups(folder.path());
         assert!(matches!(unmade.enter(&group("/in")), Err(SetupError::Setting { .. })));
         assert!(folder.path().join("in").is_dir());

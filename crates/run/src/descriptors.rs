@@ -13,7 +13,7 @@ const PER_JOB: u64 = 2;
 /// results.
 const PER_RUN: u64 = 24;
 
-/// An upper bound of the file descriptors that a plan has open at the same time.
+/// Computes an upper bound of the file descriptors that a plan has open at the same time.
 pub fn descriptors_needed(plan: &Plan) -> u64 {
     let steps = plan.steps.iter().map(for_step);
     PER_RUN + steps.max().unwrap_or(0)
@@ -41,7 +41,7 @@ fn for_job(job: &Job) -> u64 {
 }
 
 fn for_worker(worker: &Worker) -> u64 {
-    // A memory map keeps its file open, too.
+    // A memory map also keeps its file open.
     let copies = if worker.engine.kind == EngineKind::Mmap { 2 } else { 1 };
     PER_WORKER + copies * worker.streams.iter().map(for_stream).sum::<u64>()
 }
@@ -91,10 +91,10 @@ mod tests {
         descriptors_needed(&plan)
     }
 
-    /// As counted in `/proc/PID/fd` of runs: of one file and 20 workers each has it open once, with
-    /// maps twice.
+    /// As counted in `/proc/PID/fd` of runs: each of 20 workers on one file has it open once, or
+    /// twice with maps.
     #[test]
-    fn the_step_with_most_open_files_counts() {
+    fn the_step_with_the_most_open_files_counts() {
         let one = || StreamTarget::One { target: TargetId(0) };
         let of = |kind, count: usize| (0..count).map(|_| worker(kind, one())).collect::<Vec<_>>();
         let with_none = needed(vec![Vec::new()]);
@@ -106,7 +106,7 @@ mod tests {
             of(EngineKind::Psync, 1),
         ];
         assert_eq!(needed(steps), needed(vec![of(EngineKind::Psync, 20)]));
-        // Of a set no more than are open at once.
+        // Of a set, only as many files as may be open at the same time.
         let set = StreamTarget::files((0..1000).map(TargetId).collect(), 10, FileService::RoundRobin, 1);
         assert_eq!(needed(vec![vec![worker(EngineKind::Psync, set)]]), with_none + 12);
     }

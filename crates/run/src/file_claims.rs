@@ -1,5 +1,7 @@
-//! Which files and directories of a tree exist and are in use. The workers of all jobs on the tree
-//! share this, so that two of them use the same file only if both share it.
+//! Tracks which files and directories of a tree exist and are in use.
+//!
+//! The workers of all jobs on the tree share this state, so two workers use the same file only if
+//! both share it.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -15,8 +17,7 @@ pub(crate) enum FileState {
     Renamed,
     /// A worker uses it.
     InUse,
-    /// An operation that would change it has failed, so its state is uncertain. It is not used
-    /// again.
+    /// A failed operation would have changed it, so its state is uncertain. It is not used again.
     Lost,
     /// Its parent directory is absent.
     WithoutDirectory,
@@ -25,7 +26,7 @@ pub(crate) enum FileState {
 }
 
 impl FileState {
-    /// Whether it exists, if that is certain.
+    /// True or false if its existence is certain.
     pub(crate) fn exists(self) -> Option<bool> {
         match self {
             FileState::Absent => Some(false),
@@ -43,7 +44,7 @@ const STATES: [FileState; 5] = [
     FileState::Lost,
 ];
 
-/// Bytes from here on count the workers that share a present file.
+/// Byte values from here on count the workers that share a present file.
 const SHARED_BY_ONE: u8 = STATES.len() as u8;
 
 fn state_from(byte: u8) -> FileState {
@@ -61,7 +62,7 @@ pub(crate) struct FileClaims {
     suppliers: [AtomicU32; 4],
 }
 
-/// The state of a directory of `mkdir`: absent, in use, lost, or the number of its entries.
+/// The state of a directory of `mkdir`: absent, in use, lost, or its number of entries.
 #[derive(Debug)]
 struct DirectoryState(AtomicU32);
 
@@ -167,7 +168,7 @@ impl FileClaims {
         above.map_or(Ok(()), |above| self.directories[above as usize].count(added))
     }
 
-    /// Records that a worker starts or stops such operations, for which others may wait.
+    /// Records that a worker starts or stops performing such operations, for which others may wait.
     pub(crate) fn set_active(&self, kind: FileOperationKind, active: bool) {
         if let Some(place) = supplier_index(kind.is_on_directory(), kind.existence()) {
             match active {
@@ -191,8 +192,8 @@ impl FileClaims {
             true => self.claim_directory(&self.directories[number as usize].0, present)?,
             false => self.claim_file(&self.files[number as usize], present)?,
         };
-        // From here on the new entry counts in its parent directory, so that no worker removes
-        // that.
+        // From now on the new entry counts in its parent directory, so that no worker removes the
+        // parent.
         if state == FileState::Absent
             && let Err(why) = self.count_in_parent(number, is_directory, true)
         {
@@ -255,21 +256,21 @@ impl FileClaims {
             byte => Some(byte - 1),
         };
         let place = &self.files[file as usize];
-        // The closure returns a value for each byte, so this does not fail.
+        // The closure returns a value for each byte, so the update cannot fail.
         let _ = place.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
     /// Releases a file or directory, in its new state.
     pub(crate) fn release(&self, number: u32, is_directory: bool, state: FileState) {
         if state == FileState::Absent {
-            // Its parent exists, since this entry is counted there. Until the next lines, some
+            // Its parent exists, because this entry counts there. Until the next lines, some
             // directory is empty or in use.
             self.count_in_parent(number, is_directory, false).ok();
         }
         self.store(number, is_directory, state);
     }
 
-    /// Whether some directory can be removed, or is being created or removed.
+    /// True if some directory can be removed, or is being created or removed.
     pub(crate) fn has_empty_directory(&self) -> bool {
         let is_free = |state| matches!(state, FileState::Present | FileState::InUse);
         self.directories.iter().any(|directory| is_free(directory.state()))
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_file_is_free_again_when_the_last_worker_gives_it_back() {
+    fn a_shared_file_is_free_after_its_last_worker() {
         let claims = FileClaims::from_existing(&tree(2), only_first, |_| true);
         for _ in 0..2 {
             assert_eq!(claims.share(0), Ok(FileState::Present));
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn more_workers_than_a_byte_counts_wait() {
+    fn workers_wait_if_a_byte_cannot_count_them() {
         let claims = FileClaims::new(&tree(1));
         let claimed = (0..300).take_while(|_| claims.share(0).is_ok()).count();
         assert_eq!(claimed, usize::from(u8::MAX - SHARED_BY_ONE) + 1);
@@ -337,14 +338,14 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_removed_when_nothing_is_in_it_and_made_where_its_own_is() {
+    fn directories_are_removed_only_if_empty() {
         let tree = FileTree {
             depth: 2,
             width: 2,
             changes_directories: true,
             ..tree(1)
         };
-        // Directories 0 and 1, and 2 to 5 in these; file 0 is in directory 2.
+        // Directories 0 and 1, with 2 to 5 inside them; file 0 is in directory 2.
         let claims = FileClaims::from_existing(&tree, only_first, |directory| directory < 3);
         assert_eq!((claims.len(true), claims.len(false)), (6, 4));
         for directory in [0, 2] {

@@ -64,8 +64,8 @@ mod tests {
 
     use super::*;
 
-    /// Threads that use a file, and the most that were seen at the same time: together, and beside
-    /// one who was alone.
+    /// Threads that use a file; returns the maximum numbers seen at the same time: of shared
+    /// holders, and of any holders during an exclusive one.
     fn most(exclusive: fn(usize) -> bool) -> (i32, i32) {
         let lock = Arc::new(FileLock::default());
         let (inside, alone_inside) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
@@ -97,13 +97,13 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_is_alone() {
+    fn an_exclusive_holder_is_alone() {
         assert_eq!(most(|_| true).0, 1);
         assert_eq!(most(|number| number % 3 == 0).1, 1);
     }
 
     #[test]
-    fn others_may_come_while_all_use_it_together_and_one_alone_must_wait() {
+    fn shared_holders_overlap_and_exclusive_ones_wait() {
         let lock = Arc::new(FileLock::default());
         lock.acquire(false);
         lock.acquire(false);
@@ -112,8 +112,8 @@ mod tests {
             other.acquire(true);
             other.release(true);
         });
-        // Both have to leave before the third comes in; with one of them there the thread cannot
-        // end.
+        // Both must release the lock before the third acquires it, so the thread cannot end while
+        // one holds it.
         lock.release(false);
         assert!(!waiting.is_finished());
         lock.release(false);

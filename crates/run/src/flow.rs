@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::plan::Flow;
 
-/// How many rounds a stream may be ahead of the others.
+/// Maximum number of rounds that a stream may be ahead of the others.
 const MAX_LEAD: u128 = 16;
 
 /// The shared state of a flow.
@@ -94,7 +94,7 @@ mod tests {
         }
     }
 
-    /// Issues for everybody in turn as often as they may.
+    /// Issues for each stream in turn as often as it may.
     fn drive(shares: &mut [Share], rounds: usize) -> Vec<u64> {
         for _ in 0..rounds {
             for share in shares.iter_mut().filter(|share| !share.is_exceeded()) {
@@ -127,7 +127,7 @@ mod tests {
             }
             shares[0].own_operations - 8 * others
         };
-        // One operation each, as in fio, and then 8 for each round of the other.
+        // One operation each, as in fio, and then 8 for each round of the other stream.
         assert_eq!(
             [1, 127, 1280, 1 << 20].map(|others| lead(&mut shares, others)),
             [9, 9, 89, 137]
@@ -135,10 +135,10 @@ mod tests {
     }
 
     #[test]
-    fn who_is_left_alone_goes_on() {
+    fn a_remaining_stream_continues() {
         let flows = Flows::default();
         let mut shares = vec![flows.join(flow(1, 1)), flows.join(flow(1, 1))];
-        // One of them does nothing, so that the other may not go on.
+        // One stream does nothing, so the other must not continue.
         let stuck = (0..100).filter(|_| {
             let may = !shares[0].is_exceeded();
             if may {

@@ -1,8 +1,8 @@
-//! Gathers the recorders of a job's workers: totals for each worker, interval series, histograms by
+//! Gathers the recorders of a job's workers: totals per worker, interval series, histograms by
 //! interval.
 //!
-//! The gatherer runs on the coordinator's thread, during I/O, at its own pace. It merges and never
-//! rounds.
+//! The gatherer runs on the coordinator's thread during I/O, at its own pace. It merges counters
+//! and never rounds.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -127,8 +127,7 @@ pub(crate) struct WorkerTotals {
 }
 
 impl Gather {
-    /// A gatherer for the workers of a job. `length` is the interval at which recorders are
-    /// exchanged.
+    /// A gatherer for the workers of a job. `length` is the interval of recorder exchanges.
     pub(crate) fn new(plan: &Job, grids: &[Grid], length: Nanos) -> Gather {
         let received = |worker: usize| Received {
             inbox: None,
@@ -192,7 +191,7 @@ impl Gather {
     pub(crate) fn mark_ended(&mut self, worker: usize) {
         self.drain();
         self.workers[worker].ended = true;
-        // Its memory is no longer needed.
+        // Free its memory, which is no longer needed.
         self.workers[worker].inbox = None;
     }
 
@@ -203,7 +202,7 @@ impl Gather {
             .all(|worker| worker.ended || worker.reported_to >= moment)
     }
 
-    /// The phase that all running workers have reached at least; draining if none runs.
+    /// The earliest phase of all running workers; draining if none runs.
     pub(crate) fn phase(&self) -> Phase {
         let running = self
             .workers
@@ -263,7 +262,7 @@ impl Gather {
         self.histograms.clear();
         self.seconds.clear();
         for worker in &mut self.workers {
-            // Usually nothing has been counted yet, so the memory can be reused.
+            // Usually nothing has been counted yet, so reuse the memory.
             for total in worker.cells.iter_mut().filter(|total| total.has_counted) {
                 (total.results, total.has_counted) = (DirectionResults::default(), false);
             }
@@ -408,7 +407,8 @@ impl Gather {
         }
     }
 
-    /// The intervals that every running worker has passed. With `all`, incomplete ones too.
+    /// Returns the intervals that every running worker has passed. With `all`, includes incomplete
+    /// ones.
     pub(crate) fn finished_intervals(&mut self, step: u32, job: u32, plan: &Job, all: bool) -> Vec<Interval> {
         let behind = self
             .workers
@@ -487,7 +487,7 @@ impl Gather {
         (totals, series.take_series(plan, longest.unwrap_or_default()))
     }
 
-    /// The interval series, each filled up with empty intervals to the measured length.
+    /// The interval series, each extended with empty intervals to the measured length.
     pub(crate) fn take_series(&mut self, plan: &Job, measured: Nanos) -> Vec<Series> {
         let mut all = std::mem::take(&mut self.series);
         let mut series = Vec::new();
@@ -605,8 +605,8 @@ impl Received {
         }
     }
 
-    /// Windows arrive in the order of their ends; those of several streams with the same number are
-    /// merged.
+    /// Windows arrive in the order of their ends. Windows of several streams with the same number
+    /// are merged.
     fn add_windows(&mut self, recorder: &Recorder) {
         for row in &recorder.windows.rows {
             let CellKind::Moves(direction) = self.keys[row.cell as usize].kind else {

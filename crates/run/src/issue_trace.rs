@@ -1,8 +1,8 @@
-//! A trace of a job's operations in fio's format, written while it runs, for replay.
+//! Writes a trace of a job's operations in fio's format during the run, for replay.
 
 use model::Nanos;
 use model::plan::{Job, Plan, TargetId};
-use model::trace::iolog::{Action, HEADER, put_line};
+use model::trace::iolog::{Action, HEADER, append_line};
 
 use crate::line_log::{self, Form, LineLog};
 
@@ -23,8 +23,8 @@ pub(crate) struct Line {
     pub(crate) place: Option<(u64, u32)>,
 }
 
-/// The format of a job's trace. As in fio it is appended to the file. The files of all workers come
-/// first.
+/// The format of a job's trace. As in fio, it is appended to the file, and the files of all workers
+/// come first.
 pub(crate) fn form(plan: &Plan, job: &Job) -> Form {
     let names: Vec<String> = plan.targets.iter().map(|target| target.path.clone()).collect();
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
@@ -33,7 +33,7 @@ pub(crate) fn form(plan: &Plan, job: &Job) -> Form {
     ids.dedup();
     let mut preface = Vec::new();
     for id in ids {
-        put_line(&mut preface, 0, &names[id.0 as usize], Action::Add, None);
+        append_line(&mut preface, 0, &names[id.0 as usize], Action::Add, None);
     }
     Form {
         name: "trace",
@@ -54,6 +54,6 @@ impl line_log::Line for Line {
 
     fn put(&self, _: usize, form: &Form, text: &mut Vec<u8>) {
         let name = form.names.get(self.target as usize).map_or("", String::as_str);
-        put_line(text, self.at.0 / 1000, name, self.action, self.place);
+        append_line(text, self.at.0 / 1000, name, self.action, self.place);
     }
 }

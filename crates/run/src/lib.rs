@@ -1,15 +1,14 @@
 //! Executes a plan: prepares targets, runs workers through their phases, gathers their
 //! measurements.
 //!
-//! [`execute`] takes a plan and returns results; on the way it publishes [`model::event::Event`]s
-//! and knows no viewer. Nothing is printed here.
+//! [`execute`] takes a plan and returns results. It publishes progress as [`model::event::Event`]s,
+//! independent of any viewer, and prints nothing.
 //!
-//! `pipeline` is the main sequence:
-//! `Plan → CheckedPlan → PermittedTargets → PreparedTargets → Results`, where each step consumes
-//! the previous one. Every path that a plan would change passes `targets/guard`, which examines the
-//! open descriptor rather than the name; nothing is written before all targets are permitted.
-//! `unsupported` refuses by name what a run cannot do. A run restores the system settings that it
-//! changes (control groups, schedulers), however it ends.
+//! `pipeline` is the main sequence: `Plan → CheckedPlan → PermittedTargets → PreparedTargets →
+//! Results`, where each step consumes the previous one. Every path that a plan would change passes
+//! `targets/guard`, which examines the open descriptor rather than the name; nothing is written
+//! before all targets are permitted. `unsupported` refuses by name what a run cannot do. A run
+//! restores the system settings that it changes (control groups, schedulers), however it ends.
 //!
 //! `step` starts jobs together, watches them and gathers their figures. `governor` has the rules
 //! that end a job, change its depth or restart its statistics. `verify` writes data that can be

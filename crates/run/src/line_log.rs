@@ -1,8 +1,9 @@
-//! Logs of lines that workers produce while a job runs.
+//! Logs of lines that workers produce during a job.
 //!
-//! Each worker has a bounded ring, allocated before the job starts; one thread per job writes them
-//! all to the file. A worker with a full ring waits for room, and the wait is counted: a log must
-//! not omit lines. Lines of one worker are in order; those of several are interleaved line by line.
+//! Each worker has a bounded ring, allocated before the job starts; one thread per job writes the
+//! lines of all rings to the file. A log must not omit lines, so a worker waits for room in a full
+//! ring, and the wait is counted. Lines of one worker are in order; those of several workers are
+//! interleaved.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -162,8 +163,13 @@ impl<L: Line> LineLog<L> {
         let name = self.form.name;
         Some(Failure {
             errno,
-            help: full.then(|| format!("write the {name} where there is more space; a line takes up to 100 bytes")),
-            ..Failure::new(format!("the {name} could not be written on: {why}"), self.path.clone())
+            help: full.then(|| {
+                format!(
+                    "write the {name} to a file system with more space; a line \
+                takes up to 100 bytes"
+                )
+            }),
+            ..Failure::new(format!("cannot continue the {name}: {why}"), self.path.clone())
         })
     }
 
@@ -174,7 +180,7 @@ impl<L: Line> LineLog<L> {
 }
 
 impl<L> LogWriter<L> {
-    /// Writes a line. Returns whether the worker had to wait. After a failure lines are dropped.
+    /// Writes a line. Returns whether the worker had to wait. After a failure, lines are dropped.
     #[inline]
     pub(crate) fn write(&mut self, line: L) -> bool {
         match self.lines.push(line) {
@@ -222,7 +228,7 @@ fn open(path: &Path, targets: &[Option<Identity>], appends: bool) -> io::Result<
         return Err(io::Error::other("it is a target of the test"));
     }
     if let Some(Identity::BlockDevice(_)) = identity {
-        return Err(io::Error::other("it is a device; a log needs a file"));
+        return Err(io::Error::other("it is a device, but a log needs a file"));
     }
     let meta = file.metadata()?;
     // A pipe or a terminal has no length.
@@ -240,7 +246,7 @@ fn write_all<L: Line>(
     shared: &Shared,
 ) -> io::Result<()> {
     loop {
-        // Read first, so that lines from before it are seen below.
+        // Read the flag first, so that lines from before it are seen below.
         let closing = shared.closing.load(Ordering::Acquire);
         let mut written_lines = 0;
         for (worker, ring) in rings.iter_mut().enumerate() {
@@ -257,7 +263,7 @@ fn write_all<L: Line>(
         if written_lines > 0 {
             continue;
         }
-        // Flushed, so that others can read the lines while the job runs.
+        // Flush, so that others can read the lines during the job.
         file.write_all(&text)?;
         text.clear();
         if closing {
@@ -294,14 +300,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_holds_the_worker_up_and_loses_nothing() {
+    fn a_full_ring_delays_the_worker_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log.csv");
         let (mut log, mut writers) = LineLog::with_rings_of(4, path.to_str().unwrap(), form(), 1);
         let mut writer = writers.remove(0);
         let worker =
             std::thread::spawn(move || (0..1000).filter(|number| writer.write(Number(*number))).count() as u64);
-        // No one empties the ring yet.
+        // Nothing empties the ring yet.
         while log.waits() == 0 {
             std::thread::yield_now();
         }
@@ -314,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_stays_where_lines_are_added() {
+    fn appending_keeps_existing_lines() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         for (appends, expected) in [(false, &[1][..]), (true, &[1, 1]), (true, &[1, 1, 1]), (false, &[1])] {

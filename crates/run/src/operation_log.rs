@@ -1,7 +1,7 @@
-//! A log with a line for every completed operation of a job, written while the job runs.
+//! Writes a log with a line for every completed operation of a job, during the job.
 
 use model::operation_log::HEADER;
-use model::trace::iolog::put_number;
+use model::trace::iolog::append_number;
 use model::{Direction, Nanos};
 
 use crate::line_log::{self, Form, LineLog};
@@ -72,7 +72,7 @@ impl line_log::Line for Line {
         put(text, self.submission.0);
         put(text, self.total.0);
         if self.error != 0 {
-            put_number(text, u64::from(self.error.unsigned_abs()));
+            append_number(text, u64::from(self.error.unsigned_abs()));
         }
         text.push(b'\n');
     }
@@ -80,6 +80,6 @@ impl line_log::Line for Line {
 
 /// Appends a number and a comma.
 fn put(text: &mut Vec<u8>, number: u64) {
-    put_number(text, number);
+    append_number(text, number);
     text.push(b',');
 }

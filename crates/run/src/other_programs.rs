@@ -1,6 +1,6 @@
-//! Names the other programs that use the devices of a test.
+//! Finds the other programs that use the devices of a test.
 //!
-//! The kernel has a file of counters for each process, so they are read only once a device has
+//! The kernel has a file of counters for each process, so these are read only once a device has
 //! transferred more than this process. Earlier transfers of others are unknown, so the first checks
 //! follow soon after the start.
 
@@ -8,11 +8,11 @@ use engine::probe::{DeviceTimes, ProgramIo, System};
 use model::Nanos;
 use model::environment::BusyProgram;
 
-/// The first check comes this long after the start of a step; the interval doubles with each check,
+/// Delay of the first check after the start of a step; the interval doubles with each check,
 const FIRST_CHECK: Nanos = Nanos::millis(100);
 /// up to this maximum.
 const MAX_INTERVAL: Nanos = Nanos::secs(2);
-/// The minimum transfer of others: a quarter of the threshold of the finding.
+/// Minimum transfer of others: a quarter of the threshold of the finding.
 const MIN_BYTES: u64 = 1 << 20;
 
 /// Watches the devices of each step for other programs.
@@ -23,7 +23,7 @@ pub(crate) struct OtherPrograms {
     start: Counters,
     next_check: Nanos,
     interval: Nanos,
-    /// The bytes of each program when others were detected.
+    /// The bytes of each program at the time when others were detected.
     noticed: Option<ProgramIo>,
 }
 
@@ -79,7 +79,7 @@ impl OtherPrograms {
         }
     }
 
-    /// The programs with the most transfers since others were detected.
+    /// The programs that have transferred most since others were detected.
     pub(crate) fn finish(self) -> Vec<BusyProgram> {
         let busiest = |noticed: ProgramIo| ProgramIo::read(&System::live()).busiest_since(&noticed);
         self.noticed.map(busiest).unwrap_or_default()

@@ -1,6 +1,7 @@
-//! From a plan to its results, a type for each stage: checked, permitted, prepared. Each consumes
-//! the one before, so that nothing is written before the guard has permitted every target, and
-//! nothing runs before all are prepared.
+//! Turns a plan into results, with a type for each stage: checked, permitted, prepared.
+//!
+//! Each stage consumes the previous one, so that nothing is written before the guard has permitted
+//! every target, and nothing runs before all targets are prepared.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -218,11 +219,11 @@ impl PreparedTargets<'_> {
             permitted,
             ..
         } = run;
-        // From here on others may use the devices.
+        // From here on, others may use the devices.
         drop(permitted);
         let mut done = outcome?;
         if !simulated {
-            // The process may have had earlier runs, or waited for this one.
+            // The process may have executed earlier runs, or waited for this one.
             let jobs = done.steps.iter_mut().flat_map(|step| &mut step.jobs);
             let workers = jobs.flat_map(|job| &mut job.workers);
             workers.for_each(|worker| worker.started_ns = worker.started_ns.since(start.clock_ns));
@@ -295,7 +296,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
         match preparation.prepare_step(number, ready, watcher).map_err(unprepared) {
             Ok(()) => {}
             Err(RunError::Interrupted) if !done.steps.is_empty() => break,
-            // The results of earlier steps are kept.
+            // Keep the results of earlier steps.
             Err(RunError::Targets(errors)) if !done.steps.is_empty() => {
                 done.steps.push(StepResults::not_started(plan));
                 done.findings
@@ -349,7 +350,7 @@ fn unprepared_finding(plan: &Step, error: &TargetError) -> Finding {
 fn setup_findings(plan: &Step, faults: &[WorkerFault]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for fault in faults {
-        let why = format!("it could not be set up: {}", fault.why);
+        let why = format!("the worker could not be set up: {}", fault.why);
         let finding = Finding {
             help: fault.why.help(),
             ..Finding::new("NOT-STARTED", Severity::Error, why).at(&*plan.jobs[fault.job].name)
@@ -361,8 +362,8 @@ fn setup_findings(plan: &Step, faults: &[WorkerFault]) -> Vec<Finding> {
     findings
 }
 
-/// Spinning before a deadline makes due times exact, but occupies a processor: only allowed if each
-/// paced worker can have its own.
+/// Decides whether workers may spin before a deadline. Spinning makes due times exact but occupies
+/// a processor, so each paced worker must be able to have its own.
 fn may_spin(plan: &Plan) -> bool {
     let workers = plan
         .steps

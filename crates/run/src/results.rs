@@ -11,8 +11,7 @@ use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, To
 /// Incremented whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
 
-/// The results of a plan that was not executed: the plan and the machine. For reports that only
-/// repeat the settings.
+/// Results of a plan that was not executed, for reports that only repeat the settings.
 pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
     let steps = plan.steps.iter().map(StepResults::not_started).collect();
     let environment = probe::environment(&System::live(), clock.describe());

@@ -1,4 +1,5 @@
-//! Samples the kernel's counters of processors and devices once a second while every job measures.
+//! Samples the kernel's counters of processors and devices every second while all jobs are
+//! measuring.
 
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use model::{Bytes, Nanos};
 const SECOND: Nanos = Nanos::secs(1);
 /// A shorter last sample is dropped.
 const MIN_LENGTH: Nanos = Nanos::millis(100);
-/// From this share of all processors on, the busiest other processes are looked up.
+/// Others are examined if they use at least this share of all processors.
 const BUSY_OTHERS_SHARE: f64 = 0.25;
 
 /// Counters at one moment.
@@ -59,7 +60,7 @@ impl Sampler {
 
     /// Takes a sample if a second has passed.
     pub(crate) fn poll(&mut self, clock: Clock) {
-        // The next sample ends a whole number of seconds after the start, so that they do not
+        // The next sample ends a whole number of seconds after the start, so that samples do not
         // drift.
         let due = self.start + Nanos((self.samples.len() as u64 + 1) * SECOND.0);
         if clock.now() >= due {
@@ -70,7 +71,7 @@ impl Sampler {
     /// The samples, the last of them shorter.
     pub(crate) fn finish(mut self, last: Rc<Reading>) -> Vec<HostSample> {
         if last.at.since(self.last.at) >= MIN_LENGTH {
-            // No sample follows, so a first reading of the processes would be useless.
+            // No sample follows, so do not read the processes for the first time.
             let is_needed = self.processes.is_some();
             self.sample(last, |system| {
                 if is_needed {

@@ -1,9 +1,8 @@
-//! I/O schedulers that jobs set for the devices under their targets. They are restored at the end
-//! of the run.
+//! Sets I/O schedulers for the devices under targets, and restores them at the end of the run.
 //!
-//! fio leaves its choice in place; here a run restores it. A device that serves others than the
-//! test is refused: one with the system's files, swap space, a volume that is mounted elsewhere, or
-//! the disk of a virtual machine. A run would change their speed without an apparent reason.
+//! fio leaves its choice in place; a run restores the original. A device that also serves something
+//! else is refused: system files, swap space, a volume mounted elsewhere, or the disk of a virtual
+//! machine. The run would change their speed without an apparent reason.
 
 use std::fs;
 use std::io;
@@ -56,9 +55,9 @@ impl Schedulers {
             }
             if let Some(other) = other_use(&inventory, disk, &devices_of_files) {
                 return Err(SetupError::unfit(
-                    format!("the I/O scheduler of {} is left as it is: {other}", disk.path()),
+                    format!("the I/O scheduler of {} must not be changed: {other}", disk.path()),
                     format!(
-                        "use a device that serves nothing but the test, or choose it for all: \
+                        "use a device that serves only the test, or change the scheduler yourself: \
                          echo {scheduler} > /sys/block/{}/queue/scheduler",
                         disk.name
                     ),
@@ -72,7 +71,7 @@ impl Schedulers {
     fn switch(&self, disk: &BlockDevice, scheduler: &str) -> Result<(), SetupError> {
         let failed = |source| SetupError::Setting {
             setting: Setting::Scheduler,
-            what: format!("{} cannot have the I/O scheduler {scheduler}", disk.path()),
+            what: format!("cannot set the I/O scheduler of {} to {scheduler}", disk.path()),
             source,
         };
         let file = PathBuf::from(format!("/sys/block/{}/queue/scheduler", disk.name));
@@ -88,7 +87,7 @@ impl Schedulers {
         if let Some(before) = before.filter(|_| known.iter().all(|(of, _)| *of != file)) {
             known.push((file.clone(), before.to_owned()));
         }
-        // Some kernels accept any word and change nothing.
+        // Some kernels accept any word without an effect.
         let now = fs::read_to_string(&file).map_err(failed)?;
         match chosen(&now) == Some(scheduler) {
             true => Ok(()),
@@ -107,7 +106,7 @@ impl Drop for Schedulers {
     }
 }
 
-/// Whether the device has this scheduler already.
+/// True if the device already has this scheduler.
 fn has(disk: &BlockDevice, scheduler: &str) -> bool {
     let offered = fs::read_to_string(format!("/sys/block/{}/queue/scheduler", disk.name));
     offered.is_ok_and(|offered| chosen(&offered) == Some(scheduler))
@@ -119,7 +118,7 @@ fn chosen(offered: &str) -> Option<&str> {
     rest.split_once(']').map(|(chosen, _)| chosen)
 }
 
-/// What a disk serves besides the test, whose files are in file systems on these devices.
+/// Describes what a disk serves besides the test, whose files are on file systems of these devices.
 fn other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_files: &[&str]) -> Option<String> {
     let mut devices = vec![disk];
     let mut next = 0;
@@ -143,7 +142,7 @@ fn other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_files: &[&str
             return Some(format!("{path} is swap space"));
         }
         let machine = inventory.machines_with(identity).next();
-        machine.map(|_| format!("a virtual machine has {path}"))
+        machine.map(|_| format!("a virtual machine uses {path}"))
     })
 }
 

@@ -133,13 +133,27 @@ impl SetupError {
     /// The remedy, if known.
     pub fn help(&self) -> Option<String> {
         match self {
-            SetupError::Open(error) if error.only_direct_fails => {
-                Some("this file system takes no direct I/O: use `cache buffered`, or a file elsewhere".into())
-            }
+            SetupError::Open(error) if error.only_direct_fails => Some(
+                "this file system does not support direct I/O: use `cache buffered`, or a \
+                    file elsewhere"
+                    .into(),
+            ),
             SetupError::Open(error) => match error.source.kind() {
-                ErrorKind::PermissionDenied => Some("choose what this user may open so, or run as root".into()),
-                ErrorKind::NotFound => Some("it was there when the run began; look for what removed it".into()),
-                ErrorKind::ReadOnlyFilesystem => Some("it is read-only: choose another target, or only read".into()),
+                ErrorKind::PermissionDenied => Some(
+                    "choose a target that this user may open, or \
+                    run as root"
+                        .into(),
+                ),
+                ErrorKind::NotFound => Some(
+                    "it existed when the run began; find out what removed \
+                    it"
+                    .into(),
+                ),
+                ErrorKind::ReadOnlyFilesystem => Some(
+                    "it is read-only: choose another target, or \
+                    a job that only reads"
+                        .into(),
+                ),
                 _ => None,
             },
             SetupError::Engine(error) => error.help(),
@@ -154,17 +168,21 @@ impl SetupError {
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
             SetupError::Unfit { help, .. } => Some(help.clone()),
             SetupError::State { .. } => Some(
-                "run the job that writes first, with the same name and in the same directory, or do without verify_state_load".into(),
+                "first run the job that writes, with the same name and in the same directory, or \
+                 remove verify_state_load"
+                    .into(),
             ),
-            SetupError::Log { .. } => Some("name another file; what is there now was not touched".into()),
+            SetupError::Log { .. } => Some("name another file; the existing one was not changed".into()),
             SetupError::NotRemote { .. } => {
                 Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())
             }
             SetupError::Setting { setting, source, .. } => match (setting, source.kind()) {
-                (_, ErrorKind::PermissionDenied) => Some("run as root, or do without".into()),
-                (Setting::Scheduler, _) => {
-                    Some("its file queue/scheduler below /sys/block lists those that it has".into())
-                }
+                (_, ErrorKind::PermissionDenied) => Some("run as root, or remove this setting".into()),
+                (Setting::Scheduler, _) => Some(
+                    "the file queue/scheduler of the device below /sys/block lists its \
+                        schedulers"
+                        .into(),
+                ),
                 (Setting::ControlGroup, _) => None,
             },
             SetupError::Common(why) => why.help(),

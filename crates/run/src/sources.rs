@@ -1,4 +1,4 @@
-//! Source buffers of writes: created once for a step, shared by all its workers.
+//! Source buffers of writes, created once per step and shared by its workers.
 
 use std::io::Read;
 use std::path::Path;

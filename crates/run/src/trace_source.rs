@@ -1,8 +1,8 @@
-//! The entries of a trace, read by a separate thread for the worker that replays them.
+//! Reads the entries of a trace in a separate thread, for the worker that replays them.
 //!
-//! They pass through a bounded ring, which is filled before the worker starts, so that the length
-//! of a trace costs neither memory nor the worker's time. A worker that finds the ring empty must
-//! wait, which is counted.
+//! The entries pass through a bounded ring, which is filled before the worker starts. So a long
+//! trace costs neither memory nor the worker's time. A worker that finds the ring empty waits, and
+//! the wait is counted.
 
 use std::fs::File;
 use std::path::Path;
@@ -41,7 +41,7 @@ struct Shared {
 pub(crate) enum Next {
     /// An entry.
     Entry(Entry),
-    /// The reader is not that far yet.
+    /// The reader has not read so far yet.
     NotYet,
     /// The trace has ended, or reading has failed.
     End,
@@ -91,7 +91,7 @@ impl TraceSource {
 
     #[cold]
     fn peek_empty(&self) -> Next {
-        // Read first, so that entries before the end are seen below.
+        // Read the flag first, so that entries before the end are seen below.
         let ended = self.shared.ended.load(Ordering::Acquire);
         match (self.entries.peek(), ended) {
             (Ok(entry), _) => Next::Entry(*entry),
@@ -122,7 +122,7 @@ impl Drop for EndOnDrop {
 }
 
 fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model::trace::TraceError> {
-    // Skipped entries were reported by the survey.
+    // The survey has reported skipped entries.
     let (mut entries, mut remarks) = (Vec::new(), Vec::new());
     let mut has_more = true;
     while has_more {
@@ -146,7 +146,7 @@ mod tests {
     use std::io::Write;
 
     use model::plan::{TraceForm, TraceSkip};
-    use model::trace::What;
+    use model::trace::EntryAction;
 
     use super::*;
 
@@ -174,7 +174,7 @@ mod tests {
             match source.peek() {
                 Next::Entry(entry) => {
                     source.advance();
-                    if let What::Move(operation) = entry.what {
+                    if let EntryAction::Move(operation) = entry.what {
                         offsets.push(operation.offset);
                     }
                 }
@@ -190,9 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_trace_is_what_the_plan_says() {
-        // The ring, the piece that is read, and the entries of a piece with the shortest lines
-        // there can be.
+    fn the_memory_of_a_trace_is_bounded() {
+        // The ring, the current piece, and the entries of a piece with the shortest possible lines.
         let entry = size_of::<Entry>();
         let of_piece = (256 << 10) / "0 x read 0 1\n".len() * entry;
         assert!(
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_longer_than_the_ring_comes_whole_and_in_order() {
+    fn a_trace_longer_than_the_ring_is_complete_and_in_order() {
         for room in [1, 2, 7, 1000] {
             let (offsets, error) = offsets(source(&trace(500), room));
             assert_eq!(offsets, (0..500).collect::<Vec<u64>>());
@@ -211,16 +210,16 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_breaks_off_says_so_behind_what_was_read() {
+    fn a_broken_trace_reports_an_error_after_its_valid_entries() {
         let broken = format!("{}9999 y read 0 512\n", trace(10));
         let (offsets, error) = offsets(source(&broken, 4));
-        // Nothing of a piece that cannot be read is replayed.
+        // Nothing of an unreadable piece is replayed.
         assert!(offsets.is_empty());
         assert!(error.unwrap().contains("names y"));
     }
 
     #[test]
-    fn a_reader_whose_worker_has_gone_goes_too() {
+    fn a_reader_ends_with_its_worker() {
         let source = source(&trace(500), 4);
         let shared = Arc::clone(&source.shared);
         drop(source);

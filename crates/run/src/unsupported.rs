@@ -1,4 +1,4 @@
-//! Unsupported features of plans, which are refused before anything starts.
+//! Refuses unsupported features of plans before anything starts.
 
 use engine::sys;
 use model::Direction;
@@ -54,7 +54,7 @@ pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), 
     }
 }
 
-/// The workers whose engine this system lacks, as far as this is known before anything is opened.
+/// The workers whose engine this system lacks, as far as that is known before anything is opened.
 pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
     let faults_of_job = |job: usize, workers: &[Worker]| -> Vec<WorkerFault> {
         let faults = workers.iter().enumerate().filter_map(|(number, worker)| {

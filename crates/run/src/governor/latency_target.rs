@@ -126,13 +126,16 @@ impl LatencySearch {
         let LatencyTarget {
             target_ns, percentile, ..
         } = self.rule;
-        let rule = format!("the deepest queue with {percentile} % of operations within {target_ns}");
+        let rule = format!(
+            "the highest queue depth with {percentile} % of operations within \
+            {target_ns}"
+        );
         let detail = if self.attained {
             format!("queue depth {}", self.depth)
         } else if self.best > 0 {
-            format!("not proven; queue depth {} kept it once", self.best)
+            format!("not confirmed; queue depth {} kept the target once", self.best)
         } else {
-            "no queue depth kept it".into()
+            "no queue depth kept the target".into()
         };
         let depth = (self.best > 0).then_some(self.best);
         ControlOutcome {

@@ -1,4 +1,4 @@
-//! End a job with an error when it is too slow (fio `rate_min`, `rate_iops_min`).
+//! Ends a job with an error if it is too slow (fio `rate_min`, `rate_iops_min`).
 
 use model::Nanos;
 use model::event::Interval;
@@ -48,7 +48,7 @@ impl RateFloor {
         }
         self.missed = Some(average);
         Action::End(format!(
-            "{} fell to {average:.0}, below the least of {minimum:.0}",
+            "{} fell to {average:.0}, below the minimum of {minimum:.0}",
             self.figure_name()
         ))
     }

@@ -1,5 +1,7 @@
-//! Rules that watch the merged intervals of a job: they end it, change its queue depth or restart
-//! its statistics. They see numbers only, and act only through [`JobControl`].
+//! Rules that watch the merged intervals of a job and end it, change its queue depth or restart its
+//! statistics.
+//!
+//! Rules see only numbers, and act only through [`JobControl`].
 
 mod latency_target;
 mod minimum_rate;
@@ -21,7 +23,7 @@ use steady_state::SteadyRule;
 #[derive(Debug)]
 pub(crate) struct Governor {
     rules: Vec<Rule>,
-    /// A rule has ended the job: later completions change no outcome.
+    /// True if a rule has ended the job; later intervals change no outcome.
     has_ended: bool,
 }
 
@@ -131,7 +133,7 @@ fn figure(interval: &Interval, tracked: Tracked) -> f64 {
     figure_in(interval, tracked, None)
 }
 
-/// The same for direction `only`, if there is one. Latency is always that of all directions.
+/// The same for one direction, if `only` names one. Latency always covers all directions.
 fn figure_in(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> f64 {
     let seconds = interval.length_ns.as_secs();
     if seconds <= 0.0 {
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn precision_ends_a_job_once_the_figure_is_known_well_enough() {
+    fn precision_ends_a_job_once_the_interval_is_narrow() {
         let rule = Precision {
             of: Tracked::Iops,
             percent: 2.0,
@@ -198,7 +200,7 @@ mod tests {
         };
         let mut steady = PrecisionRule::new(rule);
         let ended = (0..100).find(|k| steady.on_interval(&second(*k, 1000 + k % 3, 100)) != Action::Continue);
-        assert_eq!(ended, Some(14), "fifteen seconds are the least");
+        assert_eq!(ended, Some(14), "the minimum is fifteen seconds");
         let mut wild = PrecisionRule::new(rule);
         let values = (0..60).map(|k| if (k / 2) % 2 == 0 { 500 } else { 1500 });
         assert!(
@@ -209,9 +211,9 @@ mod tests {
         assert!(!wild.outcome().attained);
     }
 
-    /// Intervals arrive after the end as well: until every worker has seen it.
+    /// Intervals arrive even after the end, until every worker has seen it.
     #[test]
-    fn nothing_is_concluded_after_the_end() {
+    fn intervals_after_the_end_change_no_outcome() {
         let floor = MinimumRate {
             direction: None,
             of: Tracked::Iops,
@@ -232,7 +234,8 @@ mod tests {
             has_ended: false,
         };
         let control = JobControl::default();
-        // The search proves depth 1 by new statistics in the interval in which the rate is too low.
+        // The search confirms depth 1 with new statistics, in the interval in which the rate is too
+        // low.
         governor.on_interval(&second(2, 100, 10), &control);
         let reason = || control.stop_requested().expect("the rate is too low");
         assert!(matches!(reason(), EndReason::Control { rule } if rule.starts_with("IOPS fell to 100")));
@@ -254,7 +257,7 @@ mod tests {
             ramp_ns: Nanos::secs(2),
         };
         let mut state = SteadyRule::new(rule);
-        // Falls by 10 % a second for eight seconds, then stays.
+        // The rate falls by 10 % per second for eight seconds, then stays constant.
         let value = |k: u64| if k < 8 { 2000 - 200 * k } else { 500 };
         let ended = (0..40).find(|k| state.on_interval(&second(*k, value(*k), 100)) != Action::Continue);
         assert_eq!(ended, Some(12), "five equal seconds after the eighth");
@@ -263,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_does_nothing_is_neither_steady_nor_known() {
+    fn an_idle_device_is_neither_steady_nor_precise() {
         let rule = SteadyState {
             of: Tracked::Iops,
             slope: false,
@@ -288,8 +291,8 @@ mod tests {
 
     #[test]
     fn the_latency_search_finds_the_deepest_queue_that_keeps_the_target() {
-        // A device that serves one operation in 10 µs: latency is 10 µs × depth. 250 µs allow a
-        // depth of 25.
+        // The latency of a device that serves one operation in 10 µs is 10 µs × depth. 250 µs allow
+        // a depth of 25.
         let rule = LatencyTarget {
             target_ns: Nanos::micros(250),
             window_ns: Nanos::secs(1),
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_below_its_least_rate_is_ended_after_two_seconds() {
+    fn a_job_below_its_minimum_rate_ends_after_two_seconds() {
         let rule = MinimumRate {
             direction: None,
             of: Tracked::Iops,
@@ -344,7 +347,7 @@ mod tests {
         assert!(matches!(floor.on_interval(&second(2, 1999, 10)), Action::End(_)));
         let mut floor = RateFloor::new(rule, 2);
         assert!((0..20).all(|k| floor.on_interval(&second(k, 2000, 10)) == Action::Continue));
-        // Those are reads; a least rate of writes is missed whatever the reads do.
+        // Those are reads; a minimum rate of writes is missed whatever the reads do.
         let of_writes = MinimumRate {
             direction: Some(Direction::Write),
             ..rule
@@ -353,7 +356,7 @@ mod tests {
         let ended = floor.on_interval(&second(2, 2000, 10));
         assert_eq!(
             ended,
-            Action::End("IOPS of writes fell to 0, below the least of 2000".into())
+            Action::End("IOPS of writes fell to 0, below the minimum of 2000".into())
         );
         let of_reads = MinimumRate {
             direction: Some(Direction::Read),

@@ -1,4 +1,4 @@
-//! End when the confidence interval of a figure is narrow enough.
+//! Ends a job when the confidence interval of a figure is narrow enough.
 
 use model::event::Interval;
 use model::plan::Precision;

@@ -43,7 +43,7 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
         announced: local.announced,
     })));
     let mut last_heartbeat = Instant::now();
-    // Dropped, and thus removed, when the coordinator disconnects.
+    // Dropping it, when the coordinator disconnects, removes the files.
     let mut shared_files = None;
     loop {
         if last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL {
@@ -63,17 +63,17 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
                     last_heartbeat = Instant::now();
                 }
                 ToAgent::Leave => return Ok(()),
-                // Late messages of a run that has ended.
+                // Late messages of a finished run.
                 ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::Continue | ToAgent::Arrived | ToAgent::Alive => {}
             },
         }
     }
 }
 
-/// Tells the coordinator why its messages are no longer read, in case it is still there. Returns
-/// the error for this host.
+/// Tells the coordinator, if it is still connected, why this agent stops reading. Returns the error
+/// for this host.
 fn report_loss(comm: &dyn Comm, why: String) -> String {
-    let lost = format!("the coordinator is gone: {why}");
+    let lost = format!("lost the coordinator: {why}");
     comm.send(0, &pack(&ToCoordinator::Failed { why }));
     lost
 }
@@ -142,7 +142,11 @@ fn execute_order(
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
                 ToAgent::Arrived => shared.results_confirmed.store(true, Ordering::Release),
                 ToAgent::Clock { number } => send_clock(comm, number, &local.clock),
-                ToAgent::Leave => return Err("the coordinator left before it had all results".into()),
+                ToAgent::Leave => {
+                    return Err("the coordinator disconnected before it had all \
+                    results"
+                        .into());
+                }
                 ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::Continue | ToAgent::Execute(_) | ToAgent::Alive => {}
             },
             Some(Incoming::Lost { why, .. }) => return Err(report_loss(comm, why)),
@@ -179,16 +183,16 @@ fn listen(
         }
         match incoming {
             None if last_message.elapsed() > SILENCE_TIMEOUT => {
-                // Without a coordinator the results have no reader, and the run no end.
+                // Without a coordinator, nobody reads the results or ends the run.
                 shared.stop.store(true, Ordering::Release);
                 comm.give_up(0);
                 let silence = SILENCE_TIMEOUT.as_secs();
-                return Err(format!("nothing was heard of the coordinator for {silence} s"));
+                return Err(format!("the coordinator sent nothing for {silence} s"));
             }
             None => {}
             Some(Incoming::Lost { why, .. }) => {
                 let lost = report_loss(comm, why);
-                // Results from now on go only to the journal.
+                // From now on, results go only to the journal.
                 shared.stop.store(true, Ordering::Release);
                 return Err(lost);
             }
@@ -206,7 +210,7 @@ fn listen(
                 Ok(ToAgent::Continue) => shared.gate.open(),
                 Ok(ToAgent::Stop | ToAgent::Leave) => shared.stop.store(true, Ordering::Release),
                 Ok(ToAgent::Arrived) => {
-                    // The next message belongs to the main loop.
+                    // The next message is for the main loop.
                     shared.results_confirmed.store(true, Ordering::Release);
                     return Ok(());
                 }
@@ -299,14 +303,15 @@ pub(super) fn execute_with_shared_files(
     })
 }
 
-/// Permission to begin a step.
+/// The permission to begin a step.
 struct StartSignal {
     step: u32,
     at_ns: u64,
     cancelled_jobs: Vec<u32>,
 }
 
-/// Waits for the start signal of a step, and then until its start. `None` if the run must stop.
+/// Waits for the start signal of a step, and then until its start time. `None` if the run must
+/// stop.
 fn await_begin(begin_rx: &Receiver<StartSignal>, step: u32, shared: &Shared, clock: &Clock) -> Option<StartSignal> {
     loop {
         if shared.stop.load(Ordering::Acquire) {
@@ -317,14 +322,14 @@ fn await_begin(begin_rx: &Receiver<StartSignal>, step: u32, shared: &Shared, clo
                 sleep_until(clock, Nanos(begin.at_ns), &shared.stop);
                 return Some(begin);
             }
-            // The signal of an earlier step.
+            // This signal belongs to an earlier step.
             Ok(_) | Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
         }
     }
 }
 
-/// Sleeps until shortly before `at` and spins for the rest. Returns early if `stop` is set.
+/// Sleeps until shortly before `at` and spins the rest. Returns early if `stop` is set.
 pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
     const SPIN_TIME: Nanos = Nanos::micros(200);
     loop {
@@ -351,7 +356,7 @@ pub(super) struct JournalWriter<'a> {
 impl<'a> JournalWriter<'a> {
     pub(super) fn new(order: &Order, clock: &Clock, journal: &'a dyn Journal) -> JournalWriter<'a> {
         let mut results = nothing_measured(order.share.plan.clone(), clock);
-        // Until the final results are written, the entry is that of an interrupted run.
+        // Until the final results are written, the entry counts as an interrupted run.
         results.interrupted = true;
         JournalWriter {
             journal,

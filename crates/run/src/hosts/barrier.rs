@@ -1,6 +1,8 @@
-//! Synchronizes the creation of files. No rank creates files before all have examined their
-//! targets, and a rank that needs a file of another one continues once no rank is creating files.
-//! So each rank sees either the files from before the test, or complete ones.
+//! Synchronizes the creation of files.
+//!
+//! No rank creates files before all ranks have examined their targets. A rank that needs another
+//! rank's file continues once no rank is creating files. So each rank sees either the files from
+//! before the test, or complete new ones.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -155,7 +157,7 @@ mod tests {
     };
 
     #[test]
-    fn nothing_is_made_before_all_have_examined() {
+    fn no_files_are_created_before_all_have_examined() {
         let mut barrier = Barrier::new(3);
         barrier.record(0, Arrival::Examined);
         barrier.record(2, Arrival::Examined);
@@ -163,14 +165,14 @@ mod tests {
         barrier.record(1, Arrival::Examined);
         assert_eq!(barrier.release(&[MAKES; 3]), [0, 1, 2]);
         assert!(barrier.release(&[MAKES; 3]).is_empty(), "once");
-        // One that was lost is not waited for.
+        // The barrier does not wait for a lost rank.
         let mut barrier = Barrier::new(2);
         barrier.record(0, Arrival::Examined);
         assert_eq!(barrier.release(&[MAKES, LOST]), [0]);
     }
 
     #[test]
-    fn a_waiting_rank_continues_once_no_files_are_made() {
+    fn a_waiting_rank_continues_once_no_files_are_created() {
         let mut barrier = Barrier::new(3);
         (0..3).for_each(|rank| barrier.record(rank, Arrival::Examined));
         barrier.release(&[MAKES; 3]);
@@ -179,18 +181,18 @@ mod tests {
         barrier.record(2, Arrival::WaitingForFile { step: 0 });
         assert!(barrier.release(&[MAKES; 3]).is_empty(), "the first is still at it");
         assert_eq!(barrier.release(&[READY, MAKES, MAKES]), [1, 2]);
-        // The next file of one of them, which the other one makes.
+        // The next file of one rank, which another one creates.
         barrier.record(2, Arrival::WaitingForFile { step: 0 });
         assert!(barrier.release(&[READY, MAKES, MAKES]).is_empty());
         assert_eq!(barrier.release(&[READY, READY, MAKES]), [2]);
-        // For the second step, to have been ready for the first is not enough.
+        // Being ready for the first step is not enough for the second.
         barrier.record(0, Arrival::WaitingForFile { step: 1 });
         assert!(barrier.release(&[READY; 3]).is_empty());
         barrier.record(1, Arrival::WaitingForFile { step: 1 });
         assert_eq!(
             barrier.release(&[READY, READY, LOST]),
             [0, 1],
-            "each waits for what the other has finished"
+            "each waits for a file that the other has finished"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The interface for messages between the processes of a fleet, whatever the transport.
+//! The interface for messages between the processes of a fleet, independent of the transport.
 
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ pub(super) const MAX_QUEUED: usize = 4096;
 
 /// The reason when a process is lost because too many messages wait for it.
 pub(super) fn too_many_waiting() -> String {
-    format!("it reads nothing any more: {MAX_QUEUED} messages wait for it")
+    format!("it stopped reading: {MAX_QUEUED} messages are queued for it")
 }
 
-/// Sends and receives messages between the coordinator (process 0) and the others. Messages of one
-/// sender to one receiver arrive complete and in order.
+/// Sends and receives messages between the coordinator (process 0) and the others. Messages from
+/// one sender to one receiver arrive complete and in order.
 pub trait Comm: Send + Sync {
     /// The number of this process.
     fn rank(&self) -> u32;
@@ -44,14 +44,15 @@ pub trait Comm: Send + Sync {
     /// Queues a message without waiting for its arrival.
     fn send(&self, to: u32, message: &[u8]);
 
-    /// The next message or event; `None` if none comes in time.
+    /// Receives the next message or event; `None` after the timeout.
     fn receive(&self, timeout: Duration) -> Option<Incoming>;
 
-    /// Minimizes the latency of messages while enabled, at the cost of a CPU if the transport must
+    /// While enabled, minimizes the latency of messages, at the cost of a CPU if the transport must
     /// be polled.
     fn set_low_latency(&self, _enabled: bool) {}
 
-    /// How long after a stop request the launcher kills this process; `None` if it does not.
+    /// Time between a stop request and the launcher killing this process; `None` if it does not
+    /// kill it.
     fn grace(&self) -> Option<Duration> {
         None
     }

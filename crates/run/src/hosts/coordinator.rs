@@ -53,8 +53,8 @@ pub struct Coordinator {
     peers: Vec<Peer>,
     runs: u32,
     continues_on_loss: bool,
-    /// Names without a directory are relative to the working directory of each process, not to
-    /// ours.
+    /// Names without a directory are relative to the working directory of each process, not to the
+    /// coordinator's.
     relative_to_each_process: bool,
     /// Files that our own rank creates in directories; present if several runs share them.
     shared_files: Option<SharedFiles>,
@@ -112,7 +112,7 @@ impl Coordinator {
         for (number, peer) in coordinator.peers.iter().enumerate().skip(1) {
             let why = match (&peer.introduction, &peer.lost) {
                 (_, Some(why)) => Some(why.clone()),
-                (None, _) => Some(format!("it did not join within {} s", JOIN_TIMEOUT.as_secs())),
+                (None, _) => Some(format!("the host did not join within {} s", JOIN_TIMEOUT.as_secs())),
                 (Some(it), None) => version_mismatch(it),
             };
             let named = names.get(number - 1).cloned();
@@ -128,7 +128,7 @@ impl Coordinator {
         }
     }
 
-    /// Sorts the processes by the number that they announced, whatever order they joined in.
+    /// Sorts the processes by their announced numbers, whatever the order in which they joined.
     fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
         let announced = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let announced: Vec<Option<u32>> = self.peers.iter().map(announced).collect();
@@ -151,23 +151,23 @@ impl Coordinator {
         }
     }
 
-    /// If a rank is lost while it measures, the others continue instead of stopping.
+    /// If a rank is lost during the measurement, the others continue instead of stopping.
     #[must_use]
     pub fn with_continue_on_loss(mut self, continues_on_loss: bool) -> Coordinator {
         self.continues_on_loss = continues_on_loss;
         self
     }
 
-    /// Names without a directory are relative to the directory in which each process was started,
-    /// not to ours.
+    /// Makes names without a directory relative to the working directory of each process, instead
+    /// of the coordinator's.
     #[must_use]
     pub fn with_relative_names(mut self) -> Coordinator {
         self.relative_to_each_process = true;
         self
     }
 
-    /// From now on, later runs reuse the files that ranks create in directories; disconnecting
-    /// removes them.
+    /// Lets later runs reuse the files that ranks create in directories. Disconnecting removes
+    /// them.
     pub fn keep_files(&mut self) {
         self.shared_files.get_or_insert_default();
     }
@@ -327,7 +327,7 @@ impl Coordinator {
         self.comm.send(rank + self.first_process(), &pack(message));
     }
 
-    /// Measures the clock offset of each agent, by the probe with the shortest round trip.
+    /// Measures the clock offset of each agent, from the probe with the shortest round trip.
     fn measure_clock_offsets(&mut self, clock: &Clock) {
         self.comm.set_low_latency(true);
         for process in 1..self.peers.len() as u32 {
@@ -370,7 +370,7 @@ impl Coordinator {
                 Some((round_trip, ahead)) => (peer.round_trip, peer.ahead_ns) = (round_trip, ahead),
                 None => {
                     peer.lost
-                        .get_or_insert_with(|| "it does not answer clock requests".into());
+                        .get_or_insert_with(|| "the host does not respond to clock requests".into());
                 }
             }
         }
@@ -392,7 +392,8 @@ fn version_mismatch(it: &Introduction) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
     (it.protocol != PROTOCOL || it.version != ours).then(|| {
         format!(
-            "it runs fathom {} (protocol {}), and this host runs {ours} (protocol {PROTOCOL}): install the same version on all hosts",
+            "the host runs fathom {} (protocol {}), but this host runs {ours} (protocol \
+             {PROTOCOL}): install the same version on all hosts",
             it.version, it.protocol
         )
     })

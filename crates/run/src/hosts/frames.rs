@@ -1,10 +1,10 @@
 //! Frames: messages on a byte stream, authenticated if the handshake yielded keys.
 //!
-//! A frame is a head of 4 bytes (length of the payload, and whether the message continues in the
-//! next frame) and the payload. With a seal, an HMAC-SHA256 follows head and payload each: under a
-//! key of this connection and direction, over the number of the frame. A frame that was modified,
-//! replayed, dropped, reordered or reflected fails the check. A frame without a payload ends the
-//! stream.
+//! A frame is a head of 4 bytes (payload length, and whether the message continues in the next
+//! frame) and the payload. With a seal, an HMAC-SHA256 tag follows the head, and another one the
+//! payload. Each tag also covers the number of the frame, with a key of this connection and
+//! direction, so modified, replayed, dropped, reordered or reflected frames fail the check. A frame
+//! without a payload ends the stream.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
@@ -49,8 +49,8 @@ impl Seal {
     fn verify(&self, part: FramePart, bytes: &[u8], tag: &[u8]) -> io::Result<()> {
         self.mac(part, bytes).verify_slice(tag).map_err(|_| {
             invalid(format!(
-                "frame {} of the connection was changed, repeated, left out or inserted on the way: \
-                 connect without what relays it, or through ssh",
+                "frame {} of the connection was changed, repeated, dropped or inserted in transit: \
+                 connect directly or through ssh",
                 self.frame
             ))
         })
@@ -99,8 +99,8 @@ impl MessageReader {
         let begin = message.len();
         if length > MAX_FRAME || begin + length > MAX_MESSAGE {
             return Err(invalid(format!(
-                "a frame of {length} bytes after {begin} of its message is too long (at most {} MiB, and {} MiB in a message): \
-                 what sends it is not this version of fathom",
+                "a frame of {length} bytes after {begin} of its message is too long (the maximum \
+                 is {} MiB, and {} MiB per message): the sender is not this version of fathom",
                 MAX_FRAME >> 20,
                 MAX_MESSAGE >> 20
             )));

@@ -1,8 +1,8 @@
 //! The handshake of a connection: both sides prove that they know the token, and derive the keys
 //! for the frames.
 //!
-//! The side that connects proves itself first, so a stranger who connects learns nothing that
-//! depends on the token. The caller chooses who listens, and enforces the timeout.
+//! The connecting side proves itself first, so that a stranger learns nothing that depends on the
+//! token. The caller chooses which side listens, and enforces the timeout.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -59,7 +59,7 @@ pub enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// A later attempt may succeed.
+    /// True if a later attempt may succeed.
     pub fn is_temporary(&self) -> bool {
         use HandshakeError::{Busy, Full, HungUp, Interrupted, Io, NotFathom, OtherVersion, Silent, Slow, WrongToken};
         match self {
@@ -101,7 +101,7 @@ const NONCE_BYTES: usize = 32;
 const GREETING: [u8; 8] = *b"fathom\x00\x02";
 const PROGRAM_NAME_BYTES: usize = GREETING.len() - 1;
 
-/// The accepting side's verdict on the connecting side's proof.
+/// The accepting side's response to the connecting side's proof.
 const WELCOME: u8 = 1;
 const WRONG_TOKEN: u8 = 2;
 const NO_FREE_SEAT: u8 = 3;
@@ -131,11 +131,11 @@ pub fn connect_session(stream: &mut (impl Read + Write), role: Role, token: &str
     Ok(nonces.session(token, role))
 }
 
-/// The handshake of the side that accepts. `claim_seat` takes a seat for a side that knows the
-/// token, if there is one left.
+/// Performs the handshake of the accepting side. `claim_seat` takes a seat for a side that knows
+/// the token, if one is left.
 ///
 /// # Errors
-/// [`HandshakeError`]; `Full` or `Busy` where there was no seat.
+/// [`HandshakeError`]; `Full` or `Busy` without a free seat.
 pub fn accept_session(
     stream: &mut (impl Read + Write),
     role: Role,
@@ -213,7 +213,7 @@ impl Role {
     }
 }
 
-/// The nonces of one connection, one of each side, so that neither side can replay a handshake.
+/// The nonces of both sides, so that neither side can replay a handshake.
 struct Nonces {
     coordinator: [u8; NONCE_BYTES],
     agent: [u8; NONCE_BYTES],

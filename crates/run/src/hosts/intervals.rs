@@ -7,7 +7,7 @@ use model::event::{Interval, Phase};
 /// Step, job, phase, epoch and start: intervals of different ranks with the same key are merged.
 type Key = (u32, u32, Phase, u32, u64);
 
-/// Merges intervals; incomplete ones wait for those of other ranks.
+/// Merges intervals. Incomplete ones wait for those of other ranks.
 #[derive(Debug, Default)]
 pub(super) struct IntervalMerger {
     waiting: BTreeMap<Key, (Interval, RankSet)>,
@@ -15,7 +15,7 @@ pub(super) struct IntervalMerger {
     active_ranks: usize,
 }
 
-/// An incomplete interval is published once this many later ones of its job wait.
+/// An incomplete interval is published once this many later ones of its job are waiting.
 const MAX_LATER: usize = 3;
 
 /// Bit set of the ranks that have reported an interval.
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_reported_once_all_have_reported_theirs() {
+    fn an_interval_is_reported_once_all_ranks_have_reported() {
         let ranks: Vec<u32> = (0..1000).collect();
         let mut waiting = IntervalMerger::default();
         for rank in 0..999 {
@@ -181,21 +181,21 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_lost_is_not_waited_for() {
+    fn lost_ranks_are_not_awaited() {
         let mut waiting = IntervalMerger::default();
         assert_eq!(waiting.take_complete(&[0, 1, 2]), []);
         waiting.add(0, 0, 0, second(0, 5), &[0, 1, 2]);
         waiting.add(2, 0, 0, second(0, 7), &[0, 1, 2]);
         assert_eq!(waiting.take_complete(&[0, 1, 2]), []);
         assert_eq!(seen(&waiting.take_complete(&[0, 2])), [(0, 12, 12)]);
-        // What had reported before it was lost counts, and does not stand for another.
+        // Reports of a rank before its loss count, but do not replace another rank's.
         waiting.add(1, 0, 0, second(1, 3), &[0, 2]);
         assert_eq!(waiting.add(0, 0, 0, second(1, 5), &[0, 2]), []);
         assert_eq!(seen(&waiting.add(2, 0, 0, second(1, 7), &[0, 2])), [(1, 15, 15)]);
     }
 
     #[test]
-    fn one_that_is_silent_holds_the_others_up_for_a_while_only() {
+    fn a_silent_rank_delays_the_others_only_briefly() {
         let mut waiting = IntervalMerger::default();
         for number in 0..3 {
             assert_eq!(waiting.add(0, 0, 0, second(number, 4), &[0, 1]), []);

@@ -25,8 +25,8 @@ const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.so.80"];
 const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
 const STANDARD: [&str; 1] = ["libmpi_abi.so.1"];
 
-/// Launchers without a known library: the variable with the number of the process, the one with the
-/// number of processes, and the name.
+/// Launchers without a known library: the variables with the process number and the number of
+/// processes, and the name.
 const OTHER_LAUNCHERS: [(&str, Option<&str>, &str); 5] = [
     ("FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), "Flux"),
     ("JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), "jsrun"),
@@ -36,7 +36,7 @@ const OTHER_LAUNCHERS: [(&str, Option<&str>, &str); 5] = [
 ];
 
 impl Launch {
-    /// It has started only this process.
+    /// True if it has started only this process.
     pub fn is_alone(&self) -> bool {
         self.size == Some(1)
     }
@@ -58,9 +58,9 @@ impl Launch {
         }
     }
 
-    /// What is wrong with the library if fewer processes joined than the launcher started; `None`
-    /// if all did. A library of another launcher starts without an error and takes this process for
-    /// the only one: then each process would execute the whole test.
+    /// Describes what is wrong with the library if fewer processes joined than the launcher
+    /// started; `None` if all did. A library of another launcher starts without an error but sees
+    /// only this process, so each process would execute the whole test.
     pub fn library_mismatch(&self, joined: u32) -> Option<String> {
         let unseen = self.size.unwrap_or(2).saturating_sub(joined);
         (unseen > 0).then(|| {
@@ -71,14 +71,14 @@ impl Launch {
 }
 
 /// Detects the launcher from the environment; `None` if there is none. A launcher of a single
-/// process matters only because it may have set its CPU affinity. `FATHOM_MPI_LIBRARY` names the
+/// process matters only because it may have bound it to CPUs. `FATHOM_MPI_LIBRARY` names the
 /// library, and `FATHOM_FLEET=off` makes every process run alone.
 pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     if variable("FATHOM_FLEET").is_some_and(|value| value == "off") {
         return None;
     }
     let is_set = |name: &str| variable(name).is_some();
-    // Launchers can be nested: one that has started several processes has priority.
+    // Launchers can be nested; one that has started several processes has priority.
     let known = known_launcher(&variable, |size| size > 1).or_else(|| known_launcher(&variable, |size| size == 1));
     let (by, size, order, install) = known.or_else(|| other_launcher(&variable))?;
     let libraries = match variable("FATHOM_MPI_LIBRARY").filter(|name| !name.is_empty()) {
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_library_goes_with_the_launcher() {
+    fn each_launcher_has_its_libraries() {
         let check = |set: &[(&str, &str)], expected: Option<(u32, &str)>| {
             let found = detect_with(set);
             let found = found.map(|launch| (launch.size, launch.libraries.first().cloned().unwrap_or_default()));
@@ -177,13 +177,13 @@ mod tests {
             &[("PMIX_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")],
             Some((2, "libmpi.so.40")),
         );
-        // A batch script is one process, whatever its job has.
+        // A batch script is a single process, whatever the size of its job.
         check(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0")], None);
         check(&[("SLURM_STEP_NUM_TASKS", "8")], Some((8, "")));
     }
 
     #[test]
-    fn a_launcher_of_another_kind_is_seen() {
+    fn other_launchers_are_detected() {
         let check = |set: &[(&str, &str)], expected: Option<(&str, Option<u32>)>| {
             let found = detect_with(set).map(|launch| (launch.by, launch.size));
             assert_eq!(found, expected, "{set:?}");
@@ -193,7 +193,7 @@ mod tests {
             &[("FLUX_TASK_RANK", "1"), ("FLUX_JOB_SIZE", "4")],
             Some(("Flux", Some(4))),
         );
-        // A shell that Slurm has started is alone, and so is what it starts.
+        // A shell started by Slurm is alone, and so are its child processes.
         check(
             &[("PMIX_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "1")],
             Some(("Slurm (PMIx)", Some(1))),
@@ -202,7 +202,7 @@ mod tests {
             &[("OMPI_COMM_WORLD_SIZE", "1"), ("PMIX_RANK", "0")],
             Some(("mpirun of Open MPI", Some(1))),
         );
-        // One of them has started the other.
+        // One launcher started the other.
         check(
             &[("OMPI_COMM_WORLD_SIZE", "1"), ("PMI_SIZE", "4")],
             Some(("mpirun of MPICH or its family, or Slurm (PMI)", Some(4))),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_of_another_launcher_is_noticed() {
+    fn a_library_of_another_launcher_is_detected() {
         let four = detect_with(&[("PMI_SIZE", "4")]).expect("it is known");
         assert_eq!(
             (four.library_mismatch(4), four.library_mismatch(1).is_some()),

@@ -36,7 +36,7 @@ pub(super) struct Introduction {
 /// Messages to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum ToAgent {
-    /// Request for the time; answered at once.
+    /// Request for the agent's time, to be sent immediately.
     Clock { number: u32 },
     /// Execute this order.
     Execute(Box<Order>),
@@ -51,7 +51,7 @@ pub(super) enum ToAgent {
     },
     /// Stop, and send the results.
     Stop,
-    /// The results have arrived; the journal entry can be removed.
+    /// The results have arrived, so the journal entry can be removed.
     Arrived,
     /// Disconnect.
     Leave,
@@ -59,13 +59,13 @@ pub(super) enum ToAgent {
     Alive,
 }
 
-/// The ID of a run: digits and `-` only, because an agent creates a folder of that name.
+/// The ID of a run. Only digits and `-`, because an agent creates a folder with that name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct RunId(String);
 
 impl RunId {
-    /// More than a timestamp, a process ID and a count need together.
+    /// Longer than a timestamp, a process ID and a count together.
     const MAX_LENGTH: usize = 64;
 
     /// A unique ID from the time, the process ID, and the number of the run in this process.
@@ -104,7 +104,7 @@ pub(super) struct Order {
     pub(super) share: Share,
     pub(super) destroy: Vec<String>,
     pub(super) overwrite: Vec<String>,
-    /// Files that it creates in directories serve later runs too; they are removed when the
+    /// Later runs reuse the files that it creates in directories. They are removed when the
     /// coordinator disconnects.
     pub(super) shares_files: bool,
     /// How far its clock is ahead of the coordinator's.

@@ -1,9 +1,9 @@
-//! Runs one test on several hosts: shares the plan, starts all hosts together, merges the results,
+//! Runs one test on several hosts: divides the plan, starts all hosts together, merges the results,
 //! and handles lost hosts.
 //!
-//! One process is the coordinator: it divides the plan, measures the clock offsets of the others,
+//! One process is the coordinator. It divides the plan, measures the clock offsets of the others,
 //! starts all at an agreed time, and merges the results. It may execute a share itself (rank 0 of
-//! MPI) or none (a management machine). [`Comm`] hides the transport of messages.
+//! MPI) or none (a management machine). [`Comm`] hides the transport.
 
 mod agent;
 mod barrier;
@@ -40,26 +40,25 @@ pub use launch::{Launch, detect_launcher};
 pub use rendezvous::{Rendezvous, announced_rank, rendezvous};
 pub use streams::{Duplex, PROCESS_ENDED, StreamComm};
 
-/// Joins the processes of a launcher through its library.
+/// Joins the processes of a launcher through its MPI library.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// Why that is not possible.
 #[cfg(target_os = "linux")]
 pub fn mpi(launch: &Launch) -> Result<Box<dyn Comm>, String> {
     if launch.libraries.is_empty() {
-        return Err("it does not bring MPI with it".into());
+        return Err("it has no MPI".into());
     }
     Ok(Box::new(mpi::MpiComm::open(launch)?))
 }
 
-/// Joins the processes of a launcher through its library: not on this system, where fleets are
-/// joined over TCP.
+/// Not supported on this system, where fleets connect over TCP.
 ///
 /// # Errors
 /// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn mpi(_: &Launch) -> Result<Box<dyn Comm>, String> {
-    Err("MPI is joined on Linux only; use --hosts with `fathom agent --listen`".into())
+    Err("MPI is supported only on Linux; use --hosts with `fathom agent --listen`".into())
 }
 
 /// How often to check for messages.
@@ -68,10 +67,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// A process that sends nothing for this long is lost.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(6);
-/// How often partial results are sent and written to the journal at most.
+/// Minimum interval between partial results, which are sent and written to the journal.
 const PARTIAL_RESULTS_INTERVAL: Duration = Duration::from_secs(2);
-/// The interval also grows to this fraction of the elapsed time: partial results grow with the run,
-/// and the data sent per second must not.
+/// The interval also grows to this fraction of the elapsed time. Partial results grow with the run,
+/// but the data sent per second must not.
 const PARTIAL_RESULTS_SHARE: u32 = 200;
 
 /// The interval between partial results after a run has taken `elapsed`.
@@ -138,10 +137,13 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
     entries.sort_by_key(|entry| entry.rank.number);
     entries.dedup_by_key(|entry| entry.rank.number);
     let Some(first) = entries.first() else {
-        return Err("nothing was kept there".into());
+        return Err("there are no journal entries".into());
     };
     if let Some(other) = entries.iter().find(|one| one.run != first.run) {
-        return Err(format!("the runs {} and {} are different ones", first.run, other.run));
+        return Err(format!(
+            "the entries belong to different runs, {} and {}",
+            first.run, other.run
+        ));
     }
     let (common, rank_count) = (first.common.clone(), first.rank.of);
     let shares: Vec<Share> = entries
@@ -154,7 +156,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
     let mut gathering = Gathering::new(&common, &shares, first.results.clone());
     let mut ranks: Vec<RankFacts> = (0..rank_count)
         .map(|_| RankFacts {
-            lost: Some("nothing that it kept was found".into()),
+            lost: Some("no journal entry of this rank was found".into()),
             ..RankFacts::default()
         })
         .collect();
@@ -183,7 +185,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
         }
     }
     results.fleet = Some(Fleet {
-        transport: "what was kept on each host".into(),
+        transport: "journal entries of each host".into(),
         goes_on: false,
         ranks,
     });
@@ -192,16 +194,16 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
 
 /// The reason when the system cannot start a thread.
 fn no_thread(error: std::io::Error) -> String {
-    format!("no thread can be started: {error}")
+    format!("cannot start a thread: {error}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Partial results grow with the run: data of twice the size is sent half as often.
+    /// Partial results grow with the run, so data of twice the size is sent half as often.
     #[test]
-    fn what_is_reported_in_a_second_does_not_grow() {
+    fn the_data_rate_of_partial_results_does_not_grow() {
         assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);
         assert_eq!(
             partial_results_interval(Duration::from_secs(400)),

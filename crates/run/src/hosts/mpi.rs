@@ -1,5 +1,7 @@
-//! Sends messages over MPI. One thread starts the library and is the only one to call it, so the
-//! library needs no thread support. It polls without blocking calls, and less often while idle.
+//! Sends messages over MPI.
+//!
+//! One thread starts the library and is the only one to call it, so the library needs no thread
+//! support. It polls without blocking calls, and less often while idle.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +19,7 @@ use super::no_thread;
 /// A message is sent in two parts: its length, then its bytes.
 const TAG_LENGTH: u16 = 71;
 const TAG_BYTES: u16 = 72;
-/// After activity, poll without a pause for this long,
+/// After activity, the thread polls without a pause for this long,
 const BUSY_POLL_TIME: Duration = Duration::from_millis(1);
 /// then with growing pauses up to this one.
 const MAX_PAUSE: Duration = Duration::from_millis(20);
@@ -280,7 +282,7 @@ impl Pump {
             peer.sending.pop_front();
             last_progress = true;
         }
-        if peer.length.is_none() && peer.bytes.is_none() && mpi.is_there(number, TAG_LENGTH)? {
+        if peer.length.is_none() && peer.bytes.is_none() && mpi.has_message(number, TAG_LENGTH)? {
             peer.length = Some(mpi.receive(number, TAG_LENGTH, 8)?);
         }
         if let Some(mut transfer) = peer.length.take() {

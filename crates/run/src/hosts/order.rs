@@ -77,8 +77,8 @@ impl Comm for RenumberedComm {
     }
 }
 
-/// The order of processes of which some have announced a number: those are sorted among their own
-/// positions, the others keep theirs. `None` if the order is unchanged; an error with the number if
+/// The order of processes of which some have announced a number. Those are sorted among their
+/// positions; the others keep theirs. `None` if the order is unchanged; an error with the number if
 /// two announce the same.
 pub(super) fn sort_by_number(numbers: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
     let places: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_some()).collect();
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_stand_where_they_were_sent() {
+    fn processes_are_sorted_by_announced_number() {
         let check = |numbers: &[Option<u32>], expected: Result<Option<&[u32]>, u32>| {
             assert_eq!(
                 sort_by_number(numbers),
@@ -110,7 +110,7 @@ mod tests {
         check(&[None, None, None], Ok(None));
         check(&[None, Some(0), Some(1)], Ok(None));
         check(&[None, Some(2), Some(1), Some(3)], Ok(Some(&[0, 2, 1, 3])));
-        // One of a list keeps its place in the list.
+        // A process without a number keeps its position.
         check(&[None, None, Some(9), None, Some(4)], Ok(Some(&[0, 1, 4, 3, 2])));
         check(&[None, Some(1), Some(1)], Err(1));
     }

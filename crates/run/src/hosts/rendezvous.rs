@@ -14,7 +14,7 @@ pub struct Rendezvous {
     pub size: u32,
 }
 
-/// Variables with the number of a process, those of the innermost launcher first.
+/// Variables with the number of a process, innermost launcher first.
 const NUMBER_VARIABLES: [&str; 8] = [
     "FATHOM_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID",
     "JOB_COMPLETION_INDEX",
@@ -45,41 +45,42 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         return Ok(None);
     };
     let syntax_error = |what: &str| {
-        let help =
-            "for example FATHOM_HEAD='fathom-0.fathom:7745*4': host of the first process, port, how many processes";
+        let help = "for example FATHOM_HEAD='fathom-0.fathom:7745*4': host of the first process, port, \
+             number of processes";
         (format!("`{text}` {what}"), help.to_owned())
     };
     let (place, count) = match text.split_once('*') {
         None => (text.as_str(), None),
         Some((place, count)) => match count.parse::<u32>() {
             Ok(count) if count > 0 => (place, Some(count)),
-            _ => return Err(syntax_error("does not say how many there are")),
+            _ => return Err(syntax_error("does not give the number of processes")),
         },
     };
     let parts = place.rsplit_once(':');
     let (host, port) = parts.ok_or_else(|| syntax_error("is not a host and port"))?;
     let port = port.parse().map_err(|_| syntax_error("is not a host and port"))?;
     let number = announced_rank(&variable).ok_or_else(|| {
-        let what = "nothing says which of the processes this is";
-        let help = "srun, Indexed Jobs of Kubernetes and launchers of MPI do; else set FATHOM_RANK on each, from 0 on";
+        let what = "the number of this process is unknown";
+        let help = "srun, Kubernetes Indexed Jobs and MPI launchers set it; otherwise set \
+            FATHOM_RANK on each process, from 0 on";
         (what.to_owned(), help.to_owned())
     })?;
     let size = count
         .or_else(|| first_number(&SIZE_VARIABLES, &variable))
         .ok_or_else(|| {
-            let what = "nothing says how many processes there are";
+            let what = "the number of processes is unknown";
             let help = format!("write FATHOM_HEAD='{text}*4' for four");
             (what.to_owned(), help)
         })?;
     if number >= size {
-        let what = format!("this is process {number}, from 0 on, of {size}");
+        let what = format!("this is process {number} (counted from 0) of {size}");
         return Err((what, format!("let FATHOM_HEAD end in `*{}` or more", number + 1)));
     }
     let host = match host {
         "" => NODE_LIST_VARIABLES.iter().find_map(|name| first_node(&variable(name)?)),
         named => Some(named.to_owned()),
     };
-    let host = host.ok_or_else(|| syntax_error("names no host, and there is no list of Slurm that does"))?;
+    let host = host.ok_or_else(|| syntax_error("names no host, and there is no Slurm node list"))?;
     Ok(Some(Rendezvous {
         host,
         port,
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_host_of_a_list_leads() {
+    fn the_first_host_of_a_node_list_is_found() {
         let check = |list: &str, expected: Option<&str>| {
             assert_eq!(first_node(list).as_deref(), expected, "{list}");
         };
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn launchers_tell_who_a_process_is() {
+    fn launchers_announce_the_process_number() {
         let check = |set: &[(&str, &str)], expected: Result<Option<(&str, u16, u32, u32)>, &str>| {
             let found = rendezvous(|name| {
                 let found = set.iter().find(|(known, _)| *known == name);
@@ -148,12 +149,12 @@ mod tests {
         check(&slurm[1..], Ok(None));
         let pod = [("FATHOM_HEAD", "fathom-0.fathom:7745*4"), ("JOB_COMPLETION_INDEX", "3")];
         check(&pod, Ok(Some(("fathom-0.fathom", 7745, 3, 4))));
-        check(&pod[..1], Err("which of the processes"));
-        check(&[pod[0], ("FATHOM_RANK", "4")], Err("process 4, from 0 on, of 4"));
+        check(&pod[..1], Err("the number of this process"));
+        check(&[pod[0], ("FATHOM_RANK", "4")], Err("process 4 (counted from 0) of 4"));
         check(&[pod[0], pod[1], ("FATHOM_FLEET", "off")], Ok(None));
         check(
             &[("FATHOM_HEAD", "h:1"), ("FATHOM_RANK", "0")],
-            Err("how many processes"),
+            Err("the number of processes"),
         );
         check(
             &[("FATHOM_HEAD", "h"), ("FATHOM_RANK", "0")],
@@ -161,7 +162,7 @@ mod tests {
         );
         check(
             &[("FATHOM_HEAD", "h:1*x"), ("FATHOM_RANK", "0")],
-            Err("does not say how many"),
+            Err("does not give the number"),
         );
         check(&[("FATHOM_HEAD", ":1*2"), ("FATHOM_RANK", "0")], Err("names no host"));
     }

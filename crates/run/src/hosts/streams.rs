@@ -62,8 +62,8 @@ pub struct StreamComm {
 }
 
 impl StreamComm {
-    /// With `rank` 0, the coordinator with a stream to each of the processes 1, 2, … in order;
-    /// otherwise a process with one stream to the coordinator.
+    /// For `rank` 0, the coordinator with a stream to each of the processes 1, 2, … in order. For
+    /// any other rank, a process with one stream to the coordinator.
     pub fn new(rank: u32, size: u32, streams: Vec<Duplex>, description: &str) -> StreamComm {
         let (incoming_tx, incoming) = channel();
         let mut queues: Vec<Option<SyncSender<Vec<u8>>>> = (0..size).map(|_| None).collect();
@@ -72,7 +72,7 @@ impl StreamComm {
             let from = if rank == 0 { number as u32 + 1 } else { 0 };
             let Duplex { mut reader, mut writer } = stream;
             let to_owner = incoming_tx.clone();
-            // It ends with its stream, or with the process.
+            // The thread ends with its stream, or with the process.
             let reads = thread::Builder::new().spawn(move || {
                 loop {
                     let next = match reader.read() {
@@ -193,19 +193,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_that_takes_nothing_any_more_is_lost() {
+    fn a_process_that_stops_reading_is_lost() {
         let ((_held, writer), (reader, _open)) = (io::pipe().unwrap(), io::pipe().unwrap());
         let stream = Duplex::unsealed(Box::new(reader), Box::new(writer));
         let comm = StreamComm::new(0, 2, vec![stream], "pipes");
-        // Besides the queued messages, some are in the pipe, which holds 64 KiB, and one is being
-        // written.
+        // In addition to the queued messages, some are in the pipe, which holds 64 KiB, and one is
+        // being written.
         for _ in 0..MAX_QUEUED + 80 {
             comm.send(1, &[1; 1024]);
         }
         let Some(Incoming::Lost { from: 1, why }) = comm.receive(Duration::from_secs(10)) else {
-            panic!("no process says so");
+            panic!("no loss was reported");
         };
-        assert!(why.contains("wait for it"), "{why}");
-        assert_eq!(comm.receive(Duration::from_millis(1)), None, "it is said once");
+        assert!(why.contains("are queued for it"), "{why}");
+        assert_eq!(
+            comm.receive(Duration::from_millis(1)),
+            None,
+            "the loss is reported once"
+        );
     }
 }

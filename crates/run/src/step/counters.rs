@@ -1,4 +1,4 @@
-//! Kernel counters around the operations of a step: devices, processors, providers of virtual
+//! Reads kernel counters around the operations of a step: devices, processors, providers of virtual
 //! disks.
 
 use std::rc::Rc;
@@ -43,7 +43,7 @@ struct Measured {
 
 impl<'a> JobMonitor<'a> {
     pub(super) fn start(context: &'a StepContext<'a>) -> JobMonitor<'a> {
-        // The counters of this machine are irrelevant for a simulated device.
+        // This machine's counters are irrelevant for a simulated device.
         let devices_before = match context.simulated {
             true => DeviceTimes::default(),
             false => DeviceTimes::read(),
@@ -62,7 +62,7 @@ impl<'a> JobMonitor<'a> {
         }
     }
 
-    /// Reads counters once all jobs measure, and again once the first has ended.
+    /// Reads counters when all jobs are measuring, and again when the first has ended.
     pub(super) fn poll(&mut self, jobs: &[LiveJob]) {
         let clock = self.context.clock;
         self.context.other_programs.borrow_mut().poll(clock.now());
@@ -87,12 +87,12 @@ impl<'a> JobMonitor<'a> {
         }
     }
 
-    /// Whether every job is in its measured window.
+    /// True if every job is in its measured window.
     pub(super) fn is_measuring(&self) -> bool {
         self.measured_before.is_some()
     }
 
-    /// Reads counters at the end of that time, even if it was polled too late to detect it.
+    /// Reads the counters at the end of that time, even if the end was detected too late.
     pub(super) fn close(&mut self) {
         let Some(before) = self.measured_before.take() else {
             return;

@@ -118,7 +118,7 @@ struct WakeOnDrop(Sender<()>);
 
 impl Drop for WakeOnDrop {
     fn drop(&mut self) {
-        // After the end of the step nothing receives it.
+        // After the end of the step, nothing receives the message.
         let _ = self.0.send(());
     }
 }
@@ -292,7 +292,7 @@ impl WorkerThread {
             worker: self.worker,
             result,
         });
-        // The coordinating thread waits until nothing more can come.
+        // The coordinating thread waits until all senders are dropped.
         drop(status_tx);
         let Some(mut ready) = ready else {
             return Ended::never_started();
@@ -327,7 +327,7 @@ fn await_setup(jobs: &mut [LiveJob], status_rx: &Receiver<WorkerStatus>) -> Resu
     no_faults(faults)
 }
 
-/// Opens the logs and traces of the jobs, now that nothing else can prevent their start.
+/// Opens the logs and traces of the jobs, once nothing else can prevent their start.
 fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
     let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
     let mut faults: Vec<WorkerFault> = Vec::new();

@@ -1,4 +1,4 @@
-//! Builds the results of a step from the data of its jobs, at its end and before.
+//! Builds the results of a step from the data of its jobs, at its end and earlier.
 
 use model::Bytes;
 use model::event::{EndReason, Event};
@@ -68,7 +68,7 @@ impl LiveJob {
             _ => EndReason::Failed,
         });
         let first = reasons.next().unwrap_or(EndReason::Done);
-        // A failure is more important than how the others ended.
+        // A failure is more important than the end reasons of others.
         reasons.fold(
             first,
             |kept, reason| if reason == EndReason::Failed { reason } else { kept },
@@ -142,7 +142,7 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
     let Some(ended) = ended else { return results };
     results.engine = ended.engine.clone();
     results.started_ns = ended.measured_start;
-    // Verification between rounds is not part of the measured time of the writes.
+    // Verification between rounds does not count towards the measured time of the writes.
     results.measured_ns = ended.measured_end.since(ended.measured_start + ended.verified_between);
     (results.verified_ns, results.verified_usage) = (ended.verified, ended.verified_usage);
     results.block_lifetimes = ended.lifetimes.clone();
@@ -177,7 +177,7 @@ pub(super) fn internal_error(worker: usize, panic: &(dyn std::any::Any + Send)) 
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
     Failure {
-        help: Some("please report it with the plan that led to it".into()),
+        help: Some("please report it with the plan that caused it".into()),
         ..Failure::new(
             format!("internal error: {}", text.unwrap_or("unknown")),
             format!("worker {worker}"),

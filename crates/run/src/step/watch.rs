@@ -20,18 +20,19 @@ use super::results::internal_error;
 use crate::issue_trace::IssueTrace;
 use crate::operation_log::OperationLog;
 
-/// How long a thread takes to end after its last act, or a little less.
+/// How long a thread takes to end after its last message, or slightly less.
 const JOIN_GRACE: Duration = Duration::from_micros(50);
 /// The polling interval while a phase may begin or end, or a rule controls a job,
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// and while jobs only measure: each poll wakes a processor that the workers could use.
+/// and its value while jobs only measure, because each poll wakes a processor that the workers
+/// could use.
 const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// The time from the last worker being ready to the start, by which all of them are waiting.
+/// Time between the last worker's readiness and the start, so that all workers are already waiting.
 const START_MARGIN: Nanos = Nanos::micros(500);
 /// How long a snapshot waits for recorders: workers send them once a second, unless they hang in an
 /// operation.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
-/// A worker that has not ended this long after it should have is abandoned.
+/// A worker that has not ended this long after the end of its job is abandoned.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<'a> StepState<'a> {
@@ -46,7 +47,7 @@ impl<'a> StepState<'a> {
             (0..self.jobs.len()).for_each(|job| self.poll_job(job, watcher));
             self.stop_io_dependent_jobs();
             start_published = start_published || self.publish_start();
-            // What this machine does meanwhile has nothing to do with a simulated device.
+            // This machine's activity does not affect a simulated device.
             if !context.simulated {
                 monitor.poll(&self.jobs);
             }
@@ -64,7 +65,7 @@ impl<'a> StepState<'a> {
                 self.jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
             }
             if context.simulated {
-                // Simulated time does not pass while this thread sleeps.
+                // Simulated time does not advance while this thread sleeps.
                 std::thread::yield_now();
             } else {
                 let is_steered = self.plan.jobs.iter().any(|job| !job.control.is_empty());
@@ -88,7 +89,7 @@ impl<'a> StepState<'a> {
         if job.state != JobState::Waiting || !is_free {
             return;
         }
-        // Simulated time stands still while a job is started.
+        // Simulated time stands still during the start of a job.
         let simulated_start = self.context.simulation.start(job.worker_numbers());
         let start = match self.context.simulated {
             true => simulated_start,
@@ -108,7 +109,7 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Resumes simulated time once all consequences of a worker's end are done: until then it
+    /// Resumes simulated time once all consequences of a worker's end are done. Until then it
     /// stands still, so that they happen at the time of that end.
     fn resume_simulation(&self, resumed_at: &mut Option<usize>) {
         // The end of a cancelled job may start another.
@@ -131,7 +132,7 @@ impl<'a> StepState<'a> {
         ) else {
             return false;
         };
-        // A simulated device has its own clock, by which all start at once.
+        // Simulated devices have their own clock, by which all workers start at the same time.
         let at = match self.context.simulated {
             true => self.context.clock.now(),
             false => began,
@@ -205,7 +206,7 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Stops jobs that end with the I/O of others once all of it is done. As in fio they continue
+    /// Stops jobs that end with the I/O of others, once that I/O is done. As in fio, they continue
     /// while a later step still has I/O.
     fn stop_io_dependent_jobs(&mut self) {
         let mut later = self.context.plan.steps[self.number + 1..]
@@ -228,7 +229,8 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Whether everything that the jobs did until a moment has arrived, or the wait takes too long.
+    /// True if everything that the jobs did until a moment has arrived, or if the wait takes too
+    /// long.
     fn is_snapshot_due(&self, (asked, moment): (Instant, Nanos)) -> bool {
         let is_known = |job: &LiveJob| job.state != JobState::Running || job.gather.has_data_until(moment);
         self.jobs.iter().all(is_known) || asked.elapsed() > SNAPSHOT_TIMEOUT
@@ -363,8 +365,8 @@ impl LiveJob {
         let mut stuck = 0;
         for (number, worker) in self.workers.iter_mut().enumerate() {
             if worker.thread.take().is_some() {
-                let what = "its operations never came back from the system".to_owned();
-                let help = Some("look at `dmesg` and at the health of the device".to_owned());
+                let what = "its operations never completed".to_owned();
+                let help = Some("check `dmesg` and the health of the device".to_owned());
                 worker.lost = Some(Failure {
                     help,
                     ..Failure::new(what, format!("worker {number}"))
@@ -375,7 +377,7 @@ impl LiveJob {
             }
         }
         (stuck > 0).then(|| {
-            let what = format!("{stuck} workers had to be left behind: their operations never came back");
+            let what = format!("{stuck} workers were abandoned: their operations never completed");
             Finding::new("STUCK", Severity::Error, what)
         })
     }

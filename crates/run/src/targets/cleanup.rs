@@ -26,7 +26,7 @@ pub struct Cleanup {
 #[derive(Debug)]
 struct Removal {
     path: PathBuf,
-    /// Absent for a name on which an engine creates files: whatever has the name then is removed.
+    /// Absent for a name on which an engine creates files: any file of that name is then removed.
     id: Option<FileId>,
 }
 
@@ -40,7 +40,7 @@ impl Cleanup {
         self.trees.push(tree);
     }
 
-    /// Removes the trees now, and reports what remains in them.
+    /// Removes the trees immediately, and reports what remains in them.
     pub(crate) fn remove_trees(&mut self) -> Vec<Finding> {
         self.trees.drain(..).filter_map(|mut tree| tree.remove()).collect()
     }
@@ -75,7 +75,7 @@ impl Drop for Cleanup {
 #[derive(Debug, Default)]
 pub(super) struct Renewals {
     list: Vec<Renewal>,
-    /// The time from which changes by others have a later time stamp.
+    /// Time from which changes by other programs have a later time stamp.
     settled: Option<Instant>,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct Renewals {
 struct Renewal {
     file: fs::File,
     id: FileId,
-    /// Its length when ready. If that changes, another program changed the file.
+    /// Length when ready. A different length means that another program changed the file.
     length: Option<u64>,
 }
 
@@ -101,8 +101,8 @@ impl Renewals {
         });
     }
 
-    /// Records that a file is ready and will keep its length. `seal` renews its mark at once, for a
-    /// file that is not written to.
+    /// Records that a file is ready and will keep its length. `seal` renews the mark of a file that
+    /// is not written to immediately.
     pub(super) fn ready(&mut self, file: &fs::File, seal: bool) {
         let Ok(stamp) = sys::file::stamp(file) else { return };
         let Some(place) = self.list.iter().position(|known| known.id == stamp.id) else {
@@ -124,7 +124,7 @@ impl Renewals {
         if sys::file::is_remote(&renewal.file) {
             let _ = renewal.file.sync_all();
         }
-        // Without a mark the file counts as a foreign one, which is safe.
+        // Without a mark the file counts as foreign, which is safe.
         if let Ok(settled) = marker::seal(&renewal.file) {
             self.settled = self.settled.max(Some(settled));
         }

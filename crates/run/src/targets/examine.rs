@@ -1,5 +1,4 @@
-//! Examines targets: what exists at each path, and what preparation will do. Nothing is changed
-//! here.
+//! Examines targets: what exists at each path, and how it must be prepared. Changes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +13,11 @@ use super::{Action, TargetError, parent_folder, temp_file};
 
 /// The default size of a temporary file, if the file system has room.
 const DEFAULT_SIZE: u64 = 1 << 30;
-/// The minimum size: smaller files say nothing about a disk.
+/// Minimum size; smaller files do not show the performance of a disk.
 const MIN_SIZE: u64 = 16 << 20;
 /// The share of the file system that preparation leaves free.
 const FREE_SHARE_MIN: f64 = 0.20;
-/// The share of the file system that may be used even then, because it hardly matters.
+/// The share of a nearly full file system that may still be used.
 const NEGLIGIBLE_SHARE: f64 = 0.01;
 
 /// An examined target, with its preparation.
@@ -40,7 +39,7 @@ pub struct Examined {
     pub mark: MarkState,
 }
 
-/// Directions of the operations that any stream of the plan issues to a target.
+/// Directions of all operations that the plan issues to a target.
 pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
     let streams = || {
         plan.jobs()
@@ -52,7 +51,7 @@ pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(occurs).collect()
 }
 
-/// Examines every target that is a path, and decides its preparation. Nothing is changed.
+/// Examines every target that is a path, and decides its preparation. Changes nothing.
 ///
 /// # Errors
 /// Every [`TargetError`] found.
@@ -102,9 +101,9 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         }
     };
     if kind == FileKind::Directory {
-        // In the drop-in modes targets are files, as in their tools.
+        // In the drop-in modes, targets are files, as in the original tools.
         if !matches!(target.prepare, Prepare::Filled { .. }) {
-            let help = "name a file in it, or give a size to have one made there".into();
+            let help = "name a file in it, or set a size so that fathom creates one there".into();
             return Err(TargetError::Unfit {
                 path: target.path.clone(),
                 what: "a directory",
@@ -123,8 +122,8 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             },
         ));
     }
-    // fio writes to character devices like to any file, with the size of the job; the guard knows
-    // which are harmless.
+    // fio writes the size of the job to character devices as to files; the guard knows which
+    // devices are harmless.
     if kind == FileKind::CharacterDevice && plan.target_rules.character_devices {
         let size = requested_size(target).unwrap_or(0);
         return Ok(found(path, Some(kind), size, Action::UseAsItIs));
@@ -145,14 +144,14 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             what: if kind == FileKind::CharacterDevice {
                 "a character device"
             } else {
-                "no file or block device"
+                "neither a file nor a block device"
             },
             help: "test a regular file, a directory or a block device".into(),
         }),
     }
 }
 
-/// Whether an earlier entry of the plan creates a file at the same path.
+/// True if an earlier entry of the plan creates a file at the same path.
 fn is_created_before(plan: &Plan, number: usize) -> bool {
     let (before, path) = (&plan.targets[..number], &plan.targets[number].path);
     let mut same = before.iter().filter(|other| other.path == *path);
@@ -166,8 +165,8 @@ pub(super) struct PathFacts {
     mark: MarkState,
 }
 
-/// Determines kind and size of a path from its open file. Only storage is opened: a pipe would wait
-/// for its other end, and opening a terminal or a tape has effects.
+/// Determines kind and size of a path from its open file. Opens only storage: a pipe would wait for
+/// its other end, and opening a terminal or a tape has side effects.
 pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError> {
     let look_error = |source| TargetError::Look {
         path: name.to_owned(),
@@ -216,14 +215,20 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
     if !folder.is_dir() && !with_folders {
         return Err(missing(
-            "check the spelling; the directory above it does not exist either",
+            "check the spelling; the parent directory does not exist either",
         ));
     }
     match &target.prepare {
-        Prepare::Existing => Err(missing("check the spelling, or give a size to have it made")),
-        Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow it to be made")),
+        Prepare::Existing => Err(missing(
+            "check the spelling, or set a size so that fathom creates \
+            it",
+        )),
+        Prepare::LayOut { may_create: false, .. } => Err(missing(
+            "the job does not allow creating \
+            it",
+        )),
         Prepare::Filled { size: None } => Err(missing(
-            "check the spelling, or give a size to have a file of that name made",
+            "check the spelling, or set a size so that fathom creates the file",
         )),
         Prepare::Filled { size: Some(size) } => {
             let size = size_in(folder, Some(size.0), &target.path)?;
@@ -239,8 +244,8 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     }
 }
 
-/// Bytes of a file system that may be filled: all but a fifth of it; if it is nearly that full
-/// already, a hundredth of it, but at most half of the free space.
+/// Bytes of a file system that may be filled: all but a fifth of it. If it is already that full, a
+/// hundredth of it, but at most half of the free space.
 pub(super) fn spare(total: u64, available: u64) -> u64 {
     let part = |share: f64| (total as f64 * share) as u64;
     let unnoticed = part(NEGLIGIBLE_SHARE).min(available / 2);
@@ -254,7 +259,10 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
         () if spare + (total as f64 * FREE_SHARE_MIN) as u64 <= available => {
             "leave less than 20 % of its file system free"
         }
-        () if spare == available / 2 => "take more than half of what is left on its file system, which is nearly full",
+        () if spare == available / 2 => {
+            "take more than half of the free space of its file system, \
+            which is nearly full"
+        }
         () => "take more than 1 % of its file system, which is nearly full",
     }
 }
@@ -269,7 +277,7 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
     let spare = spare(total, available);
     let size = match requested_size {
         Some(size) => size,
-        // Whole MiB, so that every common block size divides it.
+        // Use whole MiB, so that every common block size divides the size.
         None => DEFAULT_SIZE.min(available / 20).min(spare).max(MIN_SIZE) >> 20 << 20,
     };
     if size > spare {
@@ -321,15 +329,15 @@ fn for_file_to_fill(
             size: Bytes(room(requested)?),
             own: false,
         }),
-        (_, MarkState::Intact { random })
-            if random.0 > 0 && requested.is_none_or(|requested| requested <= random.0) =>
+        (_, MarkState::Intact { random_len })
+            if random_len.0 > 0 && requested.is_none_or(|requested| requested <= random_len.0) =>
         {
-            Ok(Action::Reuse { size: random })
+            Ok(Action::Reuse { size: random_len })
         }
-        (Some(requested), MarkState::Intact { random }) if random.0 > 0 || requested > size => {
-            room(requested - random.0)?;
+        (Some(requested), MarkState::Intact { random_len }) if random_len.0 > 0 || requested > size => {
+            room(requested - random_len.0)?;
             let to = Bytes(requested);
-            Ok(Action::Extend { from: random, to })
+            Ok(Action::Extend { from: random_len, to })
         }
         (Some(requested_size), mark) if requested_size > size => Err(TargetError::TooSmall {
             path: target.path.clone(),
@@ -345,7 +353,7 @@ fn empty_file(target: &Target) -> TargetError {
     TargetError::Unfit {
         path: target.path.clone(),
         what: "an empty file",
-        help: "give a size to have it filled, or name another file".into(),
+        help: "set a size so that fathom fills it, or name another file".into(),
     }
 }
 
@@ -354,13 +362,13 @@ mod tests {
     use super::{broken_rule, spare};
 
     #[test]
-    fn what_is_filled_leaves_a_fifth_or_is_hardly_anything() {
+    fn filling_leaves_a_fifth_free_or_takes_little() {
         const TOTAL: u64 = 1000;
         let spare_of = |available| spare(TOTAL, available);
         assert_eq!(spare_of(1000), 800);
         assert_eq!(spare_of(500), 300);
-        // A fifth is left and less: a hundredth may still be used, but never the last half of what
-        // there is.
+        // Less than a fifth is free: a hundredth may still be used, but never more than half of the
+        // free space.
         assert_eq!(spare_of(205), 10);
         assert_eq!(spare_of(200), 10);
         assert_eq!(spare_of(21), 10);
@@ -369,9 +377,9 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_rule_that_was_broken() {
+    fn a_refusal_names_the_violated_rule() {
         assert!(broken_rule(1000, 500).contains("less than 20 %"));
         assert!(broken_rule(1000, 205).contains("more than 1 %"));
-        assert!(broken_rule(1000, 8).contains("half of what is left"));
+        assert!(broken_rule(1000, 8).contains("half of the free space"));
     }
 }

@@ -28,8 +28,8 @@ pub(super) const DEFAULT_BLOCK: u32 = 1 << 20;
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Nanos = Nanos::millis(200);
 
-/// Rule of a finding: the file is written because it could not be declared valid. That takes
-/// longer, and changes nothing else.
+/// Rule of a finding: the file must be written because it could not be declared valid. That takes
+/// longer but has no other effect.
 const SLOW_PREPARATION: &str = "SLOW-PREPARATION";
 
 /// Marks the errors of creating a file.
@@ -49,7 +49,7 @@ pub(super) struct Fill<'a> {
     /// Flush the file when it is full.
     pub(super) flush: bool,
     pub(super) seed: u64,
-    /// Where the system allows it, declare the file valid instead of writing it, as DiskSpd does.
+    /// Declare the file valid instead of writing it, as DiskSpd does, if the system permits it.
     pub(super) declare: bool,
     /// Which file must exist at the path.
     pub(super) expected: ExpectedFile,
@@ -62,7 +62,7 @@ pub(super) struct Fill<'a> {
 pub(super) enum ExpectedFile {
     /// None: the file is created.
     Absent,
-    /// The one that the guard has permitted; `None` on systems without file identities.
+    /// The permitted file; `None` on systems without file identities.
     Existing(Option<Identity>),
 }
 
@@ -104,7 +104,7 @@ impl FillError {
 }
 
 impl FillError {
-    /// The file could not be created because one of that name exists by now.
+    /// True if the file could not be created because a file of that name now exists.
     pub(super) fn is_name_taken(&self) -> bool {
         match self {
             FillError::File { what, errno, .. } => {
@@ -121,7 +121,7 @@ impl FillError {
 pub(super) enum Filled {
     /// It was written.
     Written,
-    /// It was declared valid, and holds what the disk held before.
+    /// It was declared valid, and contains what the disk contained before.
     Declared,
 }
 
@@ -149,7 +149,7 @@ pub(super) fn fill(
         return Err(FillError::Replaced(what.path.display().to_string()));
     }
     fill_opened(what, &file, clock, interrupt, watcher).inspect_err(|_| {
-        // A half-filled file of this run is useless; a file that existed before stays.
+        // A half-filled file of this run is useless; a file that existed before is kept.
         if what.expected == ExpectedFile::Absent
             && let Ok(stamp) = sys::file::stamp(&file)
         {
@@ -196,8 +196,8 @@ fn file_error(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u
     }
 }
 
-/// Sets the size and declares all of it valid. Returns false if the file must be written: the
-/// system has no such call or does not permit it.
+/// Sets the size and declares the whole file valid. Returns false if the file must be written,
+/// because the system has no such call or does not permit it.
 fn try_declare_valid(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) -> io::Result<bool> {
     file.set_len(what.size)?;
     let error = match sys::file::declare_valid(file, what.size) {
@@ -206,15 +206,15 @@ fn try_declare_valid(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(E
     };
     if error.kind() != io::ErrorKind::Unsupported {
         let path = what.path.display();
-        let text = format!("{path} is written in full, because it could not be declared valid: {error}");
+        let text = format!("writing all of {path}, because it could not be declared valid: {error}");
         let finding = Finding::new(SLOW_PREPARATION, Severity::Note, text);
         watcher(Event::Notice { finding });
     }
     Ok(false)
 }
 
-/// Reserves the space: the file stays contiguous, and a full file system is noticed before anything
-/// is written.
+/// Reserves the space, so that the file stays contiguous and a full file system is detected before
+/// writing.
 fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
     let reserved = match what.allocate {
         AllocateMode::None => return Ok(()),
@@ -223,7 +223,7 @@ fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
         AllocateMode::Native | AllocateMode::Posix => sys::file::allocate(file, what.size),
     };
     match reserved {
-        // Not every file system supports this; then space is allocated as data is written.
+        // Not every file system supports this; space is then allocated during the writes.
         Err(error) if error.raw_os_error() == Some(sys::file::NOT_SUPPORTED) => Ok(()),
         // A file that only the test fills may exceed the free space (fio `fill_device`).
         Err(error)
@@ -251,7 +251,7 @@ fn write_all(
     if file.identity() != identity {
         return Err(FillError::Replaced(what.path.display().to_string()));
     }
-    // The end of a file need not be a whole sector; that last piece goes through the page cache.
+    // The end of a file need not be a whole sector; write that last piece through the page cache.
     let whole = what.size - what.size % file.direct_alignment().max(1);
     let mut engine = start_engine(what, file, clock)?;
     let mut filler = Filler::new(what.content, what.seed, engine::fill::random_fill(), Arc::default(), 1);
@@ -315,7 +315,7 @@ fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut 
     });
 }
 
-/// Opens the file, bypassing the page cache where the file system allows it.
+/// Opens the file, bypassing the page cache if the file system supports it.
 fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
     let aligned = what.from.is_multiple_of(4096) && what.block.is_multiple_of(4096);
     let how = |direct| {

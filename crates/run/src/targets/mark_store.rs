@@ -1,8 +1,8 @@
 //! Storage of the marks of files.
 //!
-//! The mark is an extended attribute of its file. Where the file system has none, a registry in the
-//! user's state directory has a line for each file, and where there is no such directory either,
-//! the process keeps it in memory.
+//! The mark is an extended attribute of the file. If the file system has no attributes, a registry
+//! in the user's state directory has a line for each file; without such a directory, the process
+//! keeps the mark in memory.
 
 use std::fs;
 use std::io;
@@ -75,14 +75,13 @@ fn mark_in(id: FileId, line: &str) -> Option<&str> {
     line.strip_prefix(&id.to_string())?.strip_prefix(' ')
 }
 
-/// Replaces the line of a file, in one step, so that a crash leaves the old registry or the new
-/// one.
+/// Replaces the line of a file atomically, so that a crash leaves the old or the new registry.
 fn register(id: FileId, text: &str) -> io::Result<()> {
     let path = registry().ok_or(io::ErrorKind::NotFound)?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    // Serialised by a lock if possible, so that no line is lost.
+    // Take a lock if possible, so that no line is lost.
     let lock = fs::File::create(path.with_extension("lock"))?;
     let _ = lock.lock();
     let old = fs::read_to_string(&path).unwrap_or_default();
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_of_one_file_only() {
+    fn a_line_belongs_to_one_file() {
         let id = |number, born_ns| FileId {
             file_system: 5,
             number,

@@ -1,15 +1,15 @@
-//! The mark of a file that fathom created: it permits writing, and records how much of the file is
+//! The mark of a file that fathom created. It permits writing, and records how much of the file is
 //! random data.
 //!
-//! A mark is valid only for the bytes that fathom wrote. It has the identity of the file (file
-//! system, number, birth time), its length, the times of its last changes and a digest of samples,
-//! and is renewed at the end of each run that writes. A file that was changed, copied or restored
-//! since is foreign. While a run writes, the mark records only this fact: after a killed run the
-//! contents of the file are unknown.
+//! A mark is valid only for the bytes that fathom wrote. It contains the identity of the file (file
+//! system, number, birth time), its length, the times of its last changes and a digest of samples.
+//! Each run that writes renews it at its end. A file that was changed, copied or restored
+//! afterwards counts as foreign. During a run, the mark only says that the run writes, because the
+//! contents are unknown if the run is killed.
 //!
 //! The mark is an extended attribute of the file, or an entry in the registry of
-//! [`super::mark_store`]. Setting the attribute changes the file's ctime, but the mark must contain
-//! the ctime beforehand. So it records the earliest possible ctime and a tolerance.
+//! [`super::mark_store`]. Setting the attribute changes the file's ctime, which the mark must
+//! already contain. So the mark records the earliest possible ctime and a tolerance.
 
 use std::fmt;
 use std::fs;
@@ -23,18 +23,18 @@ use xxhash_rust::xxh64::Xxh64;
 use super::mark_store;
 
 const VERSION: &str = "2";
-/// Tolerance for the ctime, one per attempt: how long saving the mark may take.
-const WRITE_WINDOWS: [Duration; 3] = [
+/// Tolerances for the ctime, one per attempt: the time that saving the mark may take.
+const CTIME_TOLERANCES: [Duration; 3] = [
     Duration::from_millis(10),
     Duration::from_millis(100),
     Duration::from_secs(1),
 ];
 /// Timestamp resolution of most file systems (at most 10 ms), plus a margin.
 const CLOCK_STEP: Duration = Duration::from_millis(12);
-/// Timestamp resolution of file systems that store whole seconds, plus a margin; FAT stores only
-/// even ones.
+/// Timestamp resolution of file systems with whole seconds, plus a margin; FAT stores only even
+/// seconds.
 const WHOLE_SECONDS: Duration = Duration::from_millis(2012);
-/// Samples that a digest covers: the first bytes, the last, and eight between.
+/// Number of samples in a digest: the first bytes, the last, and eight in between.
 const SAMPLES: u64 = 10;
 const SAMPLE_BYTES: u64 = 4096;
 
@@ -47,7 +47,7 @@ pub enum MarkState {
     /// Only fathom has changed it.
     Intact {
         /// Bytes of random data at its start.
-        random: Bytes,
+        random_len: Bytes,
     },
     /// Its mark does not match: it has changed since fathom created it, or is a copy.
     Changed,
@@ -56,13 +56,16 @@ pub enum MarkState {
 }
 
 impl MarkState {
-    /// A relative clause to put after “a file”.
+    /// A relative clause to append to “a file”.
     pub fn describe(self) -> &'static str {
         match self {
-            MarkState::Unmarked => "that fathom did not make",
-            MarkState::Intact { .. } => "that fathom made",
-            MarkState::Changed => "that has changed since fathom made it, or is a copy of one",
-            MarkState::Unfinished => "that a run of fathom was writing to when it was killed",
+            MarkState::Unmarked => "that fathom did not create",
+            MarkState::Intact { .. } => "that fathom created",
+            MarkState::Changed => {
+                "that has changed since fathom created it, or is a copy of such \
+                a file"
+            }
+            MarkState::Unfinished => "that a killed run of fathom was writing to",
         }
     }
 }
@@ -76,64 +79,74 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
         return MarkState::Changed;
     };
     match Record::parse(&text) {
-        Some(Record::Sealed(seal)) if seal.fits(file, &stamp) => MarkState::Intact { random: seal.random },
+        Some(Record::Sealed(seal)) if seal.fits(file, &stamp) => MarkState::Intact {
+            random_len: seal.random_len,
+        },
         Some(Record::Writing { id, .. }) if id == stamp.id.to_string() => MarkState::Unfinished,
         _ => MarkState::Changed,
     }
 }
 
-/// Marks a file as being written to. `random`: how many bytes at its start are, and stay, random
-/// data.
-pub(super) fn begin(file: &fs::File, random: Bytes) -> io::Result<()> {
+/// Marks a file as being written to. `random_len`: how many bytes at its start are random data and stay
+/// so.
+pub(super) fn begin(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
-    mark_store::save(file, &Record::Writing { id, random }.to_string())
+    mark_store::save(file, &Record::Writing { id, random_len }.to_string())
 }
 
-/// Like [`begin`], but other processes may also write to the file: the smallest `random` of all of
-/// them is kept.
-pub(super) fn begin_shared(file: &fs::File, random: Bytes) -> io::Result<()> {
+/// Like [`begin`], but other processes may also write to the file: the smallest `random_len` of all is
+/// kept.
+pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
-    let random = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
+    let random_len = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
         Some(Record::Writing {
             id: marked,
-            random: least,
-        }) if marked == id => random.min(least),
-        _ => random,
+            random_len: least,
+        }) if marked == id => random_len.min(least),
+        _ => random_len,
     };
-    mark_store::save(file, &Record::Writing { id, random }.to_string())
+    mark_store::save(file, &Record::Writing { id, random_len }.to_string())
 }
 
-/// Marks a file in its current state, after [`begin`]. Returns the time after which every change
-/// gets a timestamp that `inspect` recognises as later.
+/// Marks a file in its current state, after [`begin`]. Returns the time from which every change has
+/// a later timestamp.
 ///
 /// # Errors
 /// The system's error, or `TimedOut` if others keep changing the file. The file then stays marked
 /// as being written to.
 pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
-    for window in WRITE_WINDOWS {
+    for window in CTIME_TOLERANCES {
         let before = sys::file::stamp(file)?;
         let digest = digest(file, before.length)?;
-        let Some(Record::Writing { id, random }) = mark_store::load(file).and_then(|text| Record::parse(&text)) else {
+        let Some(Record::Writing { id, random_len }) = mark_store::load(file).and_then(|text| Record::parse(&text))
+        else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        // This write sets the ctime at which the tolerance starts.
-        mark_store::save(file, &Record::Writing { id: id.clone(), random }.to_string())?;
+        // This write sets the ctime from which the tolerance counts.
+        mark_store::save(
+            file,
+            &Record::Writing {
+                id: id.clone(),
+                random_len,
+            }
+            .to_string(),
+        )?;
         let stamp = sys::file::stamp(file)?;
         if (stamp.length, stamp.modified_ns) != (before.length, before.modified_ns) {
             continue;
         }
         let seal = Seal {
-            random,
-            stamp: describe(&stamp),
+            random_len,
+            stamp: encode_stamp(&stamp),
             changed_ns: stamp.changed_ns,
             window,
             digest,
         };
         mark_store::save(file, &Record::Sealed(seal).to_string())?;
-        if inspect(file) == (MarkState::Intact { random }) {
+        if inspect(file) == (MarkState::Intact { random_len }) {
             return Ok(Instant::now() + window + clock_step(&stamp));
         }
-        mark_store::save(file, &Record::Writing { id, random }.to_string())?;
+        mark_store::save(file, &Record::Writing { id, random_len }.to_string())?;
     }
     Err(io::ErrorKind::TimedOut.into())
 }
@@ -146,8 +159,8 @@ fn clock_step(stamp: &FileStamp) -> Duration {
     }
 }
 
-/// The parts of a stamp that must be equal.
-fn describe(stamp: &FileStamp) -> String {
+/// Encodes the parts of a stamp that must be equal.
+fn encode_stamp(stamp: &FileStamp) -> String {
     format!("{} {} {}", stamp.id, stamp.length, stamp.modified_ns)
 }
 
@@ -171,15 +184,15 @@ fn digest(mut file: &fs::File, length: u64) -> io::Result<u64> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Record {
     /// A run writes to it.
-    Writing { id: String, random: Bytes },
+    Writing { id: String, random_len: Bytes },
     /// The state in which fathom left it.
     Sealed(Seal),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seal {
-    random: Bytes,
-    /// The result of [`describe`].
+    random_len: Bytes,
+    /// The result of [`encode_stamp`].
     stamp: String,
     /// The earliest time of its last change.
     changed_ns: i64,
@@ -191,7 +204,7 @@ struct Seal {
 impl Seal {
     fn fits(&self, file: &fs::File, stamp: &FileStamp) -> bool {
         let late_ns = i128::from(stamp.changed_ns) - i128::from(self.changed_ns);
-        self.stamp == describe(stamp)
+        self.stamp == encode_stamp(stamp)
             && (0..=self.window.as_nanos() as i128).contains(&late_ns)
             && digest(file, stamp.length).is_ok_and(|digest| digest == self.digest)
     }
@@ -200,11 +213,11 @@ impl Seal {
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Record::Writing { id, random } => write!(f, "{VERSION} writing {} {id}", random.0),
+            Record::Writing { id, random_len } => write!(f, "{VERSION} writing {} {id}", random_len.0),
             Record::Sealed(seal) => write!(
                 f,
                 "{VERSION} sealed {} {} {} {} {:016x}",
-                seal.random.0,
+                seal.random_len.0,
                 seal.stamp,
                 seal.changed_ns,
                 seal.window.as_millis(),
@@ -219,12 +232,22 @@ impl Record {
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         let bytes = |word: &str| Some(Bytes(word.parse().ok()?));
         match words[..] {
-            [VERSION, "writing", random, id] => Some(Record::Writing {
+            [VERSION, "writing", random_len, id] => Some(Record::Writing {
                 id: id.to_owned(),
-                random: bytes(random)?,
+                random_len: bytes(random_len)?,
             }),
-            [VERSION, "sealed", random, id, length, modified, changed, window, digest] => Some(Record::Sealed(Seal {
-                random: bytes(random)?,
+            [
+                VERSION,
+                "sealed",
+                random_len,
+                id,
+                length,
+                modified,
+                changed,
+                window,
+                digest,
+            ] => Some(Record::Sealed(Seal {
+                random_len: bytes(random_len)?,
                 stamp: format!("{id} {length} {modified}"),
                 changed_ns: changed.parse().ok()?,
                 window: Duration::from_millis(window.parse().ok()?),
@@ -264,11 +287,11 @@ mod tests {
         let path = folder.path().join("file");
         fs::write(&path, b"data").unwrap();
         assert_eq!(inspect(&open(&path)), MarkState::Unmarked);
-        let intact = MarkState::Intact { random: RANDOM };
+        let intact = MarkState::Intact { random_len: RANDOM };
         let mut file = marked(&path);
         assert_eq!(inspect(&file), intact);
         fs::read(&path).unwrap();
-        assert_eq!(inspect(&open(&path)), intact, "reading changes nothing");
+        assert_eq!(inspect(&open(&path)), intact, "reading must not invalidate the mark");
         file.seek(SeekFrom::Start(50_000)).unwrap();
         file.write_all(&[1]).unwrap();
         assert_eq!(inspect(&file), MarkState::Changed, "the same byte was written again");
@@ -278,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_another_file_is_no_mark() {
+    fn the_mark_of_another_file_is_invalid() {
         let folder = tempfile::tempdir().unwrap();
         let [path, other] = ["file", "other"].map(|name| folder.path().join(name));
         let file = marked(&path);
@@ -291,19 +314,19 @@ mod tests {
     }
 
     #[test]
-    fn what_writers_say_of_random_data_is_joined_to_the_least() {
+    fn concurrent_writers_keep_the_least_random_data() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let file = marked(&path);
-        for random in [RANDOM, Bytes(0), RANDOM] {
-            begin_shared(&file, random).unwrap();
+        for random_len in [RANDOM, Bytes(0), RANDOM] {
+            begin_shared(&file, random_len).unwrap();
         }
         seal(&file).unwrap();
-        assert_eq!(inspect(&file), MarkState::Intact { random: Bytes(0) });
+        assert_eq!(inspect(&file), MarkState::Intact { random_len: Bytes(0) });
     }
 
     #[test]
-    fn only_whole_records_of_this_version_are_marks() {
+    fn only_complete_records_of_this_version_are_marks() {
         for text in [
             "",
             "1 5 random",

@@ -1,7 +1,7 @@
 //! Targets before and after a run: examination, guard, preparation, opening, and removal of
 //! temporary files.
 //!
-//! All faults of all targets are collected before anything is changed.
+//! Collects all faults of all targets before changing anything.
 
 pub mod guard;
 
@@ -94,7 +94,7 @@ pub enum TargetError {
         /// Available bytes.
         available: Bytes,
     },
-    /// The path now has another file or device than the permitted one.
+    /// The path now leads to another file or device than the permitted one.
     #[error("{path} was replaced while it was being prepared")]
     Replaced {
         /// The path.
@@ -108,7 +108,7 @@ pub enum TargetError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The guard refuses a file that another process of this test has created meanwhile.
+    /// The guard refuses a file that another process of this test has created in the meantime.
     #[error("{why}")]
     Refused {
         /// The path.
@@ -126,7 +126,11 @@ impl TargetError {
     pub fn help(&self) -> Option<String> {
         match self {
             TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
-            TargetError::TooSmall { .. } => Some("name another file, or leave the size out to use it as it is".into()),
+            TargetError::TooSmall { .. } => Some(
+                "name another file, or omit the size to use the \
+                file unchanged"
+                    .into(),
+            ),
             TargetError::NoRoom { available, total, .. } => {
                 let most = examine::spare(total.0, available.0) >> 20 << 20;
                 Some(match most {
@@ -147,9 +151,13 @@ impl TargetError {
                 Some(sys::file::NO_SPACE) => Some("free some space, or use a smaller size".into()),
                 Some(sys::file::TOO_LARGE) => Some("raise the limit (ulimit -f), or use a smaller size".into()),
                 Some(sys::file::ACCESS_DENIED | sys::file::NOT_PERMITTED) => {
-                    Some("choose a place that this user may write to, or run as root".into())
+                    Some("choose a location that this user may write to, or run as root".into())
                 }
-                Some(sys::file::READ_ONLY) => Some("the file system is mounted read-only; choose another place".into()),
+                Some(sys::file::READ_ONLY) => Some(
+                    "the file system is mounted read-only; choose \
+                    another location"
+                        .into(),
+                ),
                 _ => None,
             },
         }
@@ -159,7 +167,7 @@ impl TargetError {
 /// The preparation of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Nothing: it is used as it is.
+    /// It is used unchanged.
     UseAsItIs,
     /// A marked file is reused.
     Reuse {

@@ -11,8 +11,8 @@ use super::marker::MarkState;
 use super::prepare::note_end;
 use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
-/// The path by which a target is opened. Windows has two short names of devices: `#n` is a physical
-/// drive, and a letter with a colon is the volume, not the current folder on it.
+/// The path by which a target is opened. Windows has two short names of devices: `#n` for a
+/// physical drive, and a letter with a colon for a volume instead of its current folder.
 pub(super) fn path_to_open(path: &str, rules: TargetRules, windows: bool) -> PathBuf {
     if windows && rules.short_device_names {
         let drive = path.strip_prefix('#').filter(|number| is_number(number));
@@ -76,7 +76,9 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, one: Examined) -> 
         true => Err(TargetError::Unfit {
             path: target.path.clone(),
             what: "a device",
-            help: "this engine makes, looks up and removes files and directories; name one".into(),
+            help: "this engine creates, looks up and removes files and directories; name one of \
+                these"
+                .into(),
         }),
     }
 }
@@ -89,7 +91,7 @@ impl Preparation<'_> {
         };
         if one.action == Action::CreateDirectory
             && let Err(source) = sys::names::create_directory(&one.path)
-            // Two jobs may need the same one.
+            // Two jobs may need the same directory.
             && source.kind() != ErrorKind::AlreadyExists
         {
             return Err(TargetError::Look {
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_names_of_devices_are_expanded_on_windows_where_the_plan_has_them() {
+    fn short_device_names_are_expanded_on_windows() {
         let short = TargetRules {
             short_device_names: true,
             ..TargetRules::default()

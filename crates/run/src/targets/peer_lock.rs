@@ -1,8 +1,8 @@
-//! Files that several processes of a test need: one of them creates a file, the others wait and
-//! then use it.
+//! Files that several processes of a test need: one creates a file, the others wait and then use
+//! it.
 //!
-//! Two hosts may share a file system or not. So all examine their targets first; then each creates
-//! missing files, and if two create the same file, only one succeeds.
+//! It is unknown whether two hosts share a file system. So all processes first examine their
+//! targets; then each creates missing files, and if two create the same file, only one succeeds.
 
 use std::sync::atomic::Ordering;
 
@@ -17,21 +17,20 @@ use super::{Action, FillError, Preparation, ReadyTargets, TargetError, permit};
 /// How such a target was prepared, in words.
 pub(super) const CREATED_BY_PEER: &str = "written for this run by another process of this test";
 
-/// The other processes of a test, as preparation needs them.
+/// The other processes of a test, for preparing targets.
 pub trait Peers: Sync {
-    /// Called when all targets are examined and permitted here. Returns once the others are as far;
-    /// until then no file is created.
+    /// Called when all targets are examined and permitted here. Returns once the others have done
+    /// the same; until then no file is created.
     fn await_examined(&self);
 
-    /// Called when another one creates a file that a step needs here too. Returns once no file is
+    /// Called when another process creates a file that a step needs here. Returns once no file is
     /// being created, or the test must stop.
     fn wait_for_file(&self, step: u32);
 
-    /// Defers cleanup until all processes have ended, since others may use the files.
+    /// Defers cleanup until all processes have ended, because others may use the files.
     fn defer_cleanup(&self, cleanup: Cleanup);
 
-    /// Called when the first worker of a step has actually started here, at this time of the run's
-    /// clock.
+    /// Called when the first worker of a step has started here, at this time of the run's clock.
     fn began(&self, step: u32, at: Nanos);
 }
 
@@ -48,8 +47,9 @@ impl ReadyTargets {
 }
 
 impl Preparation<'_> {
-    /// Examines again a target that another process of the test has created meanwhile. It is used
-    /// as it is, and its creator removes it. Returns how it was prepared, in words.
+    /// Examines a target again that another process of the test has created in the meantime. The
+    /// target is used unchanged, and its creator removes it. Returns a description of its
+    /// preparation.
     pub(super) fn reexamine(
         &self,
         number: usize,
@@ -60,18 +60,18 @@ impl Preparation<'_> {
         if self.interrupt.load(Ordering::Relaxed) {
             return Err(FillError::Interrupted(name.clone()).into());
         }
-        // Its creator's mark is not visible everywhere, and may already be replaced, since it will
-        // be written to.
+        // The creator's mark is not visible everywhere, and may already be replaced because the
+        // file will be written to.
         let mut permissions = permissions.clone();
         permissions.overwrite.push(name.clone());
         let (mut one, claim) = permit::permit_again(self.plan, number, &permissions)?;
         if one.kind.is_none() {
             return Err(TargetError::Missing {
                 path: name.clone(),
-                help: "another process of this test was making it and has not kept it".into(),
+                help: "another process of this test was creating it but did not keep it".into(),
             });
         }
-        // A file of another size was created by another program, and is not permitted.
+        // A file of another size was created by another program and is not permitted.
         let planned = self.permitted.iter().find(|(one, _)| one.number == number);
         let planned = match planned.map(|(one, _)| &one.action) {
             Some(Action::Create { .. }) if size_created_on_open(&self.plan.targets[number]).is_some() => 0,
@@ -82,7 +82,7 @@ impl Preparation<'_> {
             return Err(TargetError::Replaced { path: name.clone() });
         }
         one.action = Action::UseAsItIs;
-        // Its creator renews its mark, and must know that less of it is random data then.
+        // The creator renews its mark, and must know that less of the file is random data then.
         if self.spoils_random_data(number)
             && let Some(file) = claim.as_ref().and_then(|claim| claim.file().handle())
         {

@@ -1,5 +1,4 @@
-//! Asks the guard about every target: intended actions, decision, and the descriptor of the
-//! decision.
+//! Asks the guard about every target, and keeps the descriptor on which it decided.
 
 use std::cell::Cell;
 
@@ -40,7 +39,7 @@ pub(crate) struct Permitted {
 }
 
 impl Permitted {
-    /// Closes targets that are only used by name, once they are ready: an open file would survive
+    /// Closes targets that are only used by name, once they are ready. An open file would survive
     /// its removal.
     pub(crate) fn close_names(&mut self, plan: &Plan) {
         for (examined, claim) in &mut self.targets {
@@ -57,10 +56,10 @@ impl Permitted {
     }
 }
 
-/// Asks the guard about every target. Nothing is changed, and nothing is opened for writing.
+/// Asks the guard about every target. Changes nothing, and opens nothing for writing.
 ///
 /// # Errors
-/// Every [`TargetError`], if any target cannot be used at all.
+/// Every [`TargetError`], if a target cannot be used at all.
 pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<TargetDecision>, Vec<TargetError>> {
     Ok(ask(plan, permissions)?
         .into_iter()
@@ -95,7 +94,7 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted
 
 type Answer = (TargetDecision, Option<Claim>);
 
-/// Asks again about a target that was created meanwhile, and holds it open.
+/// Asks again about a target that was created in the meantime, and holds it open.
 pub(super) fn permit_again(
     plan: &Plan,
     number: usize,
@@ -152,7 +151,7 @@ fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answe
         let decision = guard.decide_missing(&examined.path, intent);
         return Ok((target_decision(examined, decision), None));
     }
-    // The file that was examined may have changed or been replaced since.
+    // The examined file may have been changed or replaced since.
     let mark = Cell::new(examined.mark);
     let inspect = |file: &engine::File| {
         mark.set(file.handle().map_or(MarkState::Unmarked, marker::inspect));

@@ -29,7 +29,7 @@ pub(crate) struct ReadyTargets {
     pub(super) cleanup: Cleanup,
     /// Files that were created or rewritten here, with their identities.
     made: Vec<(PathBuf, Option<Identity>)>,
-    /// Targets that another process of the test has created meanwhile.
+    /// Targets that another process of the test has created in the meantime.
     pub(super) elsewhere: Vec<(Examined, Option<Claim>)>,
 }
 
@@ -58,8 +58,8 @@ pub(crate) struct Preparation<'a> {
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
-/// Prepares targets as [`super::examine()`] decided and the guard permitted, except those that
-/// steps prepare themselves. On a failure everything created so far is removed.
+/// Prepares targets as [`super::examine()`] decided and the guard permitted, except for those that
+/// steps prepare themselves. On a failure, everything created so far is removed.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
@@ -113,7 +113,7 @@ impl Preparation<'_> {
                     let made = self.make_tree(number, tree, ready, watcher)?;
                     (made, super::survey::tree_facts(self.system, &target.path, tree), None)
                 }
-                // Refused before the examination.
+                // The examination has refused templates already.
                 TargetKind::Template { .. } => (
                     ReadyKind::Nothing,
                     facts_without_file(target, "nothing", Bytes(0)),
@@ -150,7 +150,7 @@ impl Preparation<'_> {
                 continue;
             }
             let (_, facts, identity) = self.make_ready(number, step as u32, ready, watcher)?;
-            // A file that grows while the job runs counts with its final size.
+            // A file that grows during the job counts with its final size.
             let size = size_created_on_open(target).unwrap_or_default().max(facts.size.0);
             (ready.list[number].size, ready.list[number].identity) = (size, identity);
             ready.facts[number] = facts;
@@ -174,7 +174,7 @@ impl Preparation<'_> {
         let Some((place, (one, claim))) = place.map(|place| (place, &self.permitted[place])) else {
             return Err(TargetError::Missing {
                 path: target.path.clone(),
-                help: "it was not looked at before".into(),
+                help: "it was not examined before".into(),
             });
         };
         self.begin_mark(target, (one, claim.as_ref()), ready);
@@ -245,13 +245,13 @@ fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetErro
     Ok(file)
 }
 
-/// Checks that a file will fit, because otherwise it would use up all space before it failed.
+/// Checks that a file will fit. Otherwise it would use up all space before it failed.
 fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
     let Ok((_, available)) = sys::file::space(parent_folder(&one.path)) else {
         return Ok(());
     };
-    // The space of an existing file is free once it is truncated; a file with holes uses less than
-    // its size.
+    // The space of an existing file becomes free when it is truncated; a file with holes uses less
+    // than its size.
     let freed = fs::metadata(&one.path).map_or(0, |meta| sys::file::allocated(&meta));
     if size > available.saturating_add(freed) {
         return Err(TargetError::NoSpace {
@@ -274,12 +274,12 @@ impl Preparation<'_> {
     ) -> Result<String, TargetError> {
         let (from, size, how) = match &one.action {
             Action::UseAsItIs | Action::CreateDirectory | Action::CreateTree { .. } => {
-                return Ok("used as it is".into());
+                return Ok("used unchanged".into());
             }
             Action::Reuse { size } => return Ok(format!("prepared earlier with {size} of random data")),
             Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
             Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
-            Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
+            Action::Rewrite { size } => (0, size.0, format!("rewritten with {size}")),
         };
         if matches!(target.prepare, Prepare::Recreate { .. }) {
             fits(one, size)?;
@@ -313,7 +313,11 @@ impl Preparation<'_> {
         }
         let how = match filled {
             fill::Filled::Written => how,
-            fill::Filled::Declared => format!("declared valid at {}: it holds what the disk held before", Bytes(size)),
+            fill::Filled::Declared => format!(
+                "declared valid at {}: it contains what the disk \
+                contained before",
+                Bytes(size)
+            ),
         };
         watcher(Event::Prepared {
             target: one.path.display().to_string(),
@@ -360,7 +364,7 @@ impl Preparation<'_> {
 fn create_parent_folder(path: &Path) -> Result<(), FillError> {
     let folder = parent_folder(path);
     fs::create_dir_all(folder).map_err(|error| FillError::File {
-        what: "cannot make the folder",
+        what: "cannot create the folder",
         path: folder.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(0),
@@ -401,26 +405,26 @@ fn is_removed(target: &Target) -> bool {
 /// Marks of the files that a plan writes to.
 impl Preparation<'_> {
     /// Marks a file as being written to before it is changed. If preparation fails, the mark is
-    /// renewed for what is unchanged.
+    /// renewed for the unchanged part.
     fn begin_mark(&self, target: &Target, (one, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
-        let (MarkState::Intact { random }, Some(file)) = (one.mark, claim.and_then(|claim| claim.file().handle()))
+        let (MarkState::Intact { random_len }, Some(file)) = (one.mark, claim.and_then(|claim| claim.file().handle()))
         else {
             return;
         };
-        let random = match &one.action {
+        let random_len = match &one.action {
             Action::Reuse { .. } | Action::UseAsItIs if !self.changes(one.number, one.size) => return,
             _ if is_removed(target) => return,
-            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils_random_data(one.number) => random,
-            Action::Extend { from, .. } if !self.spoils_random_data(one.number) => random.min(*from),
+            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils_random_data(one.number) => random_len,
+            Action::Extend { from, .. } if !self.spoils_random_data(one.number) => random_len.min(*from),
             _ => Bytes(0),
         };
-        if marker::begin_shared(file, random).is_ok() {
+        if marker::begin_shared(file, random_len).is_ok() {
             ready.cleanup.renewals().add(file);
         }
     }
 
-    /// Marks a filled file, and renews the marks of created files: at the end, or now if nothing
-    /// writes to them.
+    /// Marks a filled file, and renews the marks of created files: at the end, or immediately if
+    /// nothing writes to them.
     fn renew_mark(&self, target: &Target, one: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &one.action {
             Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),
@@ -443,7 +447,7 @@ impl Preparation<'_> {
         cleanup.renewals().ready(file, seal);
     }
 
-    /// Whether jobs change the data of a file of this size.
+    /// True if jobs change the data of a file of this size.
     fn changes(&self, number: usize, size: u64) -> bool {
         let existing = Existing {
             kind: FileKind::Regular,
@@ -452,7 +456,7 @@ impl Preparation<'_> {
         Intent::for_target(self.plan, TargetId(number as u32), Some(existing)).changes()
     }
 
-    /// Whether jobs write other than random data to a target, or trim it.
+    /// True if jobs write other than random data to a target, or trim it.
     pub(super) fn spoils_random_data(&self, number: usize) -> bool {
         let id = TargetId(number as u32);
         let workers = self.plan.jobs().flat_map(|(_, job)| &job.workers);

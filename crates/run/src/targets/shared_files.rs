@@ -1,5 +1,5 @@
-//! Targets that all runs of a study share: prepared once, used by each, and removed at the end if
-//! temporary.
+//! Targets that all runs of a study share: prepared once, used by each run, and removed at the end
+//! if temporary.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ pub struct SharedFiles {
 
 #[derive(Debug)]
 struct CreatedFile {
-    /// The directory as the user named it, and the number of the target in its plan: two targets in
-    /// one directory are two files.
+    /// The directory as the user named it, and the number of the target in its plan, because two
+    /// targets in one directory are two files.
     folder: String,
     number: usize,
     path: PathBuf,
@@ -67,7 +67,7 @@ impl SharedFiles {
         }
     }
 
-    /// Watches a run: a created file is held from then on.
+    /// Watches a run, and takes over each created file.
     pub fn adopt_created(&mut self, event: &Event) {
         let Event::Prepared { target, .. } = event else { return };
         let made = self
@@ -75,7 +75,7 @@ impl SharedFiles {
             .iter_mut()
             .find(|made| made.path.display().to_string() == *target);
         if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
-            // A file that cannot be held stays behind; its name and size were reported at its
+            // A file that cannot be taken over stays; its name and size were reported at its
             // creation.
             made.held = TempFile::adopt(&made.path).ok();
         }

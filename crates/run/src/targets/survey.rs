@@ -1,4 +1,4 @@
-//! Surveys the targets of a plan in advance: nothing is opened for writing, nothing is created.
+//! Surveys the targets of a plan in advance. Opens nothing for writing, and creates nothing.
 
 use std::path::Path;
 
@@ -53,8 +53,8 @@ fn path(system: &System, path: &str) -> TargetFacts {
     storage_facts(system, name).unwrap_or_else(|| folder_facts(system, super::parent_folder(name), "", path))
 }
 
-/// The facts of a file or block device, which is opened for reading. Anything else is not opened: a
-/// pipe would wait for its other end, and opening a terminal or a tape has effects.
+/// The facts of a file or block device, which is opened for reading. Other kinds are not opened: a
+/// pipe would wait for its other end, and opening a terminal or a tape has side effects.
 pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
     let kind = sys::facts::kind_of(path).ok()?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {

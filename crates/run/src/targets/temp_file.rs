@@ -1,9 +1,9 @@
 //! Temporary files: created in a directory that the user named, and removed at the end of the
 //! command.
 //!
-//! Such a file is locked while its run lives. An unlocked one is a leftover of a killed run, and
-//! the next run in the same directory removes it, if it has a name of ours, is the file created
-//! then (not a copy), and has its intended length. Anything else stays.
+//! Such a file is locked during its run. An unlocked one is a leftover of a killed run. The next
+//! run in the same directory removes a leftover if it has one of our names, is the original file
+//! (not a copy) and has its intended length. Other files stay.
 //!
 //! On Windows an open file counts as locked, since removal first opens it exclusively. File systems
 //! there have no extended attributes, so a note in the user's state directory identifies our file:
@@ -33,13 +33,14 @@ pub struct TempFile {
     keep: bool,
     /// Open for the lock.
     lock: fs::File,
-    /// The note that identifies it where attributes cannot.
+    /// The note that identifies the file if attributes cannot.
     note: Option<PathBuf>,
 }
 
-/// The path of such a file in a directory. `number` distinguishes the files of a run.
+/// Path of such a file in a directory. `number` distinguishes the files of a run.
 pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
-    // Processes with the same id on other hosts and in other containers may use the same directory.
+    // Processes with the same id, on other hosts or in other containers, may use the same
+    // directory.
     static BEGUN: OnceLock<u32> = OnceLock::new();
     let now = || {
         SystemTime::now()
@@ -98,17 +99,17 @@ impl TempFile {
 }
 
 impl TempFile {
-    /// Leaves the file as a killed run would, for the next run in its directory.
+    /// Leaves the file like a killed run, for the next run in its directory.
     pub(super) fn leave(mut self) {
         self.keep = true;
     }
 }
 
-/// A temporary file of a killed run, locked; dropping it removes it. `None` if it is not one, or
-/// changed since.
+/// A temporary file of a killed run, locked; dropping it removes it. `None` if it is none, or was
+/// changed.
 pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
     let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
-    // Foreign files must not be locked, not even for a moment.
+    // Foreign files must not be locked, even for a moment.
     sys::file::open_without_waiting(path).ok().filter(unchanged)?;
     let lock = sys::file::open_abandoned(path).filter(unchanged)?;
     Some(TempFile {
@@ -148,7 +149,7 @@ fn mark_of(file: &fs::File, path: &Path, length: u64) -> Option<String> {
 /// The kind of an unlocked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leftover {
-    /// Ours, as a killed run left it. An empty one has nothing to lose.
+    /// Ours, unchanged since its run was killed. An empty file has nothing to lose.
     Unchanged,
     /// Ours by its mark, with another length: another program has written to it.
     Changed,
@@ -203,7 +204,7 @@ pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| path != near) {
         let numbers = name_of(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
         let ours = numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
-        // Foreign files must not be locked, not even for a moment.
+        // Foreign files must not be locked, even for a moment.
         let seen = |file: &fs::File| ours && identify(file, &path) != Leftover::Foreign;
         if !sys::file::open_without_waiting(&path).is_ok_and(|file| seen(&file)) {
             continue;
@@ -214,14 +215,17 @@ pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
         let size = Bytes(file.metadata().map(|meta| meta.len()).unwrap_or(0));
         let name = path.display();
         let what = if identify(&file, &path) == Leftover::Changed {
-            format!("{name}, {size} that an earlier run had left when it was killed, has changed since: it stays")
+            format!(
+                "keeping {name} ({size}), a leftover of a killed run: it has changed since \
+                then"
+            )
         } else {
             let note = note_of(&file);
             if sys::file::remove_abandoned(file, &path).is_err() {
                 continue;
             }
             forget(note.as_deref());
-            format!("removed {name}, {size} that an earlier run had left when it was killed")
+            format!("removed {name} ({size}), a leftover of a killed run")
         };
         watcher(Event::Notice {
             finding: Finding::new("LEFTOVER", Severity::Note, what),
@@ -234,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_our_own_goes_with_its_run() {
+    fn a_temporary_file_is_removed_with_its_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_in(folder.path(), 0);
         let own = TempFile::create(&path, 0, false).unwrap();
@@ -246,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_file_is_not_swept_and_goes_with_its_holder() {
+    fn a_held_file_is_removed_only_by_its_holder() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_in(folder.path(), 0);
         fs::write(&path, b"data").unwrap();
@@ -256,11 +260,11 @@ mod tests {
         assert!(path.exists() && note.iter().all(|note| note.exists()));
         drop(held);
         assert!(!path.exists() && !note.iter().any(|note| note.exists()));
-        assert!(TempFile::adopt(&path).is_err(), "nothing is made");
+        assert!(TempFile::adopt(&path).is_err(), "no file is created");
     }
 
-    /// What a killed run leaves: its file, which is no longer locked. Absent where nothing can say
-    /// that it is ours.
+    /// Leaves what a killed run leaves: its file without the lock. `None` on systems that cannot
+    /// identify the file as ours.
     fn leave(path: &Path) -> Option<()> {
         let mut own = TempFile::create(path, 4, false).unwrap();
         let marked = identify(&own.lock, path) == Leftover::Unchanged;
@@ -282,7 +286,7 @@ mod tests {
         let [leftover, strangers, living] =
             ["1", "2", "3"].map(|number| folder.path().join(format!("fathom-{number}-0.dat")));
         let Some(()) = leave(&leftover) else {
-            assert_ne!(std::env::consts::OS, "windows", "notes are always possible");
+            assert_ne!(std::env::consts::OS, "windows", "notes must be possible");
             return;
         };
         fs::write(&strangers, b"precious").unwrap();
@@ -295,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn own_data_in_what_a_killed_run_left_stays() {
+    fn leftovers_with_foreign_data_stay() {
         let folder = tempfile::tempdir().unwrap();
         let left = folder.path().join("fathom-1-0.dat");
         let Some(()) = leave(&left) else { return };
@@ -310,12 +314,12 @@ mod tests {
             sys::file::set_attribute(&other, ATTRIBUTE, &mark).unwrap();
         }
         fs::rename(&other, &copy).unwrap();
-        assert_eq!(swept(folder.path()), 1, "one is noted, and none is removed");
+        assert_eq!(swept(folder.path()), 1, "one file is noted, and none is removed");
         assert_eq!(fs::read(&left).unwrap(), b"precious");
         assert_eq!(fs::read(&copy).unwrap(), b"data");
     }
 
-    /// A note is of one file, and a name alone says nothing.
+    /// A note belongs to one file, and a name alone identifies nothing.
     #[cfg(windows)]
     #[test]
     fn another_file_of_that_name_is_not_swept() {
@@ -329,7 +333,7 @@ mod tests {
         assert_eq!(swept(folder.path()), 0);
         assert_eq!(fs::read(&path).unwrap(), b"precious");
         forget(note.as_deref());
-        // Nor is one that the user has taken for something else.
+        // The same holds for a file that the user has adopted for another purpose.
         let (left, renamed) = (
             folder.path().join("fathom-2-0.dat"),
             folder.path().join("fathom-3-0.dat"),

@@ -1,10 +1,9 @@
 //! Trees of files: created in a directory that the user named, and removed at the end of the
 //! command.
 //!
-//! A tree has its own root directory with permissions for this user only. A marker file in it is a
-//! [`TempFile`], which identifies the tree too: an unlocked marker indicates the root of a killed
-//! run. Only files and directories with names of a tree are ever removed; if others are there, the
-//! root stays.
+//! A tree has its own root directory, accessible only to this user. A marker file in the root is a
+//! [`TempFile`], which also identifies the tree: an unlocked marker belongs to a killed run. Only
+//! files and directories with names of a tree are removed; if there are others, the root stays.
 
 use std::fs;
 use std::io::Write;
@@ -41,7 +40,7 @@ const KEPT_ROOT: &str = "fathom-kept.tree";
 pub const SHORT_FILES: &str = "SHORT-FILES";
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
-/// An empty root is removed only after this long: a younger one may be about to receive its marker.
+/// An empty root is removed only at this age; a younger one may be about to receive its marker.
 const EMPTY_ROOT_GRACE: Duration = Duration::from_secs(60);
 
 /// A tree on the disk. Dropping it removes it.
@@ -50,7 +49,7 @@ pub(super) struct TempTree {
     path: PathBuf,
     root: Arc<TreeRoot>,
     marker: Option<TempFile>,
-    /// It is kept at the end.
+    /// The tree is kept at the end.
     is_kept: bool,
 }
 
@@ -80,8 +79,8 @@ impl TempTree {
         })?;
         let marker = temp_file::open_leftover(&path.join(MARKER)).ok_or_else(|| {
             unfit(
-                "not a tree that fathom has made and left, or another run uses it",
-                "wait for the other run, or name another directory; nothing in it was changed",
+                "not a tree that fathom created, or in use by another run",
+                "wait for the other run, or name another directory; this one was not changed",
             )
         })?;
         Ok(TempTree {
@@ -120,18 +119,26 @@ fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<Stri
         Ok(0) => {
             drop(marker);
             let error = fs::remove_dir(path).err()?;
-            (error.kind() != std::io::ErrorKind::NotFound).then(|| format!("{name} could not be removed: {error}"))
+            (error.kind() != std::io::ErrorKind::NotFound).then(|| {
+                format!(
+                    "cannot remove {name}: \
+                {error}"
+                )
+            })
         }
         left => {
-            // The marker stays, so that the next run in this directory reports it again.
+            // Keep the marker, so that the next run in this directory reports it again.
             if let Some(marker) = marker {
                 marker.leave();
             }
             Some(match left {
                 Ok(left) => {
-                    format!("{name} stays: {left} of the names in it are not the test's, or could not be removed")
+                    format!(
+                        "{name} stays: {left} of its entries do not belong to the test, or \
+                        cannot be removed"
+                    )
                 }
-                Err(error) => format!("{name} could not be removed: {error}"),
+                Err(error) => format!("cannot remove {name}: {error}"),
             })
         }
     }
@@ -158,11 +165,11 @@ pub(super) fn examine_tree(
             return Err(TargetError::Unfit {
                 path,
                 what: "not a directory",
-                help: "a tree of files is made in a directory; name one".into(),
+                help: "a file tree needs a directory; name one".into(),
             });
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let help = "a tree of files is made in a directory that exists; check the spelling".into();
+            let help = "a file tree needs an existing directory; check the spelling".into();
             return Err(TargetError::Missing { path, help });
         }
         Err(source) => return Err(TargetError::Look { path, source }),
@@ -211,7 +218,7 @@ impl Preparation<'_> {
         let Some((one, _)) = self.permitted_target(number) else {
             return Err(TargetError::Missing {
                 path: self.plan.targets[number].path.clone(),
-                help: "it was not looked at before".into(),
+                help: "it was not examined before".into(),
             });
         };
         remove_leftover_trees(&one.path, watcher);
@@ -238,7 +245,7 @@ impl Preparation<'_> {
         watcher(Event::Prepared {
             target: one.path.display().to_string(),
             how: format!(
-                "{} files in {} directories made for this run",
+                "{} files in {} directories created for this run",
                 tree.prefilled_count(),
                 tree.directory_count() + 1
             ),
@@ -291,7 +298,7 @@ impl Preparation<'_> {
             true => TempTree::create(path, true).map_err(failed)?,
         };
         let root = Arc::clone(&opened.root);
-        // A tree that was never created has no operations, and leaves nothing behind.
+        // A tree that was never created has no operations and leaves nothing behind.
         let has_nothing = is_missing && kept == KeptTree::Existing && !makes_directories(self.plan, number);
         opened.is_kept = kept != KeptTree::Removed && !has_nothing;
         ready.cleanup.remove_tree(opened);
@@ -312,9 +319,10 @@ impl Preparation<'_> {
             let size = sizes[file as usize].unwrap_or_default();
             return Err(TargetError::Unfit {
                 path: path.join(name).display().to_string(),
-                what: "not of the size that the tree gives it",
+                what: "not of the size that the tree defines",
                 help: format!(
-                    "it has {size} bytes instead of {}; format the tree again, or describe the one that is there",
+                    "it has {size} bytes instead of {}; format the tree again, or describe the \
+                     existing one",
                     tree.file_size(file)
                 ),
             });
@@ -355,7 +363,7 @@ impl Preparation<'_> {
 /// Reports files that are not used.
 fn report_short_files(path: &Path, short: usize, all: usize, watcher: &mut dyn FnMut(Event)) {
     let what = format!(
-        "{short} of {all} files in {} are shorter than the tree gives them, and are not used",
+        "{short} of {all} files in {} are shorter than the tree defines, so they are not used",
         path.display()
     );
     watcher(Event::Notice {
@@ -384,14 +392,14 @@ fn works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
     on_tree.filter_map(|stream| stream.files.as_ref())
 }
 
-/// Whether a job reads files of this tree, or writes at random positions.
+/// True if a job reads files of this tree, or writes at random positions.
 fn needs_whole_files(plan: &Plan, number: usize) -> bool {
     let sessions = works(plan, number).filter_map(|work| work.session.as_ref());
     let mut transfers = sessions.filter_map(|session| session.transfers.as_ref());
     transfers.any(|transfers| transfers.write_percent < 100 || transfers.random)
 }
 
-/// Whether a job creates directories of this tree.
+/// True if a job creates directories of this tree.
 fn makes_directories(plan: &Plan, number: usize) -> bool {
     works(plan, number).any(|work| work.kinds().contains(&FileOperationKind::Mkdir))
 }
@@ -430,7 +438,7 @@ fn fill(
         write().map_err(|error| (path.clone(), written, error))?;
         written += tree.file_size(file);
     }
-    // Flushed, because later write-back would disturb the test.
+    // Flush, because later write-back would disturb the test.
     root.flush_file_system()
         .map_err(|error| (String::new(), written, error))
 }
@@ -469,19 +477,15 @@ fn remove_leftover_trees(near: &Path, watcher: &mut dyn FnMut(Event)) {
         let Ok(root) = TreeRoot::open(&path) else { continue };
         let changed = fs::symlink_metadata(&path).and_then(|meta| meta.modified());
         let age = changed.ok().and_then(|changed| changed.elapsed().ok());
-        // The run was killed between removing the marker and the root.
+        // The run was killed after removing the marker and before removing the root.
         if age.is_some_and(|age| age > EMPTY_ROOT_GRACE) && fs::remove_dir(&path).is_ok() {
             continue;
         }
         let Some(marker) = temp_file::open_leftover(&path.join(MARKER)) else {
             continue;
         };
-        let what = remove(&root, &path, Some(marker)).unwrap_or_else(|| {
-            format!(
-                "removed {}, a tree of files that an earlier run had left when it was killed",
-                path.display()
-            )
-        });
+        let what = remove(&root, &path, Some(marker))
+            .unwrap_or_else(|| format!("removed {}, a file tree left by a killed run", path.display()));
         watcher(Event::Notice {
             finding: Finding::new("LEFTOVER", Severity::Note, what),
         });

@@ -1,11 +1,10 @@
 //! The checksums of fio's verification, byte for byte as fio writes them.
 //!
-//! Some of them differ from the algorithm in their name. fio's `crc32` is not reflected and begins
-//! with 0; `crc32c` is not inverted at its end; `sha1` has its words in native byte order; and
-//! `sha256` and `sha512` do not store the digest but the working buffer: for SHA-256 the last
-//! padded block, overwritten at its start by one byte of each word of the state, for SHA-512 the
-//! data that did not fill a block. This must be reproduced so that each program accepts the other's
-//! data.
+//! Some of them differ from the algorithm of the same name, and must be reproduced so that each
+//! program accepts the other's data. fio's `crc32` is not reflected and begins with 0. `crc32c` is
+//! not inverted at its end. `sha1` has its words in native byte order. `sha256` and `sha512` store
+//! the working buffer instead of the digest: for SHA-256 the last padded block, whose start is
+//! overwritten by one byte of each state word, and for SHA-512 the data that did not fill a block.
 
 use md5::Digest;
 use model::plan::VerifyMethod;
@@ -110,13 +109,13 @@ pub(super) fn crc32c(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// Whether the field detects few errors, so that a further hash must be kept.
+/// True if the field detects few errors, so that another hash must be kept.
 pub(super) fn is_weak(method: VerifyMethod) -> bool {
     method == VerifyMethod::Sha512
 }
 
-/// The buffer after fio's SHA-256: the last padded block, with its length in native byte order,
-/// overwritten at its start by the lowest byte of each word of the state.
+/// Computes the buffer after fio's SHA-256: the last padded block, with its length in native byte
+/// order, its start overwritten by the lowest byte of each state word.
 fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     const START: [u32; 8] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -127,7 +126,7 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     let mut last = [0; 64];
     last[..rest.len()].copy_from_slice(rest);
     last[rest.len()] = 0x80;
-    // Without room for the length, the length needs another block.
+    // Without enough room, the length needs another block.
     if rest.len() >= 56 {
         compress256(&mut state, &[last]);
         last = [0; 64];
@@ -140,7 +139,8 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     }
 }
 
-/// The buffer after fio's SHA-512, which is never finalised: the data that did not fill a block.
+/// Computes the buffer after fio's SHA-512, which is never finalised: the data that did not fill a
+/// block.
 fn left_over_of_sha512(data: &[u8], out: &mut [u8]) {
     out.fill(0);
     let rest = data.len() % 128;

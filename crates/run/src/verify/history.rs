@@ -1,8 +1,8 @@
 //! The writes of a stream that are not verified yet.
 //!
 //! Blocks are verified in the order of their writes. If blocks may be rewritten, a later write
-//! replaces everything that it overlaps, and blocks are verified by position, as in fio. Some
-//! blocks may be discarded before that; unflushed ones may be excluded.
+//! replaces all blocks that it overlaps, and blocks are verified by position, as in fio. Some
+//! blocks may be discarded before verification, and unflushed ones excluded.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +24,7 @@ pub(crate) struct History {
     noted: u64,
     /// How many of them have completed.
     ended: u64,
-    /// How many of the first completed ones were flushed; absent if irrelevant.
+    /// Number of the first completed writes that were flushed; absent if irrelevant.
     flushed: Option<u64>,
     /// Blocks to discard, the oldest first.
     to_trim: VecDeque<Note>,
@@ -101,7 +101,7 @@ impl History {
         }
     }
 
-    /// Whether blocks may be rewritten.
+    /// True if blocks may be rewritten.
     pub(crate) fn repeats(&self) -> bool {
         matches!(self.entries, Entries::ByPosition(_))
     }
@@ -170,14 +170,14 @@ impl History {
             match self.entries.find(note).map(|entry| entry.state) {
                 Some(State::Done(_)) => return Some(note.file),
                 Some(State::InFlight) => return None,
-                // It was rewritten or verified meanwhile, or its write failed.
+                // It was rewritten or verified in the meantime, or its write failed.
                 Some(State::Gone) | None => drop(self.to_trim.pop_front()),
             }
         }
         None
     }
 
-    /// Whether there are blocks to discard, now or later.
+    /// True if blocks must be discarded, now or later.
     pub(crate) fn has_to_trim(&self) -> bool {
         !self.to_trim.is_empty()
     }
@@ -191,8 +191,7 @@ impl History {
         Some((note, block))
     }
 
-    /// Records a completed trim. The block is verified only if it was discarded and must then read
-    /// as zeros.
+    /// Records a completed trim. A discarded block is verified only if it must read as zeros.
     pub(crate) fn record_trim(&mut self, note: Note, reads_as_zeros: bool) {
         let order = self.ended;
         self.ended += 1;
@@ -240,7 +239,7 @@ impl History {
 }
 
 impl Entry {
-    /// Whether it can be verified, if this many of the first completed writes were flushed.
+    /// True if it can be verified, if this many of the first completed writes were flushed.
     fn is_ready(&self, flushed: u64) -> bool {
         matches!(self.state, State::Done(order) if order < flushed)
     }

@@ -1,4 +1,4 @@
-//! What a read shows of a key block: the contents of its last write, or something else.
+//! Compares a key block with the contents of its last write.
 
 use model::content::Filler;
 use model::mismatch::{BlockFault, HeaderField};
@@ -7,21 +7,21 @@ use super::header::number_in;
 use super::key_map::{Key, KeyMap, KeyState};
 use super::{Block, Checker, Fault};
 
-/// Disks write sectors of at least this many bytes as a whole.
+/// Minimum sector size; disks write whole sectors.
 const SECTOR: u64 = 512;
 
-/// What was found of a key block.
+/// The result of a check.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// What is known of it now.
+    /// The new knowledge about the block.
     pub(crate) key: Key,
-    /// Its contents were compared.
+    /// True if the contents were compared.
     pub(crate) compared: bool,
     pub(crate) fault: Option<Fault>,
 }
 
-/// Compares what was read with what the map knows. A write that was on its way may have happened
-/// or not, or only for some sectors.
+/// Compares the data of a read with the map. A write that was in flight may have taken effect
+/// completely, not at all, or only in some sectors.
 pub(crate) fn check_key(map: &KeyMap, index: usize, checker: &Checker, filler: &Filler, data: &mut [u8]) -> Finding {
     let key = map.key(index);
     let (new, old) = (
@@ -55,7 +55,7 @@ pub(crate) fn check_key(map: &KeyMap, index: usize, checker: &Checker, filler: &
     }
 }
 
-/// What is wrong with a block. Contents of another write of the same place are named so.
+/// Describes a mismatch. Contents of another write of the same block are reported as such.
 fn fault_in(map: &KeyMap, index: usize, checker: &Checker, block: &Block, data: &mut [u8]) -> Option<Fault> {
     let (offset, length, fault) = checker.check(data, block).pop()?;
     let is_of_seed = matches!(
@@ -78,7 +78,7 @@ fn fault_in(map: &KeyMap, index: usize, checker: &Checker, block: &Block, data: 
     Some((offset, length, fault))
 }
 
-/// Each sector is that of one of the blocks.
+/// True if each sector matches one of the blocks.
 fn is_mixture(checker: &Checker, filler: &Filler, data: &[u8], blocks: [Block; 2]) -> bool {
     let contents = blocks.map(|mut block| {
         let mut expected = vec![0; data.len()];
@@ -108,7 +108,7 @@ mod tests {
 
     const LENGTH: usize = 2048;
 
-    /// What a read of the second block shows after these steps on its key.
+    /// Checks the second block after some steps on its key.
     struct Fixture {
         map: KeyMap,
         checker: Checker,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_block_holds_its_last_write_only() {
+    fn a_written_block_must_match_its_last_write() {
         let mut fixture = Fixture::new();
         assert_eq!(fixture.check(&[7; LENGTH]), (KeyState::Unknown, 0, false, None));
         (0..3).for_each(|_| fixture.write());
@@ -172,17 +172,17 @@ mod tests {
         changed[LENGTH - 1] ^= 1;
         assert!(matches!(fixture.check(&changed).3, Some(BlockFault::Checksum { .. })));
         assert!(matches!(fixture.check(&[0; LENGTH]).3, Some(BlockFault::Magic { .. })));
-        // Another map has other contents for the same write.
+        // Another map has different contents for the same write.
         let other = Fixture::new();
         assert!(fixture.check(&other.contents(3)).3.is_some());
     }
 
     #[test]
-    fn a_write_on_its_way_may_have_happened_for_some_sectors() {
+    fn a_write_in_flight_may_have_changed_some_sectors() {
         let mut fixture = Fixture::new();
         fixture.write();
         fixture.map.begin_write(1..2).unwrap();
-        // A process that was killed now leaves this to the next.
+        // A process killed now leaves this state to the next.
         fixture.map = KeyMap::open(&fixture.plan, 0..4 * LENGTH as u64).unwrap();
         let (old, new) = (fixture.contents(1), fixture.contents(2));
         assert_eq!(fixture.check(&old), (KeyState::Written, 1, true, None));
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(fixture.check(&torn), (KeyState::Unknown, 2, true, None));
         torn[700] ^= 1;
         assert!(fixture.check(&torn).3.is_some());
-        // Behind a write that failed, the contents are one of three.
+        // After a failed write, the contents are one of three.
         fixture.write();
         fixture.map.begin_write(1..2).unwrap();
         fixture.map.begin_write(1..2).unwrap();

@@ -1,19 +1,20 @@
-//! Maps of key blocks: how often each block was written, so that a read knows what to expect.
+//! Maps of key blocks: how often each block was written, so that reads can be checked.
 //!
-//! A map is a file. A worker loads its part at the beginning; at the end, or around each write, it
-//! writes what has changed, so the next run and the run after a kill know it as well.
+//! A map is a file. A worker loads its part at the start, and saves changes at the end or around
+//! each write, for the next run, even after a kill.
 //!
 //! | bytes | what |
 //! | --- | --- |
 //! | 0 | `fathom key map 2` |
-//! | 16 | bytes of a key block; number of the map, which goes into all contents; key blocks |
-//! | 40 | what has become of it: [`MakingState`]; the compression ratio of what was written |
+//! | 16 | bytes of a key block; number of the map, which is part of all contents; number of key
+//! blocks |
+//! | 40 | state: [`MakingState`]; compression ratio of the written data |
 //! | 56 | checksum of all this |
 //! | 4096 … | eight bytes for each key block: its generation above two bits of state, and a checksum |
 //!
-//! All numbers are little-endian. The eight bytes of a key block change at once, so a kill leaves
-//! the old or the new ones, and both have the right checksum. Blocks that nothing has written have
-//! one too: zeros in their place are damage.
+//! All numbers are little-endian. The eight bytes of a key block change atomically, so a kill
+//! leaves the old or the new ones, both with a valid checksum. Unwritten blocks have a checksum
+//! too, so zeros mean damage.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -27,25 +28,25 @@ use model::plan::{KeyBlocks, KeyJournal};
 use super::Block;
 
 const MAGIC: &[u8; 16] = b"fathom key map 2";
-/// What the maps of all versions begin with.
+/// The common start of the maps of all versions.
 const ANY_MAGIC: &[u8] = b"fathom key map ";
-/// Numbers of the header that its checksum covers.
+/// Number of header words that its checksum covers.
 const WORDS: usize = 5;
 const HEADER: u64 = 4096;
 /// Bytes of a key in the file.
 const ENTRY: u64 = 8;
-/// Keys that are read or written at once.
+/// Keys that are read or written at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// What is known of the contents of a key block.
+/// Knowledge about the contents of a key block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyState {
     Unknown,
     /// The write of its generation has completed.
     Written,
-    /// The write of its generation is on its way, over that of the generation before.
+    /// The write of its generation is in flight, over the previous generation.
     Overwriting,
-    /// The write of its generation is on its way, over unknown contents.
+    /// The write of its generation is in flight, over unknown contents.
     Writing,
 }
 
@@ -71,12 +72,13 @@ impl Key {
         }
     }
 
-    /// Something of its contents can be checked.
+    /// True if some of its contents can be checked.
     pub(crate) fn is_known(self) -> bool {
         matches!(self.state(), KeyState::Written | KeyState::Overwriting)
     }
 
-    /// The generation before. They are compared for equality only, so they may start again.
+    /// The previous generation. Generations are only compared for equality, so they may wrap
+    /// around.
     pub(crate) fn previous_generation(self) -> u32 {
         self.generation().wrapping_sub(1) & (u32::MAX >> 2)
     }
@@ -94,7 +96,7 @@ impl Key {
     }
 }
 
-/// The part of a map that a worker works on.
+/// The part of a map that belongs to a worker.
 #[derive(Debug)]
 pub(crate) struct KeyMap {
     file: File,
@@ -105,11 +107,11 @@ pub(crate) struct KeyMap {
     keys: Vec<Key>,
     number: u64,
     journal: KeyJournal,
-    /// Something was written to the file that is not flushed.
+    /// Something in the file is not flushed.
     unflushed: bool,
 }
 
-/// A key as the file has it. The checksum binds it to its place in its map.
+/// Encodes a key for the file. The checksum includes map and position.
 fn entry_from_key(number: u64, index: u64, key: Key) -> [u8; ENTRY as usize] {
     let words = [number, index, u64::from(key.0)].map(u64::to_le_bytes);
     let checksum = xxhash_rust::xxh64::xxh64(words.as_flattened(), 0);
@@ -135,7 +137,7 @@ impl KeyMap {
     /// Loads the keys of a range of bytes.
     ///
     /// # Errors
-    /// The file cannot be read, or is a map of other key blocks.
+    /// The file cannot be read, or is a map of different key blocks.
     pub(crate) fn open(plan: &KeyBlocks, range: Range<u64>) -> io::Result<KeyMap> {
         let path = Path::new(&plan.map);
         let length = u64::from(plan.length.max(1));
@@ -151,7 +153,7 @@ impl KeyMap {
         let count = (range.end.div_ceil(length) - first) as usize;
         if first + count as u64 > found.count {
             return Err(damage(format!(
-                "it has {} key blocks, and {} are needed",
+                "it has {} key blocks, but {} are needed",
                 found.count,
                 first + count as u64
             )));
@@ -174,7 +176,7 @@ impl KeyMap {
         })
     }
 
-    /// The keys of an operation, by number; `None` if it does not cover whole ones of this part.
+    /// The keys of an operation, by number; `None` unless it covers whole key blocks of this part.
     pub(crate) fn keys_of(&self, offset: u64, length: u32) -> Option<Range<usize>> {
         let end = offset + u64::from(length);
         let whole = offset.is_multiple_of(self.length) && end.is_multiple_of(self.length);
@@ -191,17 +193,17 @@ impl KeyMap {
         self.keys[keys].iter().any(|key| key.is_known())
     }
 
-    /// Writes of these keys are about to be issued.
+    /// Called before writes of these keys are issued.
     pub(crate) fn begin_write(&mut self, keys: Range<usize>) -> io::Result<()> {
         self.change(keys, Key::overwritten)
     }
 
-    /// Writes of these keys have completed.
+    /// Called after writes of these keys have completed.
     pub(crate) fn end_write(&mut self, keys: Range<usize>) -> io::Result<()> {
         self.change(keys, |key| key.with(KeyState::Written))
     }
 
-    /// What a read has shown of a key.
+    /// Stores what a read has shown about a key.
     pub(crate) fn set(&mut self, index: usize, key: Key) -> io::Result<()> {
         match self.keys[index] == key {
             true => Ok(()),
@@ -226,7 +228,7 @@ impl KeyMap {
         self.file.write_all(&bytes)
     }
 
-    /// Makes what was stored survive a crash of the system, where that is asked for.
+    /// Flushes the stored keys if they must survive a system crash.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         if self.journal == KeyJournal::EachWriteFlushed && std::mem::take(&mut self.unflushed) {
             self.file.sync_data()?;
@@ -234,10 +236,11 @@ impl KeyMap {
         Ok(())
     }
 
-    /// Leaves the keys for the next run.
+    /// Saves the keys for the next run.
     pub(crate) fn save(&mut self) -> io::Result<()> {
         if self.journal == KeyJournal::AtEnd {
-            // A key that was written once is never 0 again, so what is left out is in the file.
+            // A key that was written once is never 0 again, so skipped keys are already in the
+            // file.
             for start in (0..self.keys.len()).step_by(CHUNK) {
                 let keys = start..self.keys.len().min(start + CHUNK);
                 if self.keys[keys.clone()].iter().any(|key| key.0 != 0) {
@@ -279,20 +282,20 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
 pub struct KeyMapFile {
     /// Bytes of a key block.
     pub length: u64,
-    /// Key blocks of which something can be checked.
+    /// Key blocks with checkable contents.
     pub known: u64,
-    /// Where the last of them ends.
+    /// End of the last of them.
     pub known_end: u64,
     /// The run that wrote it has ended.
     pub complete: bool,
-    /// The compression ratio of what was written.
+    /// The compression ratio of the written data.
     pub compratio: f64,
     number: u64,
-    /// Key blocks that it has entries for.
+    /// Number of entries.
     count: u64,
 }
 
-/// How far a map is.
+/// Progress of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MakingState {
     /// Its entries are being written for the first time.
@@ -303,11 +306,11 @@ enum MakingState {
 }
 
 impl KeyMapFile {
-    /// Makes a map in which none of `count` key blocks is known, or empties one. The lock of the
-    /// file that is returned keeps other processes away.
+    /// Creates a map without knowledge about its `count` key blocks, or clears one. The lock of the
+    /// returned file excludes other processes.
     ///
     /// # Errors
-    /// The file cannot be written, is something else than a map, or another process uses it.
+    /// The file cannot be written, is not a map, or is in use by another process.
     pub fn create(path: &Path, length: u64, count: u64, compratio: f64) -> io::Result<File> {
         let is_new = match open_without_waiting(path) {
             Ok(mut file) => {
@@ -339,13 +342,13 @@ impl KeyMapFile {
         };
         let made = found.write_entries(&mut file, 0..count);
         if made.is_err() && is_new {
-            // What is left of it would be in the way.
+            // Remove the incomplete file.
             let _ = std::fs::remove_file(path);
         }
         made.map(|()| file)
     }
 
-    /// Writes entries of unknown blocks behind those that are there, and then the header.
+    /// Writes entries of unknown blocks after the existing ones, and then the header.
     fn write_entries(&self, file: &mut File, indexes: Range<u64>) -> io::Result<()> {
         if indexes.start == 0 {
             file.set_len(0)?;
@@ -365,7 +368,7 @@ impl KeyMapFile {
         file.sync_data()
     }
 
-    /// Takes the lock of a map that is there.
+    /// Locks an existing map.
     ///
     /// # Errors
     /// It cannot be opened, or another process uses it.
@@ -374,10 +377,10 @@ impl KeyMapFile {
         lock(&file).map(|()| file)
     }
 
-    /// Reads what a map knows.
+    /// Reads the header of a map.
     ///
     /// # Errors
-    /// It cannot be read, is damaged, or is something else than a map.
+    /// It cannot be read, is damaged, or is not a map.
     pub fn read(path: &Path) -> io::Result<KeyMapFile> {
         let mut file = open_without_waiting(path)?;
         let mut found = KeyMapFile::read_header(&mut file)?;
@@ -394,7 +397,7 @@ impl KeyMapFile {
         Ok(found)
     }
 
-    /// Gives a map entries for this many key blocks, if it has fewer.
+    /// Extends a map to this many key blocks, if it has fewer.
     ///
     /// # Errors
     /// It cannot be read or written, or is damaged.
@@ -407,7 +410,7 @@ impl KeyMapFile {
         }
     }
 
-    /// Forgets blocks whose writes were on their way.
+    /// Forgets blocks whose writes were in flight.
     ///
     /// # Errors
     /// It cannot be read or written, or is damaged.
@@ -417,7 +420,7 @@ impl KeyMapFile {
         })
     }
 
-    /// Forgets blocks that do not end before a position.
+    /// Forgets blocks that end after a position.
     ///
     /// # Errors
     /// It cannot be read or written, or is damaged.
@@ -436,7 +439,7 @@ impl KeyMapFile {
         file.sync_data()
     }
 
-    /// Notes that the run that writes it has ended, or has not, and how its data compress.
+    /// Records whether the run that writes it has ended, and the compression ratio of its data.
     ///
     /// # Errors
     /// It cannot be read or written.
@@ -484,12 +487,14 @@ impl KeyMapFile {
         let what = match needed {
             _ if read == 0 => "it is empty".into(),
             _ if !header.starts_with(ANY_MAGIC) => "it is not a map of key blocks of fathom".into(),
-            _ if read < header.len() => format!("it was cut off: it has {present} bytes"),
-            _ if !header.starts_with(MAGIC) => "another version of fathom has written it".into(),
+            _ if read < header.len() => format!("it is truncated: it has {present} bytes"),
+            _ if !header.starts_with(MAGIC) => "it was written by another version of fathom".into(),
             _ if checksum != xxhash_rust::xxh64::xxh64(&header[..header.len() - 8], 0) || length == 0 => {
                 "its header is damaged: it does not match its checksum".into()
             }
-            _ if state == MakingState::Begun as u64 => "the run that made it was stopped before it was whole".into(),
+            _ if state == MakingState::Begun as u64 => "the run that created it was stopped before \
+                it was complete"
+                .into(),
             Some(needed) if present >= needed => {
                 return Ok(KeyMapFile {
                     length,
@@ -502,14 +507,14 @@ impl KeyMapFile {
                 });
             }
             needed => format!(
-                "it was cut off: it has {present} bytes instead of {}",
+                "it is truncated: it has {present} bytes instead of {}",
                 needed.unwrap_or(u64::MAX)
             ),
         };
         Err(damage(what))
     }
 
-    /// Visits these keys, and writes those back for which there is another.
+    /// Visits these keys, and writes back those that change.
     fn each_key(
         &self,
         file: &mut File,
@@ -537,7 +542,7 @@ impl KeyMapFile {
     }
 }
 
-/// Takes the lock that keeps other processes away until the file is closed.
+/// Takes the lock that excludes other processes until the file is closed.
 fn lock(file: &File) -> io::Result<()> {
     match engine::sys::file::try_lock(file) {
         true => Ok(()),

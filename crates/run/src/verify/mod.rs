@@ -1,7 +1,7 @@
 //! Verification: generates the data of writes, and checks the data of reads.
 //!
-//! It only works on buffers. [`history`] has the blocks to verify; the worker decides when to read
-//! them.
+//! It works only on buffers. [`history`] knows the blocks to verify; the worker decides when to
+//! read them.
 
 mod checksum;
 mod header;
@@ -92,8 +92,8 @@ impl Checker {
         }
     }
 
-    /// The minimum position of a header that is not at the start, since it is swapped with as many
-    /// bytes.
+    /// The minimum position of a header that is not at the start, because it is swapped with as
+    /// many bytes.
     pub(crate) fn min_header_offset(&self) -> usize {
         self.header_bytes(self.form)
     }
@@ -112,7 +112,7 @@ impl Checker {
         !matches!(self.method, VerifyMethod::Pattern | VerifyMethod::None)
     }
 
-    /// Whether contents come from a seed and not from a pattern.
+    /// True if contents come from a seed instead of a pattern.
     fn needs_seed(&self) -> bool {
         self.pattern.is_empty()
     }
@@ -139,8 +139,8 @@ impl Checker {
         }
     }
 
-    /// Fills a buffer with the expected data of a block: zeros if it was discarded. For streams
-    /// that only read, contents other than a pattern are assumed to be random.
+    /// Fills a buffer with the expected data of a block: zeros if it was discarded. For read-only
+    /// streams, contents other than a pattern are assumed to be random.
     pub(crate) fn fill_expected(&self, buffer: &mut [u8], block: &Block, filler: Option<&Filler>) {
         if block.zeros {
             return buffer.fill(0);

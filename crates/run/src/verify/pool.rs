@@ -1,8 +1,8 @@
 //! Threads that check the reads of a worker, so that the worker can continue.
 //!
-//! The worker copies a block into a buffer and submits it; a thread checks it and returns it with
-//! the mismatches. The number of buffers is fixed: without a free one the worker waits, so the
-//! queue is bounded.
+//! The worker copies a block into a buffer and submits it. A thread checks it and returns it with
+//! the mismatches. The number of buffers is fixed, so the queue is bounded: without a free buffer,
+//! the worker waits.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -26,7 +26,7 @@ pub(crate) struct CheckedBlock<T> {
 /// Threads that check blocks.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    /// `None` tells the threads to end.
+    /// `None` while the threads end.
     work: Option<SyncSender<CheckedBlock<T>>>,
     checked: Receiver<CheckedBlock<T>>,
     threads: Vec<JoinHandle<()>>,
@@ -82,7 +82,7 @@ impl<T: Send + 'static> Pool<T> {
         Ok(pool)
     }
 
-    /// Whether there is a free buffer.
+    /// True if there is a free buffer.
     pub(crate) fn has_room(&self) -> bool {
         !self.spare.is_empty()
     }
@@ -137,7 +137,7 @@ impl<T> Drop for Pool<T> {
     fn drop(&mut self) {
         self.work = None;
         for thread in self.threads.drain(..) {
-            // A panic is reported by the thread itself.
+            // A panicking thread reports the panic itself.
             let _ = thread.join();
         }
     }

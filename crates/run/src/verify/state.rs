@@ -10,8 +10,8 @@
 //! | 112 | name of the job, 64 bytes |
 //! | 176 … | file and offset of each of those writes, the last first |
 //!
-//! All numbers are little-endian. Of the last issued writes, as many as the queue depth may have
-//! been in flight: those that are not among the completed ones are not checked.
+//! All numbers are little-endian. The last issued writes, up to the queue depth, may have been in
+//! flight; they are checked only if the list contains them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -63,7 +63,7 @@ impl Progress {
         self.completed.push_front(write);
     }
 
-    /// Whether it recorded this write, counted from 0, as completed.
+    /// True if it recorded this write, counted from 0, as completed.
     pub(crate) fn includes(&self, number: u64, write: Completed) -> bool {
         let surely_done = self.issued.saturating_sub(u64::from(self.depth));
         number < surely_done || number < self.issued && self.completed.contains(&write)
@@ -110,18 +110,18 @@ impl Progress {
         let (version, length, sum) = (long(0), long(8), long(16));
         if version != VERSION {
             return wrong(format!(
-                "it has version {version} of the format, and only version {VERSION} is read here"
+                "it has version {version} of the format, but only version {VERSION} is supported"
             ));
         }
         let state = &bytes[HEADER..];
         if length != state.len() as u64 || state.len() < FIXED {
             return wrong(format!(
-                "it should have {length} bytes behind its header and has {}",
+                "it should have {length} bytes after its header but has {}",
                 state.len()
             ));
         }
         if sum != u64::from(crc32c(state)) {
-            return wrong("its checksum is not that of its contents".into());
+            return wrong("its checksum does not match its contents".into());
         }
         let (count, sizes) = (long(HEADER) as usize, long(HEADER + 8));
         let depth = sizes as u32;
@@ -146,8 +146,8 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// What fio 3.33 left of five random writes, one after the other:
-    /// `--name=j/x --randseed=7 --number_ios=5`.
+    /// What fio 3.33 saved after five random writes, one after another: `--name=j/x --randseed=7
+    /// --number_ios=5`.
     fn of_fio() -> Vec<u8> {
         let mut bytes = vec![0; 192];
         let mut put = |at: usize, these: &[u8]| bytes[at..at + these.len()].copy_from_slice(these);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_those_of_fio() {
+    fn state_files_match_fios() {
         let bytes = of_fio();
         let progress = Progress::from_bytes(&bytes).unwrap();
         let expected = Progress {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_state_file_is_refused() {
+    fn other_files_are_refused() {
         let right = of_fio();
         let change = |at: usize| {
             let mut wrong = right.clone();
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn only_writes_that_were_done_are_included() {
+    fn only_completed_writes_are_included() {
         let mut progress = Progress::new(2, 1);
         for offset in [0, 4, 8, 12] {
             progress.complete((0, offset));
         }
         progress.issued = 5;
         assert_eq!(progress.completed, [(0, 12), (0, 8)]);
-        // Three are surely done, the fourth is known to be, the fifth was on its way.
+        // Three are certainly done, the fourth is recorded as done, and the fifth was in flight.
         let included = (0..7).map(|number| progress.includes(number, (0, number * 4)));
         assert_eq!(
             included.collect::<Vec<_>>(),

@@ -2,8 +2,8 @@
 
 use model::plan::Batching as Options;
 
-/// The number of consecutive turns with all operations completed inside the submitting call after
-/// which the target counts as such.
+/// Number of consecutive turns, with all operations completed inside the submitting call, after
+/// which the target counts as inline.
 const INLINE_TURNS: u32 = 16;
 
 /// The first turns submit without waiting, to detect completion inside the call.
@@ -17,11 +17,11 @@ pub(crate) struct Batching {
     default_submit: usize,
     /// Completions to wait for when the queue is full.
     pub(crate) complete_min: u32,
-    /// Once full, the queue is refilled only when no more than this many are in flight (fio
+    /// Once full, the queue is refilled only when at most this many are in flight (fio
     /// `iodepth_low`).
     pub(crate) refill_below: Option<u32>,
     refilling: bool,
-    /// Each turn takes a stamp between submitting and waiting.
+    /// Take a stamp between submitting and waiting in each turn.
     pub(crate) split_stamps: bool,
     /// The plan leaves the size of a batch open, and the engine may complete operations inside the
     /// call.
@@ -31,10 +31,10 @@ pub(crate) struct Batching {
     pub(crate) next_pool: usize,
 }
 
-/// Whether the target completes operations inside the submitting call.
+/// Detects a target that completes operations inside the submitting call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InlineDetector {
-    /// The number of consecutive turns in which everything completed at once.
+    /// The number of consecutive turns in which all operations completed inside the call.
     in_a_row: u32,
     probes_left: u32,
     pub(crate) seen: bool,
@@ -59,13 +59,13 @@ impl Batching {
         }
     }
 
-    /// Whether the next turn submits without waiting, to detect completion inside the call.
+    /// True if the next turn submits without waiting, to detect completion inside the call.
     #[inline(always)]
     pub(crate) fn is_probing(&self) -> bool {
         self.inline.probes_left > 0
     }
 
-    /// Whether a queue that was full has not drained enough to be refilled.
+    /// True if a queue that was full has not drained enough to be refilled.
     #[inline(always)]
     pub(crate) fn defers_refill(&mut self, in_flight: u32, has_room: bool) -> bool {
         let Some(low) = self.refill_below else {

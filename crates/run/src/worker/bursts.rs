@@ -1,4 +1,4 @@
-//! Bursts: the alternative that a worker uses on all its targets, and the pause before it
+//! Bursts: the alternative that a worker uses on all its targets, and the pause before the burst
 //! (Iometer).
 
 use model::Nanos;
@@ -15,7 +15,7 @@ pub(crate) struct Bursts {
     current: usize,
     /// Remaining operations of the current burst.
     left: u32,
-    /// No operation is issued before this.
+    /// No operation is issued before this time.
     closed_until: Nanos,
 }
 

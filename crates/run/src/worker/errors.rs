@@ -13,7 +13,7 @@ use super::recorder::Run;
 use super::setup::Assignment;
 use super::slots::SlotRecord;
 
-/// The maximum number of reported tolerated failures; further ones are only counted.
+/// Maximum number of tolerated failures to report; further ones are only counted.
 const MAX_TOLERATED: usize = 100;
 
 /// The failures of a worker, and the data for their messages.
@@ -31,7 +31,7 @@ pub(crate) struct ErrorLog {
     policies: Vec<ErrorPolicy>,
     /// The verb of operations without data.
     act: Option<&'static str>,
-    /// The tree of operations on files, whose positions encode files.
+    /// The tree of file operations, whose positions encode files.
     tree: Option<FileTree>,
 }
 
@@ -99,14 +99,14 @@ impl From<&File> for FileLabel {
     fn from(file: &File) -> FileLabel {
         FileLabel {
             path: file.path().display().to_string(),
-            alignment: file.how().cache.direct.then(|| file.direct_alignment()),
+            alignment: file.options().cache.direct.then(|| file.direct_alignment()),
         }
     }
 }
 
 impl IoLoop {
-    /// Ends the worker with this failure, unless it has failed already. Nothing more is submitted;
-    /// the lifecycle leaves the phase after the current step of the loop.
+    /// Ends the worker with this failure, unless it has already failed. Nothing more is submitted,
+    /// and the lifecycle leaves the phase after the current step of the loop.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.errors.failure.get_or_insert(failure);
         self.stop_submitting();
@@ -137,8 +137,8 @@ impl IoLoop {
         let verb = self.errors.verb(&record, direction);
         let (what, help) = if at_end_of_file {
             (
-                format!("a {verb} moved no data: the target has become shorter than it was when the test began"),
-                Some("look for another program that truncates or replaces it".to_owned()),
+                format!("a {verb} transferred no data: the target became shorter during the test"),
+                Some("find the program that truncates or replaces it".to_owned()),
             )
         } else {
             let alignment = self.errors.files[usize::from(record.file)].alignment;
@@ -206,23 +206,27 @@ impl IoLoop {
 fn help_for(errno: i32, record: &SlotRecord, alignment: Option<u64>) -> Option<String> {
     let text = match errno {
         sys::file::NO_SPACE => "free some space, or use a smaller size".to_owned(),
-        sys::file::OVER_QUOTA => "the quota of this user is used up; use a smaller size or another place".to_owned(),
+        sys::file::OVER_QUOTA => "the quota of this user is exhausted; use a smaller size or \
+            another location"
+            .to_owned(),
         sys::file::TOO_LARGE => "the file size limit is reached; raise `ulimit -f` or use a smaller size".to_owned(),
-        sys::file::IO_ERROR => {
-            "the device or file system reported an error; look at `dmesg` and at the health of the device".to_owned()
-        }
+        sys::file::IO_ERROR => "the device or file system reported an error; check `dmesg` and the health of the \
+             device"
+            .to_owned(),
         sys::file::INVALID => {
             let alignment = alignment?;
             if record.offset.is_multiple_of(alignment) && u64::from(record.length).is_multiple_of(alignment) {
                 return None;
             }
             format!(
-                "direct I/O needs offsets and lengths that are multiples of {alignment} bytes here; choose such a block \
-                 size, or go through the page cache"
+                "direct I/O on this target needs offsets and lengths that are multiples of \
+                 {alignment} bytes; choose such a block size, or use the page cache"
             )
         }
-        sys::file::ACCESS_DENIED => "this user may not do that there; choose another place, or run as root".to_owned(),
-        sys::file::NOT_SUPPORTED => "the target does not know this kind of operation".to_owned(),
+        sys::file::ACCESS_DENIED => "this user lacks the permission; choose another location, or \
+            run as root"
+            .to_owned(),
+        sys::file::NOT_SUPPORTED => "the target does not support this operation".to_owned(),
         sys::file::NOT_PERMITTED | sys::file::READ_ONLY => "the target cannot be written to".to_owned(),
         _ => return None,
     };

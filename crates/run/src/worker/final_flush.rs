@@ -72,7 +72,7 @@ fn flush_open(
         let why = errno.map_or_else(String::new, os_error_name);
         Box::new(Failure {
             errno,
-            ..Failure::new(format!("the flush at the end failed: {why}"), path)
+            ..Failure::new(format!("the final flush failed: {why}"), path)
         })
     })
 }

@@ -199,8 +199,8 @@ impl Lifecycle {
         }
     }
 
-    /// The usage of the thread in the measured window so far. Only the thread itself can query it,
-    /// so it does at every boundary, for reports before the end.
+    /// Usage of the thread in the measured window so far. Only the thread itself can query it, so
+    /// it does so at every boundary, for reports before the end.
     fn usage_so_far(&self) -> Usage {
         sys::thread::usage().since(self.measured.usage_at_start)
     }
@@ -224,8 +224,8 @@ impl Lifecycle {
         }
     }
 
-    /// Sends the recorder of an ended phase, since phases are never mixed. Waits for an empty one
-    /// if necessary, outside of the ended window.
+    /// Sends the recorder of a finished phase, because phases are never mixed. Waits for an empty
+    /// one if necessary, outside the finished window.
     fn send_final(&mut self, io: &mut IoLoop, at: Nanos) {
         complete_recorder(io, at);
         self.outbox.exchange_or_wait(&mut io.recorder);
@@ -255,7 +255,7 @@ impl Lifecycle {
         }
     }
 
-    /// Whether the warm-up has transferred its amount of bytes.
+    /// True if the warm-up has transferred its bytes.
     fn is_warm(&mut self, io: &IoLoop) -> bool {
         let Some(WarmUpBytes { wanted, sent }) = self.warm_up_bytes else {
             return false;
@@ -340,7 +340,7 @@ impl Worker<'_> {
         lifecycle.timeline = Timeline::new(&job.phases, &job.stop, start, lifecycle.interval);
         for (stream, plan) in io.streams.iter_mut().zip(&context.plan.streams) {
             stream.gate = match io.bursts {
-                // Pauses are managed by the worker.
+                // The worker itself manages pauses.
                 Some(_) => None,
                 None => Gate::new(plan, start, &mut io.draws),
             };
@@ -501,7 +501,7 @@ impl Worker<'_> {
 
 /// The end of work.
 impl Worker<'_> {
-    /// Whether nothing is left to do and nothing is in flight.
+    /// True if nothing is left to do and nothing is in flight.
     #[inline(never)]
     pub(super) fn is_over(&mut self) -> bool {
         if self.io.in_flight > 0 || !self.io.requests.is_empty() {
@@ -631,7 +631,7 @@ impl Worker<'_> {
             context,
             ..
         } = self;
-        // Completions while draining belong to no window, only to the lifetime counters.
+        // Completions during draining belong to no window, only to the lifetime counters.
         let last = lifecycle.measured.last_completion;
         lifecycle.send_final(&mut io, last);
         let mut engine = io.engine.describe();
@@ -670,7 +670,7 @@ impl Worker<'_> {
     }
 }
 
-/// Whether there is written data to verify.
+/// True if there is written data to verify.
 fn has_to_verify(features: Option<&Features>) -> bool {
     let verification = features.and_then(|features| features.verification.as_ref());
     verification.is_some_and(|verification| verification.has_to_verify())

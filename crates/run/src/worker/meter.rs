@@ -31,7 +31,8 @@ pub(super) struct Meter {
 struct PoolState {
     /// Every slot is in use.
     full: bool,
-    /// Operations due up to here were issued late, or would have been, although a slot was free.
+    /// Operations due before this time were issued late, or would have been, although a slot was
+    /// free.
     late_until: Nanos,
 }
 
@@ -147,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_accounted_for_as_they_were() {
+    fn slots_are_accounted_by_their_past_state() {
         let mut meter = meter(1);
         meter.update(&[pool(4, 3)], Nanos(100));
         meter.update(&[pool(4, 0)], Nanos(200));
         let (queue, _) = meter.take(Nanos(500));
-        // The first 100 ns have no slots yet; 1 of 4 for 100 ns, then 4 of 4 for 300 ns.
+        // The first 100 ns have no slots yet; then 1 of 4 for 100 ns, and 4 of 4 for 300 ns.
         assert_eq!((queue.slots_ns, queue.in_use_ns), (Nanos(1600), Nanos(1300)));
         assert_eq!((queue.queues_ns, queue.full_ns), (Nanos(500), Nanos(300)));
         assert_eq!(meter.take(Nanos(500)).0, QueueUse::default());
@@ -177,7 +178,7 @@ mod tests {
     fn the_backlog_of_a_late_worker_is_late_too() {
         let mut meter = meter(1);
         meter.update(&[pool(2, 2)], Nanos(0));
-        // The worker wakes at 1000 and fills the queue with what was due long before.
+        // The worker wakes at 1000 and fills the queue with operations that were due long before.
         meter.count_issue(0, Nanos(100), Nanos(1000));
         meter.count_issue(0, Nanos(200), Nanos(1000));
         meter.update(&[pool(2, 0)], Nanos(1000));

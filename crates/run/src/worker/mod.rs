@@ -1,10 +1,10 @@
 //! One worker: a thread that issues I/O and owns all it touches.
 //!
-//! This is the file to read first. A worker runs one loop: it asks its streams for operations and
-//! submits them, lets the engine execute a turn, and reaps what completed. The loop's parts are
-//! in `io_loop`; phases and the end in `lifecycle`; everything that only some plans ask for per
-//! operation in `features`. In the measured window nothing here allocates, locks, prints or reads
-//! another clock.
+//! Read this file first. A worker runs one loop: it takes operations from its streams and submits
+//! them, lets the engine execute a turn, and reaps completions. `io_loop` has the parts of the
+//! loop, `lifecycle` the phases and the end, and `features` the work per operation that only some
+//! plans need. In the measured window, nothing here allocates, locks, prints or reads another
+//! clock.
 
 mod batching;
 mod bursts;
@@ -95,9 +95,8 @@ impl Worker<'_> {
         self.end()
     }
 
-    /// The main loop. Its two forms are separate functions, because in one function they share
-    /// registers: that cost one instruction more per operation of the null engine, and separate
-    /// forms cost one less than a single form did.
+    /// The main loop. Its two forms are separate functions: in one function they would share
+    /// registers, which costs one more instruction per operation of the null engine.
     #[inline(never)]
     fn run_loop<const FEATURES: bool>(&mut self) {
         while !(self.io.winding_down && self.is_over()) {
@@ -125,7 +124,7 @@ impl Worker<'_> {
                 self.apply_commands();
             }
             if crosses_boundary || FEATURES && self.features.as_mut().is_some_and(|features| features.take_stalls()) {
-                // Changing phase and waiting for a log take time that belongs to no operation.
+                // Changing phase and waiting for a log take time that counts for no operation.
                 self.io.batch.reap_time = self.io.engine.now();
             }
         }
@@ -161,7 +160,7 @@ impl Worker<'_> {
         self.after_reaping::<FEATURES>(reaped);
     }
 
-    /// Counts one operation after the other.
+    /// Counts operations one by one.
     #[inline(never)]
     fn reap_each(&mut self) {
         let at = self.io.batch.reap_time;
@@ -195,8 +194,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts operations that were executed one after the other: the end of each is the start of
-    /// the next.
+    /// Counts operations that ran one after another, so that the end of each is the start of the
+    /// next.
     #[inline(always)]
     fn reap_synchronous<const FEATURES: bool>(&mut self) {
         let mut start = self.io.batch.submit_start;
@@ -224,7 +223,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The slow path for one operation: at a boundary, of one of several streams, or failed.
+    /// The slow path for one operation: at a boundary, with several streams, or after a failure.
     #[inline(never)]
     fn reap_one<const FEATURES: bool>(&mut self, index: usize, start: Nanos) {
         let completion = self.io.batch.done[index];

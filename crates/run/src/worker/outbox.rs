@@ -19,8 +19,8 @@ pub(crate) struct Outbox {
     full: Producer<Box<Recorder>>,
     empty: Consumer<Box<Recorder>>,
     phase: Arc<AtomicU8>,
-    /// Wait until each recorder has been processed: for engines with a simulated clock, so that the
-    /// governor acts between two intervals and runs are reproducible.
+    /// Wait until each recorder has been processed. Engines with a simulated clock need this, so
+    /// that the governor acts between two intervals and runs are reproducible.
     patient: bool,
 }
 
@@ -74,7 +74,7 @@ impl Outbox {
         true
     }
 
-    /// Exchanges a full recorder for an empty one, waiting if necessary.
+    /// Exchanges a full recorder for an empty one, and waits if necessary.
     pub(super) fn exchange_or_wait(&mut self, recorder: &mut Box<Recorder>) {
         let mut looks = 0u32;
         let empty = loop {

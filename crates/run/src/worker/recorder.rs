@@ -1,9 +1,8 @@
 //! The counters of a worker.
 //!
 //! A recorder belongs to one worker and is exchanged for an empty one at every interval and phase
-//! boundary, so that nothing is shared while I/O runs. Several operations of one batch often have
-//! the same stamps; they are collected in a [`Run`] and counted together, which only reduces the
-//! cost.
+//! boundary, so that nothing is shared during I/O. Operations of one batch often have the same
+//! stamps. They are collected in a [`Run`] and counted together, which saves time.
 
 use engine::{Action, Completion, Request};
 use model::event::Phase;
@@ -40,10 +39,9 @@ pub(crate) enum CellKind {
     Sync,
     /// Connections to a target that is closed and opened again.
     Connection,
-    /// Operations of a direction that have this I/O priority, which are counted in the cell of
-    /// their direction too.
+    /// Operations of a direction with this I/O priority; the cell of the direction counts them too.
     Priority(Direction, u16),
-    /// Operations of this kind on files, which are counted in the cell of their direction too.
+    /// File operations of this kind; the cell of the direction counts them too.
     FileOperation(FileOperationKind),
 }
 
@@ -68,9 +66,9 @@ pub(crate) struct Cell {
     pub(crate) short: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
-    /// Completion latency of operations issued when queued: their total latency is the same, and
-    /// their submission latency is zero. Synchronous engines have no others, which saves two
-    /// histograms.
+    /// Completion latency of operations that were issued when queued: their total latency is the
+    /// same, and their submission latency is zero. Synchronous engines have no others, which saves
+    /// two histograms.
     pub(crate) immediate: Histogram,
     pub(crate) submission: Histogram,
     pub(crate) completion: Histogram,
@@ -79,7 +77,7 @@ pub(crate) struct Cell {
     pub(crate) paced: Option<Box<(Histogram, Histogram)>>,
     /// Extremes of the watched histograms, up to the last tick of any series.
     extremes: Extremes,
-    /// The histograms whose extremes are distinguished by tick.
+    /// The histograms whose extremes are tracked per tick.
     watched: [bool; HISTOGRAMS],
     completion_in_series: bool,
 }
@@ -229,7 +227,7 @@ impl Recorder {
         boundary: Nanos,
     ) -> (usize, Nanos) {
         let (mut index, mut last) = (0, start);
-        // Consecutive operations of one direction share a cell, which is looked up once.
+        // Consecutive operations of one direction share a cell, so look it up once.
         while let Some(Request { action, .. }) = requests.get(index).filter(|_| index < done.len()) {
             let cell = cell_for(cells, *action);
             let cell = &mut self.cells[cell as usize];
@@ -354,8 +352,8 @@ impl Cell {
         each.filter_map(|(place, (watched, histogram))| Some((place, histogram.filter(|_| watched)?)))
     }
 
-    /// The extremes of latencies since the last tick. While an interval is open, histograms only
-    /// track these; [`Cell::close`] restores the extremes of the whole interval.
+    /// The extremes of latencies since the last tick. During an interval, histograms track only
+    /// these; [`Cell::close`] restores the extremes of the whole interval.
     fn take_tick_extremes(&mut self) -> Extremes {
         let (mut seen, mut tick) = (self.extremes, NO_EXTREMES);
         for (place, histogram) in self.watched() {
@@ -370,7 +368,7 @@ impl Cell {
     fn close(&mut self) {
         let extremes = std::mem::replace(&mut self.extremes, NO_EXTREMES);
         for (place, histogram) in self.watched() {
-            histogram.put_extremes(extremes[place]);
+            histogram.restore_extremes(extremes[place]);
         }
     }
 
@@ -390,8 +388,8 @@ impl Cell {
 
 /// The interval series of a worker: its open intervals.
 ///
-/// Cumulative counters of the recorder are read only at ticks, when an interval of some series
-/// ends, so the series cost nothing per operation.
+/// The cumulative counters of the recorder are read only at ticks, when an interval of a series
+/// ends. So the series have no cost per operation.
 #[derive(Debug)]
 pub(crate) struct Grids {
     series: Vec<OpenSeries>,
@@ -507,7 +505,7 @@ impl Grids {
             }
             let interval = series.interval;
             self.joined_rows += close(grid, series, interval, recorder);
-            // Intervals that passed between ticks are empty: they need no row.
+            // Intervals that passed between ticks are empty and need no row.
             let passed = 1 + now.since(series.end).0 / series.length.0;
             series.interval += passed;
             series.end += Nanos(passed * series.length.0);

@@ -1,5 +1,5 @@
-//! The operations that wait for submission, contiguous in memory, as the engine needs them. Nothing
-//! is allocated after the start.
+//! The operations that wait for submission, contiguous in memory, as engines require. Nothing is
+//! allocated after the start.
 
 use engine::Request;
 
@@ -16,7 +16,7 @@ pub(super) struct Requests {
 impl Requests {
     /// Room for `max` operations.
     pub(super) fn new(max: usize) -> Requests {
-        // Twice as many places as operations, so that they are moved to the front rarely.
+        // Twice as many places as operations, so that operations are rarely moved to the front.
         Requests {
             list: vec![Request::NONE; 2 * max].into(),
             head: 0,

@@ -69,11 +69,11 @@ pub(crate) struct SlotPool {
     pub(crate) shared: bool,
     /// Cumulative weights of the streams, if there are several.
     pub(crate) weights: Vec<u64>,
-    /// Free slots are the first `free_count`; the one freed last is used first, so that its buffer
+    /// Free slots are the first `free_count`. The slot freed last is used first, because its buffer
     /// is still in the cache.
     pub(crate) free: Box<[Slot]>,
     pub(crate) free_count: usize,
-    /// Free slots that must stay unused: all slots minus the current depth.
+    /// Number of free slots that must stay unused: all slots minus the current depth.
     pub(crate) reserve: usize,
     pub(crate) first_slot: u32,
 }
@@ -136,7 +136,7 @@ impl SlotPool {
     pub(crate) fn choose(&self, draws: &mut Draws) -> usize {
         let total = self.weights[self.weights.len() - 1];
         let level = match draws {
-            // DiskSpd draws 32 bits where all weights are equal and 64 otherwise, and takes the
+            // DiskSpd draws 32 bits if all weights are equal and 64 otherwise, and takes the
             // remainder.
             Draws::Single(_) if self.equal_weights() => {
                 return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();

@@ -47,7 +47,7 @@ impl LiveStream {
         }
     }
 
-    /// The next operation, from those planned ahead unless a schedule decides the direction.
+    /// The next operation: one planned ahead, unless a schedule decides the direction.
     #[inline(always)]
     pub(crate) fn next(&mut self, draws: &mut Draws, slot: u32, direction: Option<Direction>) -> Option<Operation> {
         match direction {
@@ -99,7 +99,7 @@ pub(crate) enum Ready {
     Now(Nanos, Option<Direction>),
     /// Not before this time; [`Nanos::NEVER`] if only a completion can change that.
     At(Nanos),
-    /// Not yet, and the thread must not sleep meanwhile.
+    /// Not yet, and the thread must not sleep until then.
     Spin,
 }
 
@@ -148,7 +148,7 @@ impl Gate {
         }
     }
 
-    /// Whether the stream may issue at `now`.
+    /// Decides whether the stream may issue at `now`.
     pub(crate) fn ready(&mut self, now: Nanos, draws: &mut Draws) -> Ready {
         if self.pause_when_idle {
             return Ready::At(Nanos::NEVER);
@@ -189,7 +189,7 @@ impl Gate {
         }
     }
 
-    /// The due flush, if any. As in fio, the strongest replaces several.
+    /// The due flush, if any. As in fio, the strongest one replaces several.
     pub(crate) fn flush_due(&mut self) -> Option<Action> {
         let mut due = None;
         for flush in self.flushes.iter_mut().filter(|flush| flush.since >= flush.writes) {
@@ -314,7 +314,7 @@ fn flush_rules(sync: &SyncRule) -> Vec<FlushEvery> {
     .collect()
 }
 
-/// Whether writes of a stream cause flushes.
+/// True if writes of a stream cause flushes.
 pub(crate) fn flushes(sync: &SyncRule) -> bool {
     !flush_rules(sync).is_empty()
 }

@@ -104,12 +104,7 @@ fn atomic_writes_are_done_or_refused_with_the_reason() {
                 assert_eq!(job.workers[0].failure, None);
                 assert_eq!(job.total().operations, 1000);
             }
-            Err(error) => assert!(
-                error
-                    .to_string()
-                    .contains("offers no writes that happen whole or not at all"),
-                "{error}"
-            ),
+            Err(error) => assert!(error.to_string().contains("does not support atomic writes"), "{error}"),
         }
     }
     let error = run(EngineKind::Psync, CacheMode::DIRECT).unwrap_err().to_string();

@@ -167,7 +167,7 @@ fn the_system_disk_is_never_given_away() {
     );
     assert_eq!(
         refusal.help,
-        "this system runs from it; name another target. No option overrides this"
+        "this system runs from it; choose another target. No option overrides this"
     );
     refused(&machine, 0, 1, &["the system that runs here is started from it"]);
     refused(
@@ -197,7 +197,7 @@ fn a_letter_alone_is_no_use_and_a_file_system_is() {
     let help = &decision.refusal().unwrap().help;
     assert_eq!(
         help,
-        r"dismount it (mountvol D:\ /P) first, or name another target; no option overrides this"
+        r"dismount it (mountvol D:\ /P) first, or choose another target; no option overrides this"
     );
 }
 
@@ -306,7 +306,7 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
     let said = hidden.refusal().unwrap().reasons[0].to_string();
     assert_eq!(
         said,
-        "cannot determine whether it is in use: the system does not list it among its disks and partitions, nor as a volume on one of them"
+        "cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one"
     );
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;

@@ -139,8 +139,8 @@ fn a_trace_ends_with_the_time_of_its_job() {
 #[test]
 fn what_has_changed_since_it_was_looked_at_is_not_carried_out() {
     for (line, why) in [
-        ("20 x read 0 1048576\n", "it has changed since it was looked at first"),
-        ("20 x trim 0 4096\n", "it has changed since it was looked at first"),
+        ("20 x read 0 1048576\n", "the trace has changed since its survey"),
+        ("20 x trim 0 4096\n", "the trace has changed since its survey"),
         ("20 y read 0 4096\n", "line 4 names y, which no line before has added"),
         ("20 y add\n", "y was not there when the trace was first looked at"),
     ] {
@@ -161,7 +161,7 @@ fn plans_that_make_no_sense_are_refused() {
     let sound = || plan(device(), once(), vec![worker(vec![replaying(Path::new("trace"))])]);
     assert!(sound().check().is_ok());
     let cases: [(&str, Change); 7] = [
-        ("a trace is replayed once", |job| job.stop.passes = Some(2)),
+        ("a trace is replayed only once", |job| job.stop.passes = Some(2)),
         ("the only one of its worker", |job| {
             let other = stream();
             job.workers[0].streams.push(other);

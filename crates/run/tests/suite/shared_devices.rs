@@ -5,8 +5,8 @@ use crate::support::{device, plan, run_job, stream, try_run, worker};
 use model::event::EndReason;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    Control, Dependency, FileLock, LatencyTarget, Pacing, Plan, Rate, SimulatedCache, SimulatedCollection,
-    SimulatedDevice, SimulatedFault, SimulatedHolding, SimulatedLayer, SimulatedNeighbour, SimulatedPause,
+    CacheContents, Control, Dependency, FileLock, LatencyTarget, Pacing, Plan, Rate, SimulatedCache,
+    SimulatedCollection, SimulatedDevice, SimulatedFault, SimulatedLayer, SimulatedNeighbour, SimulatedPause,
     SimulatedService, SimulatedWriteBuffer, Step, Stop, StreamTarget, Target, TargetId, TargetKind, Worker,
 };
 use model::results::{JobResults, Usage};
@@ -167,7 +167,7 @@ fn busy_plan() -> Plan {
             ..SimulatedLayer::default()
         }],
         cache: Some(SimulatedCache {
-            holds: SimulatedHolding::Share { hits: 0.2 },
+            holds: CacheContents::Share { hits: 0.2 },
             time_ns: Nanos::micros(50),
         }),
         write_buffer: Some(SimulatedWriteBuffer {

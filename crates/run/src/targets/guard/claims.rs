@@ -10,10 +10,10 @@ use crate::targets::MarkState;
 
 /// A permitted target.
 ///
-/// It holds the target open. A block device is held for exclusive use: as long as this lives the
-/// kernel does not mount it and gives it to no array or volume. The descriptor only reads; a writer
-/// opens another one, without asking for exclusive use again, and checks with [`Claim::is`] that it
-/// leads to the same thing.
+/// It keeps the target open. A block device is held exclusively: while the claim exists, the kernel
+/// does not mount it or add it to an array or volume. The descriptor is only for reading. A writer
+/// opens another one, not exclusively, and checks with [`Claim::is`] that both refer to the same
+/// device.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
@@ -45,12 +45,12 @@ impl Claim {
 }
 
 impl Guard<'_> {
-    /// Opens an existing target for reading, for exclusive use if it is a block device that would
-    /// be changed, and decides on the open descriptor. Nothing is opened for writing here, so
-    /// asking is harmless. `inspect` checks the mark of the open file.
+    /// Opens an existing target for reading, exclusively if it is a block device that would be
+    /// changed, and decides on the open descriptor. Opens nothing for writing, so the call is
+    /// harmless. `inspect` checks the mark of the open file.
     ///
     /// # Errors
-    /// [`ClaimError`] if it cannot be opened or must not be used this way.
+    /// [`ClaimError`] if the target cannot be opened or must not be used in this way.
     pub fn claim(
         &self,
         path: &Path,
@@ -58,7 +58,8 @@ impl Guard<'_> {
         inspect: impl FnOnce(&File) -> MarkState,
     ) -> Result<Claim, ClaimError> {
         let identity = sys::facts::identity_of(path);
-        // Opening a pipe waits for its other end, and opening a tape or a watchdog has effects.
+        // Opening a pipe waits for its other end, and opening a tape or a watchdog has side
+        // effects.
         if let Some(kind) = kind_not_to_open(path, identity)
             && let Decision::Refused(refusal) = self.decide(&Candidate::unopened(path, kind, identity), intent)
         {
@@ -76,12 +77,12 @@ impl Guard<'_> {
         if file.identity() != identity {
             return Err(ClaimError::Open(OpenError {
                 path: path.to_owned(),
-                source: io::Error::other("the path was changed to lead to something else while it was opened"),
+                source: io::Error::other("the path was replaced while it was opened"),
                 only_direct_fails: false,
             }));
         }
         if !intent.changes() {
-            // Reading is always allowed, so its contents need no inspection.
+            // Reading is always permitted, so do not inspect the contents.
             return Ok(Claim {
                 file,
                 notes: Vec::new(),
@@ -105,7 +106,7 @@ impl Guard<'_> {
 }
 
 impl Guard<'_> {
-    /// Decides about a block device that this user may not open, based on the system's facts.
+    /// Decides about a block device that this user may not open, from the system's facts.
     pub fn decide_unopened(&self, path: &Path, intent: Intent) -> Decision {
         let identity = sys::facts::identity_of(path);
         if !matches!(identity, Some(Identity::BlockDevice(_))) {
@@ -113,7 +114,7 @@ impl Guard<'_> {
         }
         let mut subject = Candidate::unopened(path, FileKind::BlockDevice, identity);
         subject.contents = Contents::Unknown {
-            why: "it may not be opened".into(),
+            why: "this user may not open it".into(),
         };
         self.decide(&subject, intent)
     }

@@ -1,8 +1,8 @@
-//! Detects whether a device or file is in use: nothing in use may be changed, even with permission.
+//! Detects whether a device or file is in use. Nothing in use may be changed, even with permission.
 //!
-//! A device is in use if it or anything that shares its blocks is: its partitions and all devices
-//! built on them, its disk, and the devices below it. Neighbours that share a disk but no block,
-//! such as another partition or another volume of the same group, do not count.
+//! A device is in use if it, or anything that shares its blocks, is in use: its partitions and all
+//! devices built on them, its disk, and the devices below it. Devices that share a disk but no
+//! block, such as another partition or another volume of the same group, do not count.
 
 use engine::probe::{BlockDevice, Inventory, UseKind};
 use engine::{FileKind, Identity};
@@ -28,7 +28,7 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason>
             .filter(|pool| inventory.zfs_pools.contains(pool));
         reasons.extend(imported.map(|pool| Reason::ZfsPool { pool: pool.clone() }));
     }
-    // The process that claimed it is usually among the reasons already.
+    // The claiming process is usually among the reasons already.
     if subject.claimed && reasons.is_empty() {
         reasons.push(Reason::Claimed);
     }
@@ -37,7 +37,7 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason>
 
 /// The reason for a device that the system does not list.
 fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
-    let why = "the system does not list it among its disks and partitions, nor as a volume on one of them".to_owned();
+    let why = "the system lists it neither as a disk or partition nor as a volume on one".to_owned();
     let in_doubt = Reason::InDoubt {
         what: Relation::Itself,
         why,
@@ -48,10 +48,10 @@ fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
 /// Which uses of a related device count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// The device itself, the devices built on it, and its disk: every use of these is a use of its
+    /// The device itself, the devices built on it, and its disk: every use of these uses its
     /// blocks.
     All,
-    /// A device below it: other devices built on that one may share no block, so only uses of the
+    /// A device below it. Other devices built on that one may share no block, so only uses of the
     /// whole count.
     WholeOnly,
 }
@@ -87,7 +87,7 @@ fn device_reasons(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
         visited.push(&other.name);
         add_uses(inventory, other, relation, *reach, &mut reasons);
     }
-    // Uncertain uses of any device may concern this one.
+    // An uncertain use of an unknown device may concern this one.
     let uncertain = inventory.uses_of(None).map(|kind| use_reason(kind, Relation::Itself));
     reasons.extend(uncertain);
     reasons
@@ -122,7 +122,7 @@ fn add_beneath<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &
     }
 }
 
-/// Adds other loop devices over the same file or device, which show the same blocks.
+/// Adds other loop devices with the same backing file or device, which share the blocks.
 fn add_twins<'a>(inventory: &'a Inventory, device: &'a BlockDevice, related: &mut Related<'a>) {
     let Some(identity) = device.backing().and_then(|backing| backing.identity) else {
         return;
@@ -159,7 +159,7 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
         let process = process.clone();
         reasons.push(Reason::VirtualMachine { what: what(), process });
     }
-    // The file that a loop device shows may be in use, too.
+    // The backing file of a loop device may be in use, too.
     if let Some(shown) = device.backing().and_then(|backing| backing.identity) {
         if inventory.swaps_on(shown).next().is_some() {
             reasons.push(Reason::Swap { what: what() });

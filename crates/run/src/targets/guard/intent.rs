@@ -38,9 +38,9 @@ impl Intent {
     /// It is created.
     pub const CREATE: Intent = Intent(128);
 
-    /// All actions of a plan on a target, regardless of its read and write mode: fio replaces a
-    /// file that is too small even for a job that only reads, and DiskSpd `-c` truncates one for
-    /// `-w0`.
+    /// All actions of a plan on a target, regardless of the job's direction. For example, fio
+    /// replaces a file that is too small even for a read-only job, and DiskSpd `-c` truncates one
+    /// even with `-w0`.
     pub fn for_target(plan: &Plan, id: TargetId, existing: Option<Existing>) -> Intent {
         let mut intent = Intent::default();
         let Some(target) = plan.targets.get(id.0 as usize) else {
@@ -75,14 +75,14 @@ impl Intent {
             }
         }
         intent |= Intent::for_preparation(target, existing);
-        // Devices are not removed by any of the tools.
+        // None of the tools removes devices.
         if regular && matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass) {
             intent |= Intent::UNLINK;
         }
         intent
     }
 
-    /// The actions of an engine on its targets, regardless of the directions of its operations.
+    /// The actions of an engine on its targets, regardless of direction.
     fn for_engine(engine: EngineKind) -> Intent {
         match engine.info().effect {
             // Even its reads allocate.
@@ -111,7 +111,7 @@ impl Intent {
         };
         match &target.prepare {
             Prepare::Existing => Intent::default(),
-            // A file that is large enough is used as it is.
+            // A file that is large enough is used unchanged.
             Prepare::Filled { size: least } if size > 0 && least.is_none_or(|least| size >= least.0) => {
                 Intent::default()
             }
@@ -128,7 +128,7 @@ impl Intent {
         self.0 & other.0 == other.0
     }
 
-    /// True if something that exists could be changed or lost.
+    /// True if existing data could be changed or lost.
     pub fn changes(self) -> bool {
         self.0 & !(Intent::READ.0 | Intent::CREATE.0) != 0
     }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_say_what_they_hold() {
+    fn intents_are_described_in_words() {
         for (intent, words, changes) in [
             (Intent::default(), "left alone", false),
             (Intent::READ, "read", false),

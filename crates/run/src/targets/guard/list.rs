@@ -1,4 +1,4 @@
-//! Lists what could be tested on this machine, with the decisions of the same guard.
+//! Lists what could be tested on this machine, with the guard's decisions.
 
 use engine::probe::{BlockDevice, Inventory, Mount, System, device_chain};
 use engine::{FileKind, Identity, sys};
@@ -12,11 +12,11 @@ use super::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Permission
 /// Something that could be tested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
-    /// Path of the device, or where the file system is mounted.
+    /// Path of the device, or mount point of the file system.
     pub path: String,
     /// What it is, with its name, size and model.
     pub what: Listed,
-    /// Where it, or a file system that lies on it, is mounted.
+    /// Mount points of the device, or of file systems on it.
     pub mounted_at: Vec<String>,
     /// Its contents.
     pub contents: Contents,
@@ -46,8 +46,8 @@ pub enum MayWrite {
     No(Refusal),
 }
 
-/// Every disk, partition and mounted file system of a system. Devices are opened for reading only,
-/// and not exclusively.
+/// Lists every disk, partition and mounted file system. Opens devices only for reading, and not
+/// exclusively.
 pub fn list(system: &System) -> Vec<Listing> {
     let permissions = Permissions::default();
     let guard = Guard::new(system, CallerKind::Native, &permissions);
@@ -122,7 +122,7 @@ const REMOTE: [&str; 14] = [
 /// Read-only types.
 const SEALED: [&str; 4] = ["squashfs", "erofs", "iso9660", "cramfs"];
 
-/// One mount for each file system: that of its root, if there is one.
+/// One mount per file system: that of its root, if there is one.
 fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
     let mut chosen: Vec<&Mount> = Vec::new();
     for mount in &inventory.mounts {
@@ -140,7 +140,7 @@ fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
 }
 
 fn of_mount(system: &System, mount: &Mount) -> Listing {
-    // The space of a recorded tree is not recorded.
+    // Recorded trees do not include free space.
     let space = system
         .is_live()
         .then(|| sys::facts::space_of(mount.at.as_ref()))

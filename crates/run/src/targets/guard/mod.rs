@@ -1,12 +1,12 @@
 //! The guard: decides whether a plan may use a target as it intends.
 //!
-//! It decides by the *actions* on a path, regardless of the read and write mode of the jobs, and
-//! gives facts as reasons. Targets in use are always refused. Targets with known contents must be
-//! named again. Native commands must also name a blank device or a foreign file, while the drop-in
-//! modes proceed as their tool would. Reading is always allowed.
+//! It decides by the *actions* on a path, not by the direction of the jobs, and gives facts as
+//! reasons. It always refuses targets in use. The user must name targets with known contents again.
+//! Native commands also require this for a blank device or a foreign file; the drop-in modes
+//! proceed like the original tool. Reading is always permitted.
 //!
-//! It decides on the opened descriptor, by device and inode numbers, so that links and aliases make
-//! no difference. It is not interactive and prints nothing.
+//! The guard decides on the open descriptor, by device and inode numbers, so links and aliases make
+//! no difference. It never prompts and prints nothing.
 
 mod claims;
 mod in_use;
@@ -66,15 +66,15 @@ impl Decision {
 
 /// Decides about the targets of a command.
 ///
-/// It examines the system once, at the first decision about a change. Ask it after the targets were
-/// opened, or let [`Guard::claim`] open them.
+/// The guard examines the system once, at the first decision about a change. Ask it after opening
+/// the targets, or let [`Guard::claim`] open them.
 #[derive(Debug)]
 pub struct Guard<'a> {
     system: &'a System,
     caller: CallerKind,
     permissions: &'a Permissions,
     inventory: OnceCell<Inventory>,
-    /// The claims of this guard, which are no reason to refuse a second name of a target.
+    /// The claims of this guard. They do not count as uses if a target has a second name.
     claims: RefCell<Vec<Identity>>,
 }
 
@@ -109,13 +109,13 @@ impl<'a> Guard<'a> {
             FileKind::Nothing => Vec::new(),
             FileKind::BlockDevice => self.reasons_for_device(subject, &mut notes),
             FileKind::Regular => self.reasons_for_file(subject, &mut notes),
-            // The system removes a directory only if it is empty and nothing is mounted there:
-            // nothing can be lost.
+            // The system removes a directory only if it is empty and no mount point, so nothing can
+            // be lost.
             FileKind::Directory if !(intent.includes(Intent::WRITE) || intent.includes(Intent::TRUNCATE)) => Vec::new(),
             FileKind::CharacterDevice | FileKind::Directory | FileKind::Other => self.reasons_for_other(subject),
         };
-        // Reasons that naming it again would lift are omitted if other reasons remain, except for
-        // its contents.
+        // If the target is in use, omit reasons that naming it again would lift, except for its
+        // contents.
         let in_use = !reasons.is_empty();
         let matters = |reason: &Reason| !in_use || matches!(reason, Reason::Holds(_) | Reason::HasPartitions { .. });
         reasons.extend(others.into_iter().filter(matters));
@@ -130,8 +130,8 @@ impl<'a> Guard<'a> {
         let among_devices = intent.includes(Intent::CREATE) && self.is_among_devices(path);
         match (among_devices, self.caller) {
             (false, _) => Decision::Allowed { notes: Vec::new() },
-            // Probably a misspelt device: a file there would be in memory, and so would its
-            // figures.
+            // Probably a misspelt device: the file would be created in memory, so it would measure
+            // memory.
             (true, CallerKind::Native) => {
                 let reasons = vec![Reason::AmongDevices];
                 Decision::Refused(Refusal::new(path, intent, reasons, self.caller))
@@ -179,8 +179,8 @@ impl<'a> Guard<'a> {
         }
         // An empty file has nothing to lose; `mktemp` creates such files.
         let foreign = !matches!(subject.mark, MarkState::Intact { .. }) && subject.size > 0;
-        // A file that fathom prepared may have become a disk image since, so its contents count
-        // too.
+        // A file that fathom prepared may have become a disk image since, so its contents also
+        // count.
         let mut reasons = contents_of(subject);
         self.note_hidden_machines(notes);
         let unresolved = self
@@ -208,7 +208,7 @@ impl<'a> Guard<'a> {
         reasons
     }
 
-    /// The type of the file system, if its files are an interface to the kernel and not storage.
+    /// The type of the file system, if its files are an interface to the kernel instead of storage.
     fn kernel_file_system(&self, subject: &Candidate) -> Option<String> {
         const KINDS: [&str; 16] = [
             "proc", "sysfs", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "cgroup", "cgroup2", "bpf",
@@ -222,7 +222,7 @@ impl<'a> Guard<'a> {
         KINDS.contains(&mount.kind.as_str()).then(|| mount.kind.clone())
     }
 
-    /// Memory of the kernel, tapes, generic SCSI: a write there can do anything.
+    /// Memory of the kernel, tapes, generic SCSI: a write there can have any effect.
     fn reasons_for_other(&self, subject: &Candidate) -> Vec<Reason> {
         let harmless = matches!(subject.identity, Some(Identity::CharacterDevice(number)) if is_sink(number));
         if harmless || self.permissions.may_destroy(self.system, subject) {
@@ -270,7 +270,7 @@ fn note_losses(reasons: &[Reason], notes: &mut Vec<Note>) {
     }
 }
 
-/// Whether it is `/dev/null`, `/dev/zero` or `/dev/full`, which discard all data.
+/// True for `/dev/null`, `/dev/zero` and `/dev/full`, which discard all data.
 fn is_sink(number: DeviceNumber) -> bool {
     number.major == 1 && matches!(number.minor, 3 | 5 | 7)
 }

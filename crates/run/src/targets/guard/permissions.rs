@@ -40,15 +40,15 @@ impl Permissions {
     }
 }
 
-/// Names are compared by the identity of their targets: the subject is open, so its numbers cannot
+/// Names are compared by the identity of their targets. The subject is open, so its numbers cannot
 /// be reused.
 fn is_named(names: &[String], system: &System, subject: &Candidate) -> bool {
     names.iter().any(|name| {
         let other: Option<Identity> = system.identity(name);
         match (other, subject.identity) {
             (Some(other), Some(identity)) => other == identity,
-            // Drives on Windows have no identity; only the same spelling is certainly the same
-            // drive.
+            // Drives on Windows have no identity, so only the same spelling certainly names the
+            // same drive.
             (None, None) => subject.path.to_str() == Some(name),
             _ => false,
         }

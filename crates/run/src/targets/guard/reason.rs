@@ -51,7 +51,7 @@ pub enum Reason {
         /// Where; a device can be mounted in many places.
         at: Vec<String>,
     },
-    /// It is swapped to.
+    /// It is used as swap space.
     Swap {
         /// Which device.
         what: Relation,
@@ -137,7 +137,7 @@ pub enum Reason {
 /// How a reason can be lifted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lift {
-    /// No option: what uses it must be stopped first.
+    /// No option: stop the programs that use it first.
     Never,
     /// Naming it again as something that may be destroyed.
     Destroy,
@@ -146,7 +146,7 @@ pub(super) enum Lift {
 }
 
 impl Reason {
-    /// Whether the target is in use, which no permission lifts.
+    /// True if the target is in use, which no permission lifts.
     pub fn is_in_use(&self) -> bool {
         match self {
             Reason::Mounted { .. }
@@ -205,7 +205,7 @@ impl Reason {
 }
 
 impl Refusal {
-    /// Whether naming the target again would lift it.
+    /// True if naming the target again would lift the refusal.
     pub fn can_be_lifted(&self) -> bool {
         self.reasons.iter().all(|reason| reason.lift() != Lift::Never)
     }
@@ -221,7 +221,7 @@ impl Refusal {
     }
 }
 
-/// The reason that is hardest to lift decides the remedy.
+/// The reason that is hardest to lift determines the remedy.
 fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
     let path = path.display();
     let hardest = reasons.iter().min_by_key(|reason| reason.lift());
@@ -250,7 +250,7 @@ fn release(reasons: &[Reason], hardest: &Reason) -> String {
         _ => false,
     };
     if reasons.iter().any(runs_the_system) {
-        return "this system runs from it; name another target. No option overrides this".into();
+        return "this system runs from it; choose another target. No option overrides this".into();
     }
     let first = match hardest {
         Reason::Mounted { at, .. } => {
@@ -263,18 +263,19 @@ fn release(reasons: &[Reason], hardest: &Reason) -> String {
         }
         Reason::InDoubt { why, .. } if why.contains("offline") => "bring it online (Set-Disk -IsOffline $false)".into(),
         Reason::InDoubt { .. } => {
-            return "run it as an administrator, who sees more, or name another target; no option overrides this"
+            return "run as administrator, who can see more, or choose another target; no option \
+                overrides this"
                 .into();
         }
-        Reason::Swap { .. } => "end swapping to it (swapoff)".into(),
+        Reason::Swap { .. } => "stop using it as swap space (swapoff)".into(),
         Reason::LoopDevice { by, .. } => format!("detach the loop device (losetup -d {by})"),
         Reason::VirtualMachine { .. } => "stop the virtual machine".into(),
         Reason::ZfsPool { pool } => format!("export the pool (zpool export {pool})"),
         Reason::AmongDevices => return "check the spelling, and that the device is attached".into(),
-        Reason::KernelFile { .. } | Reason::ReadOnly => return "name another target".into(),
-        _ => "stop what uses it".into(),
+        Reason::KernelFile { .. } | Reason::ReadOnly => return "choose another target".into(),
+        _ => "stop the program that uses it".into(),
     };
-    format!("{first} first, or name another target; no option overrides this")
+    format!("{first} first, or choose another target; no option overrides this")
 }
 
 impl fmt::Display for Refusal {
@@ -302,9 +303,9 @@ impl fmt::Display for Reason {
                 };
                 write!(f, "{} is mounted at {places}{more} ({kind})", what.within())
             }
-            Reason::Swap { what } => write!(f, "the system swaps to {what}"),
+            Reason::Swap { what } => write!(f, "the system uses {what} as swap space"),
             Reason::Held { what, by } => write!(f, "{} is part of {by}", what.within()),
-            Reason::LoopDevice { what, by } => write!(f, "the loop device {by} shows {what}"),
+            Reason::LoopDevice { what, by } => write!(f, "the loop device {by} uses {what}"),
             Reason::VirtualMachine { what, process } => write!(
                 f,
                 "a virtual machine has {} open ({}, process {})",
@@ -313,19 +314,23 @@ impl fmt::Display for Reason {
                 process.id
             ),
             Reason::ZfsPool { pool } => write!(f, "it is part of the ZFS pool \"{pool}\", which is imported"),
-            Reason::System { what, how } => write!(f, "the system that runs here {how} {what}"),
-            Reason::InDoubt { what: Relation::Itself, why } => {
+            Reason::System { what, how } => write!(f, "the running system {how} {what}"),
+            Reason::InDoubt {
+                what: Relation::Itself,
+                why,
+            } => {
                 write!(f, "cannot determine whether it is in use: {why}")
             }
             Reason::InDoubt { what, why } => {
                 write!(f, "cannot determine whether {} is in use: {why}", what.within())
             }
             Reason::Claimed => f.write_str(
-                "the kernel has lent it to something else for exclusive use: a mount, an array, a volume or another program",
+                "something else uses it exclusively: a mount, an array, a volume or another \
+                 program",
             ),
-            Reason::Holds(signature) => write!(f, "it holds {signature}"),
+            Reason::Holds(signature) => write!(f, "it contains {signature}"),
             Reason::HasPartitions { names } => write!(f, "it has partitions: {}", names.join(", ")),
-            Reason::CannotLook { why } => write!(f, "what it holds cannot be looked at: {why}"),
+            Reason::CannotLook { why } => write!(f, "cannot examine its contents: {why}"),
             Reason::NotInSystem => {
                 f.write_str("the kernel shows nothing about this device, so it is unknown whether it is in use")
             }
@@ -335,12 +340,16 @@ impl fmt::Display for Reason {
             }
             Reason::NotStorage => f.write_str("it is neither a file nor a block device"),
             Reason::KernelFile { kind } => {
-                write!(f, "it is a file of the kernel ({kind}): writing to it gives orders to the system")
+                write!(
+                    f,
+                    "it is a file of the kernel ({kind}): writing to it controls the system"
+                )
             }
-            Reason::AmongDevices => {
-                f.write_str("no such device exists; a file would be made in its place, in memory")
-            }
-            Reason::ReadOnly => f.write_str("the system takes no writes for it"),
+            Reason::AmongDevices => f.write_str(
+                "no such device exists; a file would be created in its place, in \
+                    memory",
+            ),
+            Reason::ReadOnly => f.write_str("the system does not permit writes to it"),
         }
     }
 }
@@ -361,9 +370,9 @@ impl fmt::Display for Relation {
             Relation::Itself => f.write_str("it"),
             Relation::DiskOf(name) => write!(f, "the whole disk {name}"),
             Relation::Partition(name) => write!(f, "its partition {name}"),
-            Relation::MadeOfIt(name) => write!(f, "{name}, which is made of it"),
-            Relation::Beneath(name) => write!(f, "{name}, which it is made of"),
-            Relation::SameFile(name) => write!(f, "{name}, which shows the same file"),
+            Relation::MadeOfIt(name) => write!(f, "{name}, which is built on it"),
+            Relation::Beneath(name) => write!(f, "{name}, on which it is built"),
+            Relation::SameFile(name) => write!(f, "{name}, which uses the same file"),
         }
     }
 }
@@ -444,7 +453,10 @@ impl fmt::Display for Note {
                 write!(f, "a file of {} {which} will be changed", model::Bytes(*size))
             }
             Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
-            Note::AmongDevices => f.write_str("no such device exists; a file is made in its place, in memory"),
+            Note::AmongDevices => f.write_str(
+                "no such device exists; a file is created in its \
+                place, in memory",
+            ),
             Note::HiddenMachines(processes) => {
                 let names: Vec<String> = processes
                     .iter()
@@ -452,13 +464,13 @@ impl fmt::Display for Note {
                     .collect();
                 write!(
                     f,
-                    "whether these virtual machines use it can be seen by root only: {}",
+                    "only root can see whether these virtual machines use it: {}",
                     names.join(", ")
                 )
             }
             Note::LoopsUnresolved(names) => write!(
                 f,
-                "what these loop devices show cannot be found here: {}",
+                "the backing files of these loop devices are unknown: {}",
                 names.join(", ")
             ),
         }

@@ -80,7 +80,7 @@ impl Contents {
                 return Contents::Known(Vec::new());
             }
         }
-        if file.how().access == Access::Write {
+        if file.options().access == Access::Write {
             return Contents::Unknown {
                 why: "it was opened for writing only".into(),
             };

@@ -1,5 +1,5 @@
-//! Completion routines (DiskSpd `-x`): each completion issues the next operation of its slot, and
-//! if streams share a pool, the first operation of each slot goes to the first stream.
+//! Completion routines (DiskSpd `-x`): each completion issues the next operation of its slot. If
+//! streams share a pool, the first stream issues the first operation of each slot.
 
 use model::plan::Worker as Plan;
 

@@ -32,7 +32,7 @@ impl FileLocks {
             return None;
         }
         // Streams that use the same file in the same way share its entry; if one of them locks it,
-        // it is locked for both.
+        // the lock applies to both.
         let mode = |place: usize| {
             let users = streams.iter().zip(&opened.streams).filter(|(_, opened)| {
                 let rule_files = opened.rules.iter().flat_map(|(_, files)| files);
@@ -52,14 +52,14 @@ impl FileLocks {
         })
     }
 
-    /// Another target gets this file index of the engine.
+    /// Called when another target takes over this file index of the engine.
     pub(super) fn exchange(&mut self, place: u16, target: u32, lock: &Arc<FileLock>) {
         let file = &mut self.files[usize::from(place)];
         (file.target, file.lock) = (target, Arc::clone(lock));
     }
 
     /// Acquires the locks of all files of these requests. Every worker does so in the order of
-    /// targets, which avoids deadlocks.
+    /// targets, which prevents deadlocks.
     pub(super) fn acquire(&mut self, requests: &[Request]) {
         for request in requests {
             let file = &self.files[usize::from(request.file)];

@@ -1,4 +1,4 @@
-//! Operations on the files of a tree: which comes next, on which file, and where it is counted.
+//! Operations on the files of a tree: selects the next operation and its file, and counts it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::recorder::{CellKey, CellKind};
 use crate::worker::setup::Assignment;
 
-/// Files tried at random before all are tried in order.
+/// Number of files tried at random before all are tried in order.
 const MAX_RANDOM_TRIES: u32 = 32;
 /// The pause of a worker that waits for others to create or remove files.
 const SUPPLY_PAUSE: Duration = Duration::from_micros(100);
@@ -29,7 +29,7 @@ pub(crate) struct FileOperations {
     claims: Arc<FileClaims>,
     /// The permutation of its working set.
     working_set: Option<(Bijection, u32)>,
-    /// Whether others may wait for its operations.
+    /// True if others may wait for its operations.
     is_active: bool,
     /// Bytes of the buffer.
     buffer: u64,
@@ -39,7 +39,7 @@ pub(crate) struct FileOperations {
     cursors: Vec<u32>,
     /// The next group of a sequence.
     next_group: usize,
-    /// A drawn group that must wait because all its files are in use.
+    /// A drawn group that must wait, because all its files are in use.
     pending_group: Option<usize>,
     /// Groups without a suitable file since the last successful claim.
     exhausted: Vec<bool>,
@@ -151,7 +151,7 @@ impl FileOperations {
         if let Some(transfers) = self.transfers() {
             return match held.stage {
                 Stage::Open { position, .. } => self.next_transfer(io, &transfers.clone(), held, position),
-                // Open and close follow no schedule: `issue_instead` queues them.
+                // Open and close follow no schedule; `issue_instead` queues them.
                 Stage::Closed | Stage::Done => NextOperation::Wait,
             };
         }
@@ -177,7 +177,7 @@ impl FileOperations {
             FileOperationKind::WriteBlock | FileOperationKind::Append => self.work.block.0,
             _ => 0,
         };
-        // The search for a file is not part of the operation.
+        // The search for a file does not count towards the operation.
         io.stamp_filled();
         NextOperation::Issue(Operation {
             direction: kind.direction(),
@@ -245,7 +245,7 @@ impl FileOperations {
             block: 0,
             renamed: held.state == FileState::Renamed,
         };
-        // A direction that the stream records, which may differ from that of the kind.
+        // The stream records a direction that may differ from that of the kind.
         let writes = self.work.mix().includes(Direction::Write);
         let direction = if writes { Direction::Write } else { Direction::Read };
         io.stamp_filled();
@@ -314,7 +314,7 @@ impl FileOperations {
                         stage: Stage::Closed,
                     });
                 }
-                // Another group instead would change the groups' shares.
+                // Choosing another group instead would change the groups' shares.
                 ClaimResult::InUse => {
                     self.pending_group = Some(group);
                     std::thread::yield_now();
@@ -334,7 +334,7 @@ impl FileOperations {
         Err(NextOperation::EndOfPass)
     }
 
-    /// Whether another worker creates or removes what a group lacks. Workers that find all files
+    /// True if another worker creates or removes what a group lacks. Workers that find all files
     /// and workers that find none never both wait.
     fn may_be_supplied(&self, group: usize, obstacles: Obstacles) -> bool {
         let first = self.work.groups[group].operations[0];
@@ -514,7 +514,7 @@ impl FileOperations {
         }
     }
 
-    /// Whether pacing ignores this operation of a session.
+    /// True if pacing ignores this operation of a session.
     fn is_unscheduled(&self, kind: FileOperationKind) -> bool {
         let is_transfer = matches!(kind, FileOperationKind::ReadBlock | FileOperationKind::WriteBlock);
         kind == FileOperationKind::Close || self.transfers().is_some() && !is_transfer

@@ -1,7 +1,7 @@
 //! Streams on sets of files: each file has its own sequence, and the number of open files is
 //! limited.
 //!
-//! The sequence and the engine's file of the current one are in the stream itself, where the loop
+//! The stream itself holds the sequence and the engine's file of the current file, where the loop
 //! expects them; a change of file swaps them. So a stream with a single file has no overhead.
 
 use engine::{File, OpenOptions};
@@ -39,7 +39,7 @@ impl FileSets {
         self.streams[number].as_mut()
     }
 
-    /// Whether files are opened and closed while the worker runs.
+    /// True if files are opened and closed during the run.
     pub(crate) fn exchange_files(&self) -> bool {
         self.streams.iter().flatten().any(FileSet::exchanges_files)
     }
@@ -191,7 +191,7 @@ impl FileSet {
         !idle.is_empty()
     }
 
-    /// The slot for a file to open: its own if it still has one, else that of a closed file.
+    /// The slot for a file to open: its own if it still has one, otherwise that of a closed file.
     fn place_for(&self, file: usize) -> Option<usize> {
         let own = self.places.iter().position(|place| place.occupant == file);
         own.or_else(|| {
@@ -199,7 +199,7 @@ impl FileSet {
             let in_flight = |place: &Place| self.files[place.occupant].in_flight > 0;
             self.places
                 .iter()
-                // The file to open counts as open already, without a slot.
+                // The file to open already counts as open, without a slot.
                 .position(|place| !used(place) && !in_flight(place))
         })
     }
@@ -263,7 +263,7 @@ impl FileSet {
             if self.choice.restarts_files() {
                 passed_over += 1;
                 stream.sequence.restart(&mut io.draws);
-                // After this many attempts: no file has room for a block.
+                // After this many attempts, no file has room for a block.
                 if passed_over > 64 * self.files.len() {
                     return NextOperation::EndOfPass;
                 }
@@ -290,7 +290,8 @@ impl FileSet {
         if !self.exchanges_files() {
             return Ok(());
         }
-        // There is always a slot for a file to open: some slot has a file that counts as closed.
+        // There is always a slot for a file to open, because some slot has a file that counts as
+        // closed.
         let Some(place) = self.place_for(file) else {
             return Ok(());
         };
@@ -305,17 +306,14 @@ impl FileSet {
         let failed = |error: String, errno: Option<i32>| {
             Box::new(Failure {
                 errno,
-                ..Failure::new(
-                    format!("the next file of the set cannot be used: {error}"),
-                    target.name(),
-                )
+                ..Failure::new(format!("cannot use the next file of the set: {error}"), target.name())
             })
         };
         let mut exchange = |with: File| {
             let exchanged = io.engine.exchange_file(index, with);
             exchanged.map_err(|error| failed(error.to_string(), error.errno()))
         };
-        // One is closed before the other is opened, so that the limit always holds.
+        // Close one file before opening the other, so that the limit always holds.
         exchange(File::nothing(0))?;
         let mut with = open_target(target, self.how, self.engine)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;

@@ -6,8 +6,8 @@ use model::plan::{Flow, Worker as Plan};
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
 
-/// The default interval at which a stream ahead of its share checks again: short enough for the
-/// fastest devices.
+/// Default interval at which a stream ahead of its share checks again; short enough for the fastest
+/// devices.
 const POLL_INTERVAL: Nanos = Nanos::micros(2);
 
 /// The shares of a worker's streams.
@@ -72,7 +72,7 @@ impl FlowShares {
             stream.sleeps_until = now + pause;
             *next_due = (*next_due).min(stream.sleeps_until);
         }
-        // Otherwise it would sleep once everything in flight has completed.
+        // Otherwise the worker would sleep once everything in flight has completed.
         true
     }
 }

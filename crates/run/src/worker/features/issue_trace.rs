@@ -68,7 +68,7 @@ impl IssueTrace {
         self.write(at, place, iolog::Action::Close, None);
     }
 
-    /// Another target gets this file index of the engine.
+    /// Called when another target takes over this file index of the engine.
     pub(super) fn set_target(&mut self, place: u16, target: u32) {
         self.targets[usize::from(place)] = target;
     }
@@ -82,7 +82,7 @@ impl IssueTrace {
             Action::Trim => iolog::Action::Move(Direction::Trim),
             Action::Flush => iolog::Action::Sync,
             Action::FlushData => iolog::Action::DataSync,
-            // Traces cannot express it, and fio omits it.
+            // Traces cannot express it, so fio omits it.
             Action::FlushRange(_) => return,
         };
         self.write(at, request.file, action, Some((request.offset, request.length)));

@@ -1,8 +1,8 @@
-//! Reads are compared with the last write of each key block (Vdbench's data validation).
+//! Compares reads with the last write of each key block (Vdbench's data validation).
 //!
 //! A write marks its key blocks in the map before it is issued and again when it has completed.
-//! Operations on the same blocks are kept apart by `overlap`. Where blocks are read before they are
-//! written, the read takes the place of the operation, and its write follows in the next free slot.
+//! `overlap` separates operations on the same blocks. If blocks are read before they are written,
+//! the read replaces the write, which follows in the next free slot.
 
 use std::collections::VecDeque;
 use std::io;
@@ -26,7 +26,7 @@ use crate::verify::{Checker, mismatch};
 use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::setup::Assignment;
 
-/// Operations that are left out before the worker looks for commands.
+/// Maximum number of operations to skip before the worker checks for commands.
 const LEFT_OUT_AT_ONCE: u64 = 1024;
 
 /// The key blocks of a worker's target.
@@ -34,12 +34,12 @@ const LEFT_OUT_AT_ONCE: u64 = 1024;
 pub(crate) struct KeyBlocks {
     plan: Plan,
     checker: Checker,
-    /// Makes the contents of blocks from their seeds.
+    /// Generates the contents of blocks from their seeds.
     filler: Filler,
     map: KeyMap,
-    /// What each slot carries.
+    /// The role of each slot's operation.
     tags: Vec<Tag>,
-    /// Operations that go out before all others.
+    /// Operations to issue before all others.
     follow_ups: VecDeque<FollowUp>,
     left_out: u64,
     compared: u64,
@@ -55,12 +55,12 @@ pub(crate) struct KeyBlocks {
 enum Tag {
     Nothing,
     Read,
-    /// This write follows.
+    /// A read that is followed by this write.
     ReadBefore(Operation),
     Write,
 }
 
-/// An operation that another one has brought about.
+/// An operation that follows another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FollowUp {
     pub(super) stream: usize,
@@ -84,7 +84,8 @@ impl KeyBlocks {
         if (plan.length as usize) < min {
             return Err(SetupError::Unfit {
                 what: format!(
-                    "key blocks of {} bytes leave no room for the header of {min} bytes that data validation needs",
+                    "key blocks of {} bytes have no room for the {min}-byte header of data \
+                     validation",
                     plan.length
                 ),
                 help: "use transfer sizes with a larger common divisor".into(),
@@ -118,8 +119,8 @@ impl KeyBlocks {
         }))
     }
 
-    /// Leaves out a read of nothing that is known. `Some` if it is left out: whether another
-    /// operation may be tried at once.
+    /// Skips a read of which nothing is known. `Some` if so: whether another operation may be tried
+    /// immediately.
     pub(super) fn leave_out(&mut self, io: &mut IoLoop, number: usize, operation: &Operation) -> Option<bool> {
         let keys = self.map.keys_of(operation.offset, operation.length)?;
         if !self.plan.known_only || self.map.knows_any(keys) {
@@ -131,7 +132,7 @@ impl KeyBlocks {
         Some(!self.left_out.is_multiple_of(LEFT_OUT_AT_ONCE))
     }
 
-    /// The read that has to come before a write.
+    /// The read to issue before a write.
     pub(super) fn read_before(&self, operation: &Operation) -> Option<Operation> {
         let keys = self.map.keys_of(operation.offset, operation.length)?;
         let is_due = self.plan.read_before_write && operation.direction == Direction::Write && self.map.knows_any(keys);
@@ -141,12 +142,12 @@ impl KeyBlocks {
         })
     }
 
-    /// The operation in a slot is the read that comes before a write.
+    /// Records that the operation in a slot is a read before this write.
     pub(super) fn set_read_before(&mut self, slot: Slot, write: Operation) {
         self.tags[slot.0 as usize] = Tag::ReadBefore(write);
     }
 
-    /// Marks the blocks of an operation that is about to be queued, and fills its buffer.
+    /// Marks the blocks of an operation before it is queued, and fills its buffer.
     pub(super) fn prepare(&mut self, io: &mut IoLoop, slot: Slot, operation: &Operation) {
         let Some(keys) = self.map.keys_of(operation.offset, operation.length) else {
             return self.fail(io, operation.offset, "an operation does not cover whole key blocks");
@@ -169,7 +170,7 @@ impl KeyBlocks {
         };
     }
 
-    /// The next operation that another one has brought about.
+    /// The next operation that follows another one.
     pub(super) fn take_follow_up(&mut self) -> Option<FollowUp> {
         self.follow_ups.pop_front()
     }
@@ -178,7 +179,8 @@ impl KeyBlocks {
         !self.follow_ups.is_empty()
     }
 
-    /// Operations are about to be handed over: the marks of their blocks have to be there first.
+    /// Called before operations are submitted, because the marks of their blocks must be saved
+    /// first.
     pub(super) fn before_turn(&mut self) {
         if let Err(error) = self.map.flush() {
             self.flush_error = Some(error);
@@ -191,7 +193,7 @@ impl KeyBlocks {
         }
     }
 
-    /// An operation completed, and its buffer is still as it was left.
+    /// Called when an operation has completed, with its buffer unchanged.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
         let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], Tag::Nothing);
         let (offset, length) = (ended.record.offset, ended.record.length);
@@ -204,7 +206,7 @@ impl KeyBlocks {
                 self.check(io, ended, keys);
                 None
             }
-            // What is wrong is left as it is.
+            // Leave a mismatching block unchanged.
             Tag::ReadBefore(write) => self.check(io, ended, keys).then_some(write),
             Tag::Write => {
                 if let Err(error) = self.map.end_write(keys) {
@@ -224,7 +226,7 @@ impl KeyBlocks {
         }));
     }
 
-    /// Compares what was read. True if nothing is wrong.
+    /// Compares the data of a read. True if nothing is wrong.
     fn check(&mut self, io: &mut IoLoop, ended: &EndedOperation, keys: Range<usize>) -> bool {
         let buffer = &mut io.engine.buffer(ended.slot)[..ended.record.length as usize];
         let mut faults = Vec::new();
@@ -252,12 +254,9 @@ impl KeyBlocks {
                 block_length: record.length,
                 ..mismatch(record.stream, &path, &self.map.block(0, 0), fault)
             }));
-        // The worker that finds the last one ends all.
+        // The worker with the last permitted error ends all.
         if before < self.plan.max_mismatches && before + wrong >= self.plan.max_mismatches {
-            let what = format!(
-                "{} errors; key blocks do not hold what was written last",
-                before + wrong
-            );
+            let what = format!("{} errors; key blocks do not contain their last writes", before + wrong);
             self.fail(io, record.offset, &what);
         }
         false
@@ -270,7 +269,7 @@ impl KeyBlocks {
             at: format!("offset {offset}"),
             errno: None,
             operation: None,
-            help: Some("the data are wrong on the device, or another program has written there".into()),
+            help: Some("the data on the device is wrong, or another program has written there".into()),
         });
     }
 
@@ -287,7 +286,7 @@ impl KeyBlocks {
 
     pub(super) fn at_end(&mut self, results: &mut FeatureResults) {
         if let Err(error) = self.map.save() {
-            let what = format!("the map of key blocks could not be kept in {}: {error}", self.plan.map);
+            let what = format!("cannot save the map of key blocks in {}: {error}", self.plan.map);
             results.not_kept.push(what);
         }
         results.compared_blocks = self.compared;
@@ -297,7 +296,7 @@ impl KeyBlocks {
 }
 
 impl super::Features {
-    /// Queues the read that has to come before an operation, or the operation itself.
+    /// Queues the read that must precede an operation, or the operation itself.
     pub(super) fn issue_checked(
         &mut self,
         io: &mut IoLoop,
@@ -314,7 +313,7 @@ impl super::Features {
         }
     }
 
-    /// Queues an operation that another one has brought about. False if there is none.
+    /// Queues an operation that follows another one. False if there is none.
     pub(super) fn issue_follow_up(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> bool {
         let Some(keys) = &mut self.key_blocks else { return false };
         let Some(FollowUp {

@@ -1,4 +1,4 @@
-//! Operations above the latency limit count as failed (fio `max_latency`).
+//! Counts operations above the latency limit as failed (fio `max_latency`).
 
 use engine::sys;
 use model::plan::Worker as Plan;
@@ -36,8 +36,8 @@ impl LatencyLimits {
     }
 }
 
-/// Counts an operation that was too slow. The one that ends the worker is also counted as usual,
-/// since its data was transferred.
+/// Counts an operation that was too slow. The one that ends the worker also counts as usual,
+/// because its data was transferred.
 #[cold]
 pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: TooSlow) {
     let EndedOperation {
@@ -60,7 +60,7 @@ pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: T
         errno: Some(sys::file::TIMED_OUT),
         operation: direction.map(failed),
         ..Failure::new(
-            format!("a {verb} took {took_ns}, longer than the {most_ns} that it may take"),
+            format!("a {verb} took {took_ns}, longer than the limit of {most_ns}"),
             io.errors.location_of(record),
         )
     };

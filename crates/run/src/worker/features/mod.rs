@@ -1,8 +1,8 @@
-//! Optional features of a worker per operation.
+//! Optional per-operation features of a worker.
 //!
-//! Each feature has a file with its state, `from_plan` and hooks. This file calls the hooks, in the
-//! order of their dependencies. A hook that must end the worker records a failure in the loop; the
-//! lifecycle leaves the phase right after.
+//! Each feature has a file with its state, `from_plan` and hooks. This file calls the hooks in the
+//! order of their dependencies. A hook that must end the worker records a failure in the loop, and
+//! the lifecycle leaves the phase right after.
 
 mod block_lifetimes;
 mod completion_routines;
@@ -112,7 +112,7 @@ pub(super) struct EndedOperation {
 }
 
 impl EndedOperation {
-    /// Whether it transferred all its bytes.
+    /// True if it transferred all its bytes.
     pub(super) fn is_complete(&self) -> bool {
         self.result == i64::from(self.record.length)
     }
@@ -274,7 +274,7 @@ impl Features {
 
     /// Called when I/O starts.
     pub(super) fn at_start(&mut self, io: &IoLoop, start: Nanos) {
-        // The files of a replay are opened where its trace opens them.
+        // A replay opens files when its trace does.
         let open = match self.replay {
             None => self.open_files(io),
             Some(_) => Vec::new(),
@@ -378,8 +378,8 @@ impl Features {
         }
     }
 
-    /// Whether a feature has stalled the loop since the last call, for example a full log: that
-    /// time belongs to no operation.
+    /// True if a feature, such as a full log, stalled the loop since the last call. That time
+    /// counts for no operation.
     pub(super) fn take_stalls(&mut self) -> bool {
         let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
         let trace = self.files.watchers.trace.as_mut().map(|trace| &mut trace.stalled);
@@ -453,7 +453,7 @@ impl Features {
         true
     }
 
-    /// Whether a slot's first operation goes to the first stream of its pool, regardless of
+    /// True if a slot's first operation goes to the first stream of its pool, regardless of
     /// weights.
     pub(super) fn begins_with_first_stream(&self, record: &SlotRecord) -> bool {
         self.completion_routines.is_some() && !record.used
@@ -491,8 +491,8 @@ impl Features {
         next
     }
 
-    /// Whether to withhold an operation: `Some` if so, with whether another one may be tried at
-    /// once.
+    /// Decides whether to withhold an operation: `Some` if so, with whether another one may be
+    /// tried immediately.
     pub(super) fn withhold(
         &mut self,
         io: &mut IoLoop,
@@ -626,7 +626,7 @@ impl Features {
         if let Some(reopening) = &mut self.reopening {
             reopening.on_completed(record.file);
         }
-        // A mismatch may end the worker; the operation itself is counted before.
+        // A mismatch may end the worker, but the operation itself is counted first.
         if let Some(verification) = &mut self.verification {
             verification.on_completed(io, &ended);
         }

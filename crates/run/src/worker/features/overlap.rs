@@ -1,4 +1,4 @@
-//! Serialises operations that overlap in a file: the later one waits, and all after it (fio
+//! Serialises operations that overlap in a file: the later one and all after it wait (fio
 //! `serialize_overlap`).
 
 use engine::Slot;
@@ -42,7 +42,7 @@ pub(super) enum Resumed {
 }
 
 impl Overlap {
-    /// Stands for all files of a worker that opens one target several times.
+    /// Represents all files of a worker that opens one target several times.
     pub(super) const ONE_FILE: u16 = 0;
 
     pub(crate) fn from_plan(plan: &Plan) -> Option<Overlap> {
@@ -53,7 +53,7 @@ impl Overlap {
         self.in_flight.retain(|range| range.slot != slot);
     }
 
-    /// Whether an operation overlaps one in flight. It is stored until [`Overlap::resume`] returns
+    /// True if an operation overlaps one in flight. It is stored until [`Overlap::resume`] returns
     /// it.
     pub(super) fn must_wait(
         &mut self,

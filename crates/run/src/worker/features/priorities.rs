@@ -1,6 +1,6 @@
 //! I/O priorities for parts of a stream's operations.
 //!
-//! An operation has the priority of its file, so each target is opened once for each priority.
+//! An operation has the priority of its file, so each target is opened once per priority.
 
 use model::Direction;
 use model::plan::{Priority, PriorityClass, PriorityRule, Stream};
@@ -197,7 +197,7 @@ impl StreamPriorities {
                 }),
             }
         }
-        // A rule for a length comes before one for all lengths.
+        // A rule for one length comes before a rule for all lengths.
         groups.sort_by_key(|group| group.length.is_none());
         (!groups.is_empty()).then_some(StreamPriorities { groups, files, cells })
     }
@@ -211,7 +211,7 @@ impl StreamPriorities {
         }
     }
 
-    /// Each part always has its share to within one operation.
+    /// Chooses so that each part always has its share to within one operation.
     fn choose(&mut self, operation: &Operation) -> Option<u16> {
         let fits = |group: &&mut Group| {
             group.direction == operation.direction && group.length.is_none_or(|length| length == operation.length)
@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// How many of 1000 reads of a length go to each file; the last is that of the others.
+    /// Counts how many of 1000 reads of a length go to each file; the last count is for all others.
     fn counts(rules: &[PriorityRule], length: u32) -> Vec<usize> {
         let files: Vec<u16> = (0..rules.len() as u16).collect();
         let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_priority_is_the_kernels() {
+    fn priority_numbers_match_the_kernels() {
         assert_eq!(number(PriorityClass::RealTime, 0, 0), 1 << 13);
         assert_eq!(number(PriorityClass::Idle, 7, 3), 3 << 13 | 3 << 3 | 7);
     }

@@ -1,4 +1,4 @@
-//! Targets that are closed and opened again after some operations (Iometer's test connection rate).
+//! Closes and reopens targets after some operations (Iometer's test connection rate).
 
 use engine::{EngineError, File, OpenOptions};
 use model::Nanos;
@@ -66,7 +66,7 @@ impl Reopening {
         (!connections.is_empty()).then_some(Reopening(connections))
     }
 
-    /// Whether the targets of a pool take another operation. Those that have had theirs are
+    /// True if the targets of a pool accept another operation. Those that have had their number are
     /// reopened once nothing is in flight on them.
     pub(super) fn keep_open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, pool: usize) -> bool {
         let streams = io.pools[pool].streams.clone();
@@ -126,7 +126,7 @@ impl Connection {
             io.streams[*number].sequence.restart(&mut io.draws);
         }
         (self.opened, self.left) = (Some(closed), self.operations);
-        // The time that opening took belongs to no operation.
+        // The time to open counts for no operation.
         io.stamp_filled();
         Ok(())
     }

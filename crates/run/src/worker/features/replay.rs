@@ -1,5 +1,6 @@
-//! Streams whose operations come from a trace: each is replayed when due, on its file, and files
-//! are opened and closed as in the trace.
+//! Streams whose operations come from a trace.
+//!
+//! Each entry is replayed when due, on its file. Files are opened and closed as in the trace.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use engine::{Action, File, OpenOptions};
 use model::plan::{EngineKind, FlushKind, Stream, SyncRule};
 use model::results::Failure;
 use model::sequence::Operation;
-use model::trace::{Entry, What};
+use model::trace::{Entry, EntryAction};
 use model::{Direction, Nanos, PerDirection};
 
 use super::{FileWatchers, flush};
@@ -118,7 +119,7 @@ struct StreamReplay {
     start: Nanos,
     /// When the previous entry was replayed; gaps between entries count from there.
     last: Nanos,
-    /// The current entry was awaited, so it counts as replayed when it was due.
+    /// The current entry was awaited, so it counts as replayed at its due time.
     waited: bool,
     /// The trace has ended.
     over: bool,
@@ -189,27 +190,27 @@ impl StreamReplay {
 
     fn due(&self, entry: &Entry) -> Nanos {
         match entry.what {
-            What::WaitUntil(time) => self.start + time,
+            EntryAction::WaitUntil(time) => self.start + time,
             _ => self.last + entry.gap,
         }
     }
 
     /// Completes the current entry.
     fn finish(&mut self, entry: &Entry, now: Nanos) {
-        // Wake-up delays must not add up over a long trace.
+        // Wake-up delays must not accumulate over a long trace.
         self.last = if self.waited { self.due(entry) } else { now };
         self.waited = false;
         self.source.advance();
     }
 
-    /// Whether the survey of the trace expected this entry.
+    /// True if the survey of the trace expected this entry.
     fn expects(&self, entry: &Entry) -> bool {
         let known = (entry.file as usize) < self.files.len();
         known
             && match entry.what {
-                What::Move(operation) => operation.length <= self.longest[operation.direction],
-                What::Flush { .. } => self.flushes,
-                What::Open | What::Close | What::WaitUntil(_) => true,
+                EntryAction::Move(operation) => operation.length <= self.longest[operation.direction],
+                EntryAction::Flush { .. } => self.flushes,
+                EntryAction::Open | EntryAction::Close | EntryAction::WaitUntil(_) => true,
             }
     }
 
@@ -223,15 +224,15 @@ impl StreamReplay {
             let now = io.batch.reap_time;
             let file = entry.file as usize;
             let carried_out = match entry.what {
-                What::WaitUntil(_) => Ok(None),
-                What::Open => self.open(io, watchers, file).map(|()| None),
-                What::Close => {
+                EntryAction::WaitUntil(_) => Ok(None),
+                EntryAction::Open => self.open(io, watchers, file).map(|()| None),
+                EntryAction::Close => {
                     self.files[file].closing = true;
                     self.close_idle(io, watchers).map(|()| None)
                 }
-                What::Flush { data_only: true } => Ok(Some(Due::Flush(Action::FlushData))),
-                What::Flush { data_only: false } => Ok(Some(Due::Flush(Action::Flush))),
-                What::Move(operation) => Ok(Some(Due::Move(operation))),
+                EntryAction::Flush { data_only: true } => Ok(Some(Due::Flush(Action::FlushData))),
+                EntryAction::Flush { data_only: false } => Ok(Some(Due::Flush(Action::Flush))),
+                EntryAction::Move(operation) => Ok(Some(Due::Move(operation))),
             };
             let due = match carried_out {
                 Ok(due) => due,
@@ -279,7 +280,7 @@ impl StreamReplay {
             }
         };
         if !self.expects(&entry) {
-            self.fail(io, "it has changed since it was looked at first");
+            self.fail(io, "the trace has changed since its survey");
             return Err(Due::Later);
         }
         let due = self.due(&entry);
@@ -349,6 +350,6 @@ impl StreamReplay {
 fn failed(at: &ReadyTarget, error: String, errno: Option<i32>) -> Box<Failure> {
     Box::new(Failure {
         errno,
-        ..Failure::new(format!("a file of the trace cannot be used: {error}"), at.name())
+        ..Failure::new(format!("cannot use a file of the trace: {error}"), at.name())
     })
 }

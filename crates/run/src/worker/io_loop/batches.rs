@@ -9,7 +9,7 @@ use model::sequence::Operation;
 use super::{Budget, IoLoop, SlotTable, action_for};
 
 /// Fills the buffers of writes that were just queued. Filling takes longer than the rest of the
-/// loop, so each operation is ready only then. Returns the time of the last.
+/// loop, so each operation is ready only afterwards. Returns the time of the last.
 #[inline(never)]
 fn fill_queued(
     queued: &[Request],
@@ -67,8 +67,8 @@ impl Budget {
 
 /// Synchronous engines: several operations in a turn only save turns.
 impl IoLoop {
-    /// Queues the next operations for a synchronous engine. Each takes the slot of its place in
-    /// the batch, so no slot needs book-keeping.
+    /// Queues the next operations for a synchronous engine. Each takes the slot of its position in
+    /// the batch, so slots need no bookkeeping.
     #[inline(always)]
     pub(crate) fn submit_synchronous(&mut self) {
         // Operations that the last turn did not reach come first.
@@ -105,7 +105,8 @@ impl IoLoop {
                 let buffer = &mut self.engine.buffer(request.slot)[..request.length as usize];
                 filler.fill(buffer, request.offset, self.batch.reap_time, &mut self.draws);
             }
-            // Filling takes longer than the rest of this loop: the operations are ready only now.
+            // Filling takes longer than the rest of this loop, so the operations are ready only
+            // now.
             self.batch.reap_time = self.engine.now();
         }
         stream.idle_pass &= admitted == 0;
@@ -115,7 +116,7 @@ impl IoLoop {
         }
     }
 
-    /// The same for several streams, which take turns.
+    /// The same for several streams, which alternate.
     #[inline(never)]
     fn submit_streams_synchronous(&mut self) {
         let room = self.budget.remaining(self.batching.submit);
@@ -163,8 +164,8 @@ impl IoLoop {
 
 /// All other engines.
 impl IoLoop {
-    /// Queues an operation for every free slot. They are submitted in batches, but their latency
-    /// counts from here: a slot that waits for its turn is not idle.
+    /// Queues an operation for every free slot. Operations are submitted in batches, but their
+    /// latency counts from here: a slot that waits for submission is not idle.
     #[inline(always)]
     pub(crate) fn submit_batches(&mut self) {
         if self.batching.refill_below.is_some() && self.defers_refill() {
@@ -184,8 +185,8 @@ impl IoLoop {
             let pool = (self.batching.next_pool + number) % pools;
             self.submit_stream(pool);
             // If operations complete inside the call, they are submitted one at a time. The slot is
-            // free again at once, so the pools take turns: otherwise the first pool would always be
-            // chosen.
+            // free again immediately, so the pools must alternate; otherwise the first pool would
+            // always be chosen.
             if self.batching.inline.seen && !self.requests.is_empty() {
                 self.batching.next_pool = pool + 1;
                 return;
@@ -199,7 +200,7 @@ impl IoLoop {
         let Some(pool) = self.pools.get(number) else { return };
         let mut room = pool.free_count.saturating_sub(pool.reserve);
         if self.batching.inline.seen {
-            // More would only wait for completions inside the call.
+            // More operations would only wait for completions inside the call.
             room = room.min(usize::from(self.requests.is_empty()));
         }
         room = self.budget.remaining(room);

@@ -1,5 +1,7 @@
-//! The general path: one operation at a time, which asks gates and features. For streams that wait
-//! for a schedule, pause or flush, for those that share slots, and for every worker with features.
+//! The general path: one operation at a time, with checks of gates and features.
+//!
+//! It serves streams that wait for a schedule, pause or flush, streams that share slots, and every
+//! worker with features.
 
 use engine::{Action, Request, Slot};
 use model::draws::Draws;
@@ -37,8 +39,8 @@ impl IoLoop {
         }
     }
 
-    /// Queues one operation, for a target that completes it inside the call. Its slot is free again
-    /// at once, so the pools take turns: otherwise the first pool would always be chosen.
+    /// Queues one operation for a target that completes it inside the call. Its slot is free again
+    /// immediately, so the pools must alternate; otherwise the first pool would always be chosen.
     fn submit_in_rotation(&mut self, mut features: Option<&mut Features>) {
         let pools = self.pools.len();
         for number in 0..pools {
@@ -51,7 +53,7 @@ impl IoLoop {
         }
     }
 
-    /// Queues operations of bursts, which span all targets: their pools take turns, one operation
+    /// Queues operations of bursts, which span all targets: their pools alternate, one operation
     /// each.
     fn submit_bursts(&mut self, mut features: Option<&mut Features>) {
         let pools = self.pools.len();
@@ -78,7 +80,7 @@ impl IoLoop {
         {
             return submitted;
         }
-        // A flush belongs to the writes before it and ignores the schedule.
+        // A flush belongs to the preceding writes and ignores the schedule.
         for number in self.pools[pool].streams.clone() {
             if let Some(action) = self.streams[number].gate.as_mut().and_then(|gate| gate.flush_due()) {
                 self.queue_flush(pool, number, slot, action, features);
@@ -132,7 +134,7 @@ impl IoLoop {
     }
 
     /// Chooses the stream of a shared pool for the next operation. If each has its own schedule and
-    /// all weights are equal, it is the one that is due first: another one would delay it.
+    /// all weights are equal, chooses the stream that is due first, which another would delay.
     fn choose_stream(&mut self, pool: usize) -> usize {
         let pool = &self.pools[pool];
         let has_schedules = self.pacing.meter.paced && !matches!(self.draws, Draws::Single(_)) && pool.equal_weights();

@@ -1,8 +1,8 @@
-//! The I/O loop's parts: submit operations, hand them to the engine, reap what completed.
+//! The parts of the I/O loop: submit operations, pass them to the engine, reap completions.
 //!
 //! A plain job takes the fast path (`batches`), which plans and counts operations in batches. All
-//! others take the general one (`general`), which asks gates and features for each operation.
-//! It is independent of phases, commands and single features.
+//! others take the general path (`general`), which checks gates and features for each operation.
+//! The loop is independent of phases, commands and single features.
 
 mod batches;
 mod general;
@@ -21,7 +21,7 @@ use super::requests::Requests;
 use super::slots::{SlotPool, SlotRecord, SlotTable};
 use super::stream::LiveStream;
 
-/// Operations that a synchronous engine gets in a turn.
+/// Maximum operations per turn of a synchronous engine.
 pub(crate) const MAX_IN_TURN: usize = 32;
 
 /// Everything that an operation passes through.
@@ -35,7 +35,7 @@ pub(crate) struct IoLoop {
     /// Operations that the next turn submits.
     pub(crate) requests: Requests,
     pub(crate) in_flight: u32,
-    /// Changes whenever operations get another stamp: those of one round are counted together.
+    /// Changes whenever operations get another stamp; operations of one round are counted together.
     pub(crate) round: u32,
     pub(crate) path: IssuePath,
     /// The engine is synchronous: several operations in a turn only save turns.
@@ -125,7 +125,7 @@ impl IoLoop {
         self.pools.iter().any(SlotPool::has_room)
     }
 
-    /// Whether a queue that was full has not drained enough to be refilled.
+    /// True if a queue that was full has not drained enough to be refilled.
     fn defers_refill(&mut self) -> bool {
         let has_room = self.has_room();
         self.batching.defers_refill(self.in_flight, has_room)
@@ -139,7 +139,8 @@ impl IoLoop {
             return false;
         }
         stream.passes += 1;
-        // A pass without any operation would repeat forever: the region has no usable position.
+        // A pass without operations would repeat forever, because the region has no usable
+        // position.
         if stream.idle_pass || self.passes.is_some_and(|passes| stream.passes >= passes) {
             stream.done = true;
             self.winding_down |= self.streams.iter().all(|stream| stream.done);
@@ -193,7 +194,8 @@ impl IoLoop {
         let at_least = self.batching.complete_min;
         let PaceState { next_due, meter, .. } = &self.pacing;
         if *next_due == Nanos::NEVER {
-            // Only a completion allows more. Paced workers still update their meter every second.
+            // Only a completion permits more operations. Paced workers still update their meter
+            // every second.
             let until = if meter.paced { self.boundary } else { Nanos::NEVER };
             return (at_least.min(self.in_flight + waiting as u32), until);
         }
@@ -274,8 +276,8 @@ impl IoLoop {
         }
     }
 
-    /// Counts the operations of a synchronous engine, from `index` on and up to the first that
-    /// needs [`IoLoop::record_synchronous`]. Returns its index, and the end of the one before.
+    /// Counts the operations of a synchronous engine from `index` on, up to the first that needs
+    /// [`IoLoop::record_synchronous`]. Returns its index, and the end of the previous operation.
     #[inline(always)]
     pub(crate) fn reap_synchronous(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {
         match (self.path, &self.streams[..]) {
@@ -306,7 +308,7 @@ impl IoLoop {
     }
 
     /// Completes the record of one of these operations and frees its slot. `start` is the end of
-    /// the one before.
+    /// the previous operation.
     #[inline(never)]
     pub(crate) fn record_synchronous(&mut self, index: usize, start: Nanos) -> SlotRecord {
         let slot = self.batch.done[index].slot;

@@ -13,7 +13,7 @@ use crate::setup_error::SetupError;
 use crate::worker::batching::Batching;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
 
-/// The maximum bytes written in a turn of a synchronous engine.
+/// Maximum bytes written per turn of a synchronous engine.
 const MAX_BYTES_IN_TURN: usize = 64 << 10;
 
 /// The engine that was chosen.
@@ -22,7 +22,7 @@ pub(super) struct Choice {
     choice: EngineChoice,
     /// The reason, if the plan leaves the engine open.
     pub(super) reason: String,
-    /// It executes one operation after the other, regardless of the configured depth.
+    /// It executes one operation after another, whatever the configured depth.
     pub(super) one_at_a_time: bool,
     /// Slots that streams and features need.
     pub(super) slots: u32,
@@ -33,7 +33,7 @@ pub(super) struct Choice {
 pub(super) struct Batches {
     pub(super) slots: u32,
     pub(super) submit: usize,
-    /// The worker may adapt the size of a batch.
+    /// True if the worker may adapt the size of a batch.
     pub(super) adapts: bool,
 }
 
@@ -57,9 +57,9 @@ impl Choice {
         })
     }
 
-    /// The batches of a worker on this path. More slots than the depth only save turns.
+    /// The batches of a worker on this path. Slots beyond the depth only save turns.
     pub(super) fn batches(&self, plan: &Plan, path: IssuePath) -> Batches {
-        // A completion routine makes a call for the next operation.
+        // A completion routine makes a call for each next operation.
         let operations_per_turn = match plan.batching.completion_routines {
             true => Some(1),
             false => plan.batching.submit,
@@ -77,7 +77,7 @@ impl Choice {
         let submit = match (path, keeps_buffers(plan)) {
             (IssuePath::General, _) => 1,
             (IssuePath::Batches, false) => MAX_IN_TURN,
-            // Their buffers should stay in the cache between filling and writing.
+            // Buffers should stay in the cache between filling and writing.
             (IssuePath::Batches, true) => (MAX_BYTES_IN_TURN / buffer_bytes(plan)).clamp(1, MAX_IN_TURN),
         };
         Batches {
@@ -160,12 +160,12 @@ fn open_for(work: &FileWork) -> Option<OpenFor> {
     })
 }
 
-/// The engine returns only when an operation has completed.
+/// True if the engine returns only when an operation has completed.
 fn waits(choice: &EngineChoice) -> bool {
     choice.kind.is_synchronous() && !choice.offload
 }
 
-/// Whether buffers must keep their contents from queueing to execution.
+/// True if buffers must keep their contents from queueing to execution.
 fn keeps_buffers(plan: &Plan) -> bool {
     plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write))
 }
@@ -182,7 +182,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
     if of_calls && (choice.kind.is_synchronous() || choice.offload) {
         return unfit(
             format!("the {name} engine gives all operations of a worker the same I/O priority"),
-            "use the engine io_uring or libaio, or one priority for the whole worker",
+            "use engine io_uring or libaio, or one priority for the whole worker",
         );
     }
     if !choice.atomic {
@@ -190,8 +190,8 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
     }
     if !choice.kind.info().atomic_writes {
         return unfit(
-            format!("the {name} engine knows no writes that happen whole or not at all"),
-            "use the engine pvsync2, io_uring or libaio",
+            format!("the {name} engine does not support atomic writes"),
+            "use engine pvsync2, io_uring or libaio",
         );
     }
     let writing = plan.streams.iter().zip(&opened.streams);
@@ -201,15 +201,13 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
             continue;
         };
         if !stream.cache.direct {
-            return unfit(
-                "writes that happen whole or not at all cannot go through the page cache".into(),
-                "use direct I/O",
-            );
+            return unfit("atomic writes cannot use the page cache".into(), "use direct I/O");
         }
         let Some((low, high)) = sys::file::atomic_write_sizes(handle) else {
             return unfit(
-                format!("{path} offers no writes that happen whole or not at all"),
-                "kernel (6.11 or later), file system and device must all know them; choose another target, or do without",
+                format!("{path} does not support atomic writes"),
+                "kernel (6.11 or later), file system and device must all support them; choose \
+                 another target, or disable atomic writes",
             );
         };
         let pattern = &stream.pattern;
@@ -221,8 +219,8 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
             if !size.is_power_of_two() || !(u64::from(low)..=u64::from(high)).contains(&size) {
                 return unfit(
                     format!(
-                        "writes of {size} bytes cannot happen whole or not at all on {path}, which takes powers of two \
-                         from {low} to {high}"
+                        "atomic writes of {size} bytes are not possible on {path}, which supports \
+                         powers of two from {low} to {high}"
                     ),
                     "use such a block size",
                 );
@@ -232,7 +230,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
     Ok(())
 }
 
-/// Refuses what would mix simulated time with the time of this machine.
+/// Refuses a mix of simulated time and time of this machine.
 fn check_simulated(assignment: &Assignment<'_>, choice: &EngineChoice) -> Result<(), SetupError> {
     if choice.kind != EngineKind::Simulated {
         return Ok(());
@@ -243,7 +241,7 @@ fn check_simulated(assignment: &Assignment<'_>, choice: &EngineChoice) -> Result
     if let Some(other) = targets.find(|target| !matches!(target.what, ReadyKind::Simulated { .. })) {
         return Err(SetupError::unfit(
             format!("one worker cannot use simulated devices and {} together", other.name()),
-            "use a job of its own for each",
+            "use a separate job for each",
         ));
     }
     if streams.iter().any(|stream| !stream.lock.is_none()) {
@@ -277,7 +275,7 @@ fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (En
         let reason = "each operation has an I/O priority of its own";
         (EngineKind::IoUring, reason.to_owned())
     } else if requested.atomic {
-        let reason = "writes that happen whole or not at all need its flags";
+        let reason = "atomic writes need its flags";
         (EngineKind::Pvsync2, reason.to_owned())
     } else {
         offload |= choice.offload;

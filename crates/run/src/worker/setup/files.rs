@@ -1,8 +1,8 @@
-//! The files of a worker: opens and checks them, and empties or fills their caches.
+//! Opens and checks the files of a worker, and empties or fills their caches.
 
 use std::path::{Path, PathBuf};
 
-use engine::{Access, File, FileKind, Identity, OpenError, OpenOptions, sys, wants_overlapped};
+use engine::{Access, File, FileKind, Identity, OpenError, OpenOptions, needs_overlapped, sys};
 use model::Direction;
 use model::mix::Mix;
 use model::plan::{CacheMode, Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
@@ -51,7 +51,7 @@ impl OpenedStream {
 /// Opens the files of a worker, and prepares their caches.
 pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut opened = open_files(assignment)?;
-    // In fio the system refuses the first operation.
+    // In fio, the first operation fails instead.
     if assignment.checks_alignment {
         for (stream, opened_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
             let mut files = opened_stream.files.iter();
@@ -79,7 +79,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             0
         };
         if stream.replay.is_some() {
-            // The trace decides when they are opened.
+            // The trace decides when to open them.
             let places = stream.target.ids().iter().map(|target| opening.place_for(target.0));
             streams.push(OpenedStream {
                 how,
@@ -134,7 +134,7 @@ fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> R
     let failed = |what: String, source| SetupError::Placement { what, source };
     if let Some(wanted) = cache.bypass_io {
         for (file, handle) in own().filter_map(|file| file.handle().map(|handle| (file, handle))) {
-            let what = || format!("reads of {} cannot use BypassIO", file.path().display());
+            let what = || format!("cannot use BypassIO for reads of {}", file.path().display());
             sys::file::enable_bypass_io(handle, wanted).map_err(|source| failed(what(), source))?;
         }
     }
@@ -147,7 +147,7 @@ fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> R
         return Err(SetupError::NotRemote { path });
     }
     for file in own() {
-        let what = || format!("the local cache of {} cannot be bypassed", file.path().display());
+        let what = || format!("cannot bypass the local cache of {}", file.path().display());
         let bypassed = file.handle().map_or(Ok(()), sys::file::bypass_local_cache);
         bypassed.map_err(|source| failed(what(), source))?;
     }
@@ -172,7 +172,7 @@ impl Opening<'_> {
         let engine = self.assignment.worker.engine.kind;
         let mut file = open_target(&self.assignment.targets[target as usize], how, engine)?;
         file.set_priority(priority).map_err(|source| SetupError::Placement {
-            what: format!("{} cannot get its I/O priority", file.path().display()),
+            what: format!("cannot set the I/O priority of {}", file.path().display()),
             source,
         })?;
         self.files.push(file);
@@ -184,7 +184,7 @@ impl Opening<'_> {
     fn place_for(&mut self, target: u32) -> Result<u16, SetupError> {
         let index = self.next_index()?;
         let nothing = File::nothing(0);
-        self.known.push((target, *nothing.how(), 0, false));
+        self.known.push((target, *nothing.options(), 0, false));
         self.files.push(nothing);
         Ok(index)
     }
@@ -192,8 +192,8 @@ impl Opening<'_> {
     fn next_index(&self) -> Result<u16, SetupError> {
         u16::try_from(self.files.len()).map_err(|_| {
             SetupError::unfit(
-                "a worker cannot have more than 65536 files open",
-                "let fewer be open at once, or spread them over more workers",
+                "a worker can have at most 65536 files open",
+                "open fewer at the same time, or spread them over more workers",
             )
         })
     }
@@ -213,23 +213,24 @@ pub(crate) fn open_target(ready: &ReadyTarget, how: OpenOptions, engine: EngineK
 
 fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
     let engine = worker.engine.kind;
-    // Streams whose target is reopened share its file, so that one is opened and closed.
+    // Streams whose target is reopened share its file, so that it is opened and closed once.
     let shares_file = |other: &&Stream| other.reopen_every.is_some() && other.target == stream.target;
     let sharing = || worker.streams.iter().filter(shares_file).chain([stream]);
     // Verification may have to read written data.
     let reads = sharing().any(|stream| stream.mix.includes(Direction::Read)) || stream.verify.is_some();
     let access = match (reads, sharing().any(|stream| writes(&stream.mix))) {
         (true, true) => Access::ReadWrite,
-        // Their reads change the allocation, or must fail for another reason than a failed open.
+        // Reads of these engines change the allocation, or must fail for another reason than a
+        // failed open.
         _ if matches!(engine.info().effect, Effect::Allocate | Effect::Truncate) => Access::ReadWrite,
-        // The system only maps readable files.
+        // The system maps only readable files.
         (false, true) if engine == EngineKind::Mmap => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
     };
     let mut how = OpenOptions {
         hint: stream.hint,
-        overlapped: wants_overlapped(&worker.engine, worker.slots()) && stream.cache.mapping.is_none(),
+        overlapped: needs_overlapped(&worker.engine, worker.slots()) && stream.cache.mapping.is_none(),
         ..OpenOptions::new(access, stream.cache)
     };
     // For remote files, direct I/O bypasses only the local cache.
@@ -277,8 +278,7 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
             only_direct_fails: false,
         })
     };
-    // Without a way to drop pages, no write-back is needed, which would fail there for read-only
-    // files.
+    // Without a way to drop pages, write-back is not needed; for read-only files it would fail.
     if stream.cache.drop_before && sys::file::CAN_DROP_CACHE {
         handle.sync_data().map_err(failed)?;
         sys::file::drop_cache(handle);
@@ -296,7 +296,10 @@ fn open_permitted(path: &Path, how: OpenOptions, permitted: Option<Identity>) ->
     if permitted.is_some() && file.identity() != permitted {
         return Err(OpenError {
             path: path.to_owned(),
-            source: std::io::Error::other("another file or device has taken its place since it was judged"),
+            source: std::io::Error::other(
+                "another file or device has replaced it since it was \
+                examined",
+            ),
             only_direct_fails: false,
         });
     }
@@ -308,10 +311,10 @@ fn writes(mix: &Mix) -> bool {
 }
 
 fn direct_alignment_of(file: &File) -> Option<u64> {
-    file.how().cache.direct.then(|| file.direct_alignment())
+    file.options().cache.direct.then(|| file.direct_alignment())
 }
 
-/// Direct I/O needs multiples of a sector. This is checked before the test, not by the first
+/// Direct I/O needs multiples of a sector. This check fails before the test instead of at the first
 /// operation.
 fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
     let Some(alignment) = direct_alignment_of(file) else {

@@ -37,8 +37,8 @@ use crate::sources::Sources;
 use crate::setup_error::SetupError;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
-/// Spare rows of interval series in a recorder for each cell, since an interval may be merged with
-/// the next.
+/// Spare rows of interval series per cell of a recorder, because an interval may be merged with the
+/// next.
 const SPARE_ROWS: u64 = 128;
 /// The same for windows, which take more memory.
 const SPARE_WINDOWS: u64 = 16;
@@ -55,7 +55,7 @@ pub(crate) struct Assignment<'plan> {
     pub(crate) interval: Nanos,
     /// Lengths of the interval series.
     pub(crate) grids: &'plan [Nanos],
-    /// There are processors to spare for spinning.
+    /// There are enough processors for spinning.
     pub(crate) spin: bool,
     /// Refuse misaligned direct I/O before the start.
     pub(crate) checks_alignment: bool,
@@ -130,7 +130,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let (recorder, outbox, inbox) = mailbox(&keys, (rows, window_room), simulated.is_some());
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
     let mut batch = Batch::new(batches.slots);
-    // Waiting for a lock takes time that belongs to no operation.
+    // Waiting for a lock takes time that counts for no operation.
     batch.chained = choice.one_at_a_time && !holds_locks;
     let worker = Worker {
         io: IoLoop {
@@ -184,9 +184,9 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 }
 
 impl IssuePath {
-    /// The fast path is for streams that nothing delays, each with its own slots: no features,
-    /// pacing, pauses or flushes. With `fill_device` no operation may follow the write that finds
-    /// no space.
+    /// Chooses the fast path for streams that nothing delays, each with its own slots: no features,
+    /// pacing, pauses or flushes. With `fill_device`, no operation may follow a write that finds no
+    /// space.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {

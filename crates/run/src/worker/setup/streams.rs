@@ -16,8 +16,8 @@ use crate::worker::slots::SlotPool;
 use crate::worker::stream::LiveStream;
 use crate::worker::{CellKey, CellKind};
 
-/// The longest read or write of a stream. A trim needs no buffer, but the write that follows it in
-/// trim-and-write is as long.
+/// The longest read or write of a stream. A trim needs no buffer, but the write after it in
+/// trim-and-write has the same length.
 pub(super) fn max_buffer(stream: &Stream) -> usize {
     let directions: &[Direction] = match stream.mix {
         Mix::TrimThenWrite => &[Direction::Trim],

@@ -14,7 +14,7 @@ pub(super) fn pin_memory(plan: &Plan) -> Result<Option<engine::Pinned>, SetupErr
         return Ok(None);
     }
     let pinned = engine::Pinned::new(bytes.0).map_err(|source| SetupError::Placement {
-        what: format!("{bytes} of memory cannot be pinned"),
+        what: format!("cannot pin {bytes} of memory"),
         source,
     })?;
     Ok(Some(pinned))
@@ -26,27 +26,36 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     let placement = &plan.placement;
     let mut cpus = placement.cpus.clone();
     for node in &placement.cpu_nodes {
-        cpus.extend(sys::thread::cpus_of_node(*node).map_err(failed(format!("there is no NUMA node {node}")))?);
+        cpus.extend(sys::thread::cpus_of_node(*node).map_err(failed(format!(
+            "NUMA node {node} does \
+            not exist"
+        )))?);
     }
     if !cpus.is_empty() {
-        sys::thread::pin_to(&cpus).map_err(failed(format!("a worker cannot be bound to the CPUs {cpus:?}")))?;
+        sys::thread::pin_to(&cpus).map_err(failed(format!(
+            "cannot bind a worker to the CPUs \
+            {cpus:?}"
+        )))?;
     }
     if let Some(nodes) = &placement.memory_nodes {
         sys::thread::set_memory_nodes(nodes).map_err(failed(format!(
-            "a worker cannot take its memory from NUMA nodes as asked ({nodes:?})"
+            "cannot set the NUMA memory policy of a worker ({nodes:?})"
         )))?;
     }
     if let Some(name) = &placement.name {
         sys::thread::set_name(name);
     }
     if let Some(nice) = placement.nice {
-        sys::thread::set_nice(nice).map_err(failed(format!("a worker cannot get the nice value {nice}")))?;
+        sys::thread::set_nice(nice).map_err(failed(format!(
+            "cannot set the nice value of a worker \
+            to {nice}"
+        )))?;
     }
     let set_priority = |priority: Priority| {
         sys::thread::set_io_priority(priorities::class_number(priority.class), priority.level, priority.hint)
-            .map_err(failed("a worker cannot get its I/O priority".to_owned()))
+            .map_err(failed("cannot set the I/O priority of a worker".to_owned()))
     };
-    // Refused here, not by the first operation.
+    // Check now, so that the first operation does not fail.
     let own: Vec<Priority> = all_priorities(plan).collect();
     if has_own_priorities(plan) && sys::thread::SUPPORTS_IO_PRIORITY {
         own.iter().try_for_each(|priority| set_priority(*priority))?;
@@ -54,7 +63,11 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     match common_priority(plan) {
         Some(priority) => set_priority(priority)?,
         None if own.is_empty() => {}
-        None => sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?,
+        None => sys::thread::set_io_priority(0, 0, 0).map_err(failed(
+            "cannot reset the I/O \
+            priority"
+                .into(),
+        ))?,
     }
     sys::thread::request_precise_timers();
     if let Some(group) = &placement.control_group {
@@ -64,7 +77,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     if placement.user.is_some() || placement.group.is_some() {
         let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());
         sys::thread::switch_user(placement.user, placement.group).map_err(failed(format!(
-            "a worker cannot act as user {} and group {}",
+            "cannot switch a worker to user {} and group {}",
             id(placement.user),
             id(placement.group)
         )))?;
@@ -83,7 +96,7 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
     common.then_some(first)
 }
 
-/// Whether operations have their own I/O priorities.
+/// True if operations have their own I/O priorities.
 pub(super) fn has_own_priorities(plan: &Plan) -> bool {
     let of_streams = common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
     of_streams || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())

@@ -52,14 +52,17 @@ fn for_stream(
     let min = verification.min_length() as u64;
     if shortest < min {
         return Err(SetupError::unfit(
-            format!("blocks of {shortest} bytes leave no room for the header that verification needs"),
+            format!("blocks of {shortest} bytes have no room for the verification header"),
             format!("use blocks and verification intervals of at least {min} bytes, or verify a pattern"),
         ));
     }
     if let Some((place, min)) = verification.misplaced() {
         return Err(SetupError::unfit(
-            format!("a header cannot stand {place} bytes from the beginning, where it would overlap its own place"),
-            format!("use a place of at least {min} bytes"),
+            format!(
+                "a verification header cannot be {place} bytes from the beginning, where it \
+                would overlap its own position"
+            ),
+            format!("use an offset of at least {min} bytes"),
         ));
     }
     Ok(verification)
@@ -93,8 +96,8 @@ fn checkers<T: Send + 'static>(
     let pool = Pool::new(&checker, threads as usize, &verify.processors, buffers, length);
     let pool = pool.map_err(|source| SetupError::Placement {
         what: match verify.processors.is_empty() {
-            true => format!("{threads} threads that check cannot be started"),
-            false => format!("threads that check cannot be bound to the CPUs {:?}", verify.processors),
+            true => format!("cannot start {threads} checker threads"),
+            false => format!("cannot bind checker threads to the CPUs {:?}", verify.processors),
         },
         source,
     });

@@ -24,7 +24,7 @@ fn files() {
     let ours = || {
         file().with(|subject| {
             subject.mark = MarkState::Intact {
-                random: model::Bytes(1),
+                random_len: model::Bytes(1),
             }
         })
     };
@@ -54,7 +54,7 @@ fn files_that_hold_something_known() {
         let file = ask("swap-file", "/home/user/data").holds(SignatureKind::FileSystem, "ext4", Some("test"));
         file.with(|subject| {
             subject.mark = MarkState::Intact {
-                random: model::Bytes(1),
+                random_len: model::Bytes(1),
             }
         })
     };
@@ -84,12 +84,12 @@ fn files_of_the_kernel_are_no_storage() {
     always_refused(
         "swap-file",
         "/proc/sysrq-trigger",
-        &["it is a file of the kernel (proc): writing to it gives orders to the system"],
+        &["it is a file of the kernel (proc): writing to it controls the system"],
     );
     always_refused(
         "swap-file",
         "/sys/power/state",
-        &["it is a file of the kernel (sysfs): writing to it gives orders to the system"],
+        &["it is a file of the kernel (sysfs): writing to it controls the system"],
     );
 }
 
@@ -105,7 +105,7 @@ fn a_misspelt_device_is_not_made_in_memory() {
     let refusal = refusal.refusal().expect("it was allowed");
     assert_eq!(
         refusal.reasons[0].to_string(),
-        "no such device exists; a file would be made in its place, in memory"
+        "no such device exists; a file would be created in its place, in memory"
     );
     assert!(!refusal.can_be_lifted());
     assert!(matches!(missing(CallerKind::DropIn, "/dev/sdx"), Decision::Allowed { notes } if notes.len() == 1));

@@ -133,7 +133,7 @@ impl Ask {
 
 const NOT_NAMED: &str = "it is a device, and the loss of its contents was not permitted";
 const BLANK: &str = "a device without any known mark will be written to";
-const FOREIGN: &str = "it is a file of 1 MiB that fathom did not make";
+const FOREIGN: &str = "it is a file of 1 MiB that fathom did not create";
 const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be changed";
 
 /// In use: for every caller, and whatever is named again.
@@ -187,9 +187,9 @@ fn the_system_disk_and_its_parts() {
         &["it is mounted at /boot/efi (vfat)"],
     );
     ask("system-disk", "/dev/disk/by-id/ata-SYSTEM")
-        .helped("this system runs from it; name another target. No option overrides this");
+        .helped("this system runs from it; choose another target. No option overrides this");
     ask("system-disk", "/dev/sda1")
-        .helped("unmount it (umount /boot/efi) first, or name another target; no option overrides this");
+        .helped("unmount it (umount /boot/efi) first, or choose another target; no option overrides this");
 }
 
 #[test]
@@ -288,12 +288,12 @@ fn pools() {
         "it holds a ZFS volume \"tank\"",
     ]);
     member("/dev/sdb1", "tank")
-        .helped("export the pool (zpool export tank) first, or name another target; no option overrides this");
+        .helped("export the pool (zpool export tank) first, or choose another target; no option overrides this");
     // The kernel's own word, where the label cannot be read.
     let claimed = ask("zfs", "/dev/sdb1").with(|subject| subject.claimed = true);
-    claimed.destroy("/dev/sdb1").refused(&[
-        "the kernel has lent it to something else for exclusive use: a mount, an array, a volume or another program",
-    ]);
+    claimed
+        .destroy("/dev/sdb1")
+        .refused(&["something else uses it exclusively: a mount, an array, a volume or another program"]);
     member("/dev/sdc1", "old")
         .drop_in()
         .refused(&["it holds a ZFS volume \"old\""]);
@@ -369,7 +369,7 @@ fn swap_space() {
     // A partition of a disk that is swapped to as a whole.
     always_refused("swap", "/dev/sdb1", &["the system swaps to the whole disk sdb"]);
     ask("swap", "/dev/sda3")
-        .helped("end swapping to it (swapoff) first, or name another target; no option overrides this");
+        .helped("stop using it as swap space (swapoff) first, or choose another target; no option overrides this");
     always_refused("swap-file", "/swapfile", &["the system swaps to it"]);
     // Another hard link to the same file.
     always_refused("swap-file", "/home/user/alias", &["the system swaps to it"]);
@@ -384,7 +384,7 @@ fn swap_space() {
 
 #[test]
 fn loop_devices() {
-    const UNRESOLVED: &str = "what these loop devices show cannot be found here: loop4";
+    const UNRESOLVED: &str = "the backing files of these loop devices are unknown: loop4";
     always_refused(
         "loop",
         "/var/lib/images/disk.img",
@@ -446,7 +446,7 @@ fn caches() {
 
 #[test]
 fn virtual_machines() {
-    const HIDDEN: &str = "whether these virtual machines use it can be seen by root only: firecracker (79)";
+    const HIDDEN: &str = "only root can see whether these virtual machines use it: firecracker (79)";
     let by_qemu = "a virtual machine has it open (qemu-system-x86, process 4242)";
     always_refused("qemu", "/dev/sdb", &[by_qemu]);
     always_refused(
@@ -469,7 +469,8 @@ fn virtual_machines() {
             "a virtual machine has dm-0, which is made of it, open (kvm, process 4300)",
         ],
     );
-    ask("qemu", "/dev/sdb").helped("stop the virtual machine first, or name another target; no option overrides this");
+    ask("qemu", "/dev/sdb")
+        .helped("stop the virtual machine first, or choose another target; no option overrides this");
     // Another program may have a device open, and a neighbour in the same group is free.
     ask("qemu", "/dev/sdc").destroy("/dev/sdc").allowed(&[HIDDEN]);
     ask("qemu", "/dev/mapper/vg0-free")
@@ -506,7 +507,7 @@ fn a_disk_that_cannot_be_looked_at() {
             };
         })
     };
-    let reason = "what it holds cannot be looked at: Input/output error";
+    let reason = "cannot examine its contents: Input/output error";
     unread().refused(&[reason]);
     unread().drop_in().refused(&[reason]);
     unread().destroy("/dev/sdb").allowed(&[]);
@@ -572,7 +573,7 @@ fn a_refusal_reads_as_one_message() {
         question.decision().refusal().unwrap().to_string(),
         "/dev/sdb must not be read and written:\n  \
          it is part of the LVM volume vg0-scratch (dm-2)\n  \
-         help: stop what uses it first, or name another target; no option overrides this"
+         help: stop what uses it first, or choose another target; no option overrides this"
     );
 }
 
@@ -608,7 +609,7 @@ fn the_list_of_targets() {
             "/dev/sda1 (partition QEMU HARDDISK) at [/boot/efi]: - it is mounted at /boot/efi (vfat)",
             "/dev/sda2 (partition QEMU HARDDISK) at [/]: - it is mounted at / (ext4)",
             "/dev/sdb (disk QEMU HARDDISK) at []: ? it is a device, and the loss of its contents was not permitted",
-            "/dev/sdc (disk Generic Flash Disk) at []: - the system takes no writes for it",
+            "/dev/sdc (disk Generic Flash Disk) at []: - the system does not permit writes to it",
             "/ (ext4) at [/]: +",
             "/boot/efi (vfat) at [/boot/efi]: +",
         ],

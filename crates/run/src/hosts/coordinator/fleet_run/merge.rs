@@ -40,7 +40,7 @@ impl FleetRun<'_> {
         Ok(results)
     }
 
-    /// Fails if nothing could be measured, with the reason of each rank.
+    /// Fails if nothing was measured, with the reason of each rank.
     fn refuse_failed_start(&self, state: &FleetState) -> Result<(), RunError> {
         let has_measured = |agent: &AgentState| match &agent.end {
             Some(AgentEnd::Done { .. }) => true,
@@ -62,7 +62,7 @@ impl FleetRun<'_> {
         if !failed_first && state.ranks.iter().any(has_measured) {
             return Ok(());
         }
-        // Ranks that only stopped because of others have no reason of their own.
+        // Ranks that stopped because of others have no reason of their own.
         faults.retain(|one| one.why != RunError::Interrupted.to_string());
         Err(match faults.is_empty() {
             true => RunError::Interrupted,

@@ -27,9 +27,9 @@ use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
 use publish::Published;
 
-/// Minimum time from the agreement on a start to the start: longer than a message takes.
+/// Minimum time between the agreement on a start time and the start; longer than a message takes.
 const START_MARGIN: Nanos = Nanos::millis(20);
-/// A rank that sends nothing for this long is late: heartbeats come each second.
+/// A rank that sends nothing for this long is late, because heartbeats come every second.
 const LATE_AFTER: Duration = Duration::from_millis(2500);
 /// How long a rank may take to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
@@ -169,8 +169,8 @@ impl<'a> FleetRun<'a> {
             let incoming = self.coordinator.comm.receive(POLL_INTERVAL);
             let mut state = self.state();
             let is_urgent = incoming.is_some_and(|incoming| self.handle_incoming(&mut state, incoming));
-            // The checks of all ranks are expensive: they do not run for each message, except when
-            // a rank has failed, because then none may begin.
+            // Checking all ranks is expensive, so it does not happen for each message, except when
+            // a rank has failed: then no rank may begin.
             if checked.elapsed() >= POLL_INTERVAL || is_urgent {
                 checked = Instant::now();
                 self.stop_if_due(&mut state, &mut interrupted);
@@ -213,8 +213,8 @@ impl<'a> FleetRun<'a> {
         agent.is_some_and(|agent| agent.lost.is_some() || matches!(agent.end, Some(AgentEnd::Failed(_))))
     }
 
-    /// Stops all ranks if the user requests it or one has failed, and gives up on those that are
-    /// silent or do not stop.
+    /// Stops all ranks if the user requests it or one has failed. Gives up on ranks that are silent
+    /// or do not stop.
     fn stop_if_due(&self, state: &mut FleetState, interrupted: &mut Option<Instant>) {
         let give_up = |state: &mut FleetState, is_due: &dyn Fn(&AgentState) -> bool, why: &str| {
             for rank in self.other_ranks(state) {
@@ -226,7 +226,7 @@ impl<'a> FleetRun<'a> {
             }
         };
         let silent = |agent: &AgentState| agent.lost.is_none() && agent.last_message.elapsed() > SILENCE_TIMEOUT;
-        let silence = format!("nothing was heard of it for {} s", SILENCE_TIMEOUT.as_secs());
+        let silence = format!("the host sent nothing for {} s", SILENCE_TIMEOUT.as_secs());
         give_up(state, &silent, &silence);
         if self.context.interrupt.load(Ordering::Relaxed) {
             interrupted.get_or_insert_with(Instant::now);
@@ -242,13 +242,13 @@ impl<'a> FleetRun<'a> {
         let grace = self.coordinator.comm.grace();
         let grace_is_over = grace.is_some_and(|grace| has_passed(*interrupted, grace));
         if has_passed(state.stop_sent, STOP_TIMEOUT) || grace_is_over {
-            give_up(state, &|_| true, "it was asked to stop and did not");
+            give_up(state, &|_| true, "the host did not stop when asked");
         }
     }
 
     /// A rank has failed, and the others must stop.
     fn has_failed(&self, state: &FleetState) -> bool {
-        // Before the start, a failure always stops the run.
+        // Before the start, any failure stops the run.
         let continues = self.coordinator.continues_on_loss && state.agreed.first().is_some_and(Option::is_some);
         let is_lost = |rank: &AgentState| {
             rank.lost.is_some() && rank.end.is_none() || matches!(rank.end, Some(AgentEnd::Failed(_)))
@@ -304,7 +304,7 @@ impl<'a> FleetRun<'a> {
                     *partial_results = Some(*results);
                 }
             }
-            // The first end counts: after a failure, results are those of an aborted run.
+            // The first end counts, because results after a failure belong to an aborted run.
             Ok(ToCoordinator::Done { results, at_ns }) => {
                 rank.end.get_or_insert(AgentEnd::Done { results, at_ns });
             }

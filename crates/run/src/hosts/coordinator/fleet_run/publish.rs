@@ -1,4 +1,4 @@
-//! Publishes what happens on all hosts as events of one run.
+//! Publishes the events of all hosts as events of one run.
 
 use model::event::{Event, RankFigures, RankNow, RankState as PublishedState};
 use model::finding::{Finding, Severity};
@@ -79,7 +79,7 @@ impl FleetRun<'_> {
                         _ => of.lost.clone(),
                     }
                 };
-                // A rank that only stopped because of another one has no reason of its own.
+                // A rank that stopped because of another one has no reason of its own.
                 if let Some(why) = why.filter(|why| *why != RunError::Interrupted.to_string()) {
                     let what = format!("{} was lost: {why}", self.coordinator.name(rank));
                     let finding = Finding::new("HOST-LOST", Severity::Error, what);
@@ -149,7 +149,7 @@ impl FleetRun<'_> {
                 how,
                 took_ns,
             }),
-            // All ranks of a job change phase together; the first one's events are published.
+            // All ranks of a job change phase together, so publish the events of the first.
             Event::Phase {
                 step,
                 job,

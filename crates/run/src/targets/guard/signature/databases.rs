@@ -1,4 +1,4 @@
-//! Data files of databases, recognised by the form of their pages.
+//! Data files of databases, recognised by the format of their pages.
 
 use super::{Signature, SignatureKind, View};
 
@@ -40,8 +40,8 @@ fn innodb(view: &View) -> Option<bool> {
     Some(header && [4096, 8192, 16384, 32768, 65536].into_iter().any(closed))
 }
 
-/// Every page of a table or index has a header with its size and layout version 4; the bounds
-/// within it ascend (PostgreSQL, `bufpage.h`). Pages may be empty, but the first never is.
+/// Every page of a table or index has a header with its size and layout version 4, and with
+/// ascending bounds (PostgreSQL, `bufpage.h`). Pages may be empty, except for the first.
 fn postgres_table(view: &View) -> Option<bool> {
     const PAGE: u64 = 8192;
     if view.size == 0 || !view.size.is_multiple_of(PAGE) {

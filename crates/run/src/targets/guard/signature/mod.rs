@@ -1,14 +1,15 @@
-//! Recognises the contents of a device or file by the signatures of file systems, volume managers,
-//! databases and disk images at fixed positions near its beginning and end.
+//! Recognises the contents of a device or file by signatures at fixed positions near its beginning
+//! and end.
 //!
-//! A signature only leads to a refusal without permission, so a doubtful one counts. But random and
-//! patterned test data must not match: every rule checks 32 bits or more. Nothing is interpreted
-//! beyond the name and a label.
+//! The signatures belong to file systems, volume managers, databases and disk images. They only
+//! lead to a refusal without permission, so doubtful ones count too. But random and patterned test
+//! data must not match, so every rule checks at least 32 bits. Only the name and a label are
+//! interpreted.
 
 mod databases;
 mod file_systems;
 mod magic;
-mod partitions;
+mod mbr;
 #[cfg(test)]
 mod tests;
 mod volumes;
@@ -74,7 +75,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Whether a name is spelt out and begins with a vowel sound.
+/// True if a name is spelt out and begins with a vowel sound.
 fn sounds_like_a_vowel(name: &str) -> bool {
     ["XFS", "NTFS", "F2FS", "HFS", "LVM", "LMDB", "MBR", "SGI", "MD "]
         .iter()
@@ -83,7 +84,7 @@ fn sounds_like_a_vowel(name: &str) -> bool {
 
 /// Bytes examined at the beginning: the last signature there is VMFS at 2 MiB.
 const HEAD: u64 = (2 << 20) + (64 << 10);
-/// Bytes examined at the end: two ZFS labels of 256 KiB, whose position is rounded down to 256 KiB.
+/// Bytes examined at the end: two ZFS labels of 256 KiB, aligned down to 256 KiB.
 const TAIL: u64 = 768 << 10;
 /// The unit of reads, so that a file open for direct I/O can be examined too.
 const UNIT: u64 = 4096;
@@ -99,8 +100,8 @@ pub fn find(source: &mut (impl Read + Seek), size: u64) -> io::Result<Vec<Signat
     file_systems::find(&view, &mut found);
     volumes::find(&view, &mut found);
     databases::find(&view, &mut found);
-    partitions::find(&view, &mut found);
-    // A backup at the end is redundant.
+    mbr::find(&view, &mut found);
+    // A backup copy at the end is redundant.
     let mut unique: Vec<Signature> = Vec::new();
     for signature in found {
         if !unique
@@ -199,7 +200,7 @@ impl View {
     }
 }
 
-/// Reads a range that begins on a unit; less where the file ends.
+/// Reads a range that begins on a unit; less at the end of the file.
 fn read_range(source: &mut (impl Read + Seek), start: u64, length: u64) -> io::Result<Vec<u8>> {
     let whole = length.next_multiple_of(UNIT) as usize;
     let mut buffer = vec![0u8; whole + UNIT as usize];

@@ -1,5 +1,5 @@
-//! Checks of data that was read, by the worker or by threads; reports, dumps, and the state for a
-//! later check.
+//! Checks read data, in the worker or in threads; reports mismatches, writes dumps, and saves state
+//! for a later check.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -95,9 +95,9 @@ impl Verification {
     #[cold]
     fn fail_without_checkers(&self, io: &mut IoLoop) {
         io.fail(Failure {
-            help: Some("please report it with the plan that led to it".into()),
+            help: Some("please report it with the plan that caused it".into()),
             ..Failure::new(
-                "internal error: the threads that check what was read have ended",
+                "internal error: the checker threads have ended",
                 format!("job `{}`", self.job),
             )
         });
@@ -121,11 +121,11 @@ impl Verification {
         let path = io.errors.path(record.file).to_owned();
         let (offset, length, fault) = &faults[0];
         let failure = Failure {
-            what: format!("what was read is not what was written: {fault}"),
+            what: format!("read data differs from the written data: {fault}"),
             at: format!("{path}, {length} bytes at offset {offset}"),
             errno: Some(MISMATCH),
             operation: Some(io.errors.failed_operation(slot, record, Direction::Read)),
-            help: Some("the data are wrong on the device, or another program has written there".into()),
+            help: Some("the data on the device is wrong, or another program has written there".into()),
         };
         self.mismatch_count += faults.len() as u64;
         let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
@@ -152,7 +152,7 @@ impl Verification {
             let path = state_path(&stream.plan);
             if let Err(error) = std::fs::write(&path, progress.to_bytes(&self.job)) {
                 not_kept.push(format!(
-                    "how far the writes came could not be kept in {}: {error}",
+                    "cannot save the progress of the writes in {}: {error}",
                     path.display()
                 ));
             }
@@ -165,7 +165,7 @@ impl Verification {
 fn dump(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
     let file = |kind: &str| dump_path(&stream.plan.directory, io.errors.path(record.file), block.offset, kind);
     let write = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
-    // A failed dump does not end the run: the mismatch itself is reported anyway.
+    // A failed dump does not end the run, because the mismatch itself is reported anyway.
     let _ = write(file("received"), received);
     // Data of another process has its seed in its header, if that is intact.
     let Some(seed) = block.seed.or_else(|| seed_in(received)) else {

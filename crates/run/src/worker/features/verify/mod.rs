@@ -1,6 +1,6 @@
-//! Verification of writes: which are recorded or discarded, and when they are read back.
+//! Verification of writes: which writes are recorded or discarded, and when they are read back.
 //!
-//! The rules of a stream are in `stream`, the checks of data in `check`.
+//! `stream` has the rules of a stream, `check` the checks of data.
 
 mod check;
 mod stream;
@@ -33,7 +33,7 @@ fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
     }
 }
 
-/// Recomputed writes that the worker skips before it checks whether to stop, and that it computes
+/// Maximum number of recomputed writes to skip before the worker checks for a stop, and to compute
 /// ahead of reads.
 const REPLAYED_AT_ONCE: u64 = 1024;
 
@@ -43,13 +43,13 @@ pub(crate) struct Verification {
     streams: Vec<Option<StreamVerification>>,
     /// Name of the job, for messages and state files.
     job: String,
-    /// Written data is read back now, and nothing else is issued.
+    /// Written data is being read back, and nothing else is issued.
     reading_back: bool,
     /// Everything is written, and only trims of blocks remain.
     trims_the_rest: bool,
     /// Start and length of the verify phase.
     phase: (Option<Nanos>, Nanos),
-    /// What the thread had used when that phase began; what it used in it, once it has ended.
+    /// Usage of the thread at the start of that phase; after its end, the usage within it.
     phase_usage: Usage,
     /// The same for verification between two rounds, within the measured window.
     between_rounds: (Option<Nanos>, Nanos),
@@ -87,7 +87,7 @@ impl Verification {
         })
     }
 
-    /// Whether verification alone decides what is issued now.
+    /// True if verification alone decides what is issued now.
     pub(super) fn is_busy(&self) -> bool {
         self.reading_back || self.trims_the_rest
     }
@@ -223,7 +223,7 @@ impl Verification {
 
     /// Skips an operation that must not be issued: a write of a stream that only verifies, or a
     /// read of data that an earlier run did not record. `None` if it must be issued; otherwise
-    /// whether more may be skipped at once.
+    /// whether more may be skipped immediately.
     pub(super) fn skip_operation(
         &mut self,
         io: &mut IoLoop,
@@ -282,13 +282,14 @@ impl Verification {
 
 /// What the lifecycle asks and announces.
 impl Verification {
-    /// Whether there is written data to verify.
+    /// True if there is written data to verify.
     pub(crate) fn has_to_verify(&self) -> bool {
         let mut streams = self.streams.iter().flatten();
         streams.any(|stream| stream.after_writes && stream.has_blocks())
     }
 
-    /// Called when everything is written. Permits due trims once: true if there may be some.
+    /// Called when everything is written. Permits due trims once; returns true if there may be
+    /// some.
     pub(crate) fn may_trim_the_rest(&mut self, io: &mut IoLoop) -> bool {
         let mut streams = self.streams.iter().flatten();
         if self.trims_the_rest || !streams.any(|stream| stream.history.has_to_trim()) {
@@ -313,7 +314,7 @@ impl Verification {
         }
     }
 
-    /// Whether a stream only verifies flushed data.
+    /// True if a stream only verifies flushed data.
     pub(crate) fn is_flushed_only(&self, number: usize) -> bool {
         self.streams[number].as_ref().is_some_and(|stream| stream.flushed_only)
     }
@@ -346,7 +347,7 @@ impl Verification {
         }
     }
 
-    /// As in fio, each round is verified before the next.
+    /// Starts verification between two rounds: as in fio, each round is verified before the next.
     pub(crate) fn begin_between_rounds(&mut self, io: &mut IoLoop, at: Nanos) {
         self.between_rounds.0 = Some(at);
         self.begin_reading_back(io);

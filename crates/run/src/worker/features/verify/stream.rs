@@ -74,7 +74,7 @@ impl StreamVerification {
     pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
         let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let visits_once = stream.pattern.access.iter().all(model::access::Access::visits_once);
-        // Without writes there is no flush: all data of an earlier process counts.
+        // Without writes there is no flush, so all data of an earlier process counts.
         let flushed_only = verify.flushed_only && !verify.only;
         let reads_back = verify.after_writes || verify.backlog > 0;
         let replays = verify.work_out_again && can_be_recomputed(plan, stream, verify);
@@ -134,7 +134,7 @@ impl StreamVerification {
 
     /// Records a block that is written to `file`, or counts as written. Returns its history entry.
     fn note(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<Note> {
-        // Drawn even if unused, so that the other draws stay the same.
+        // Draw even if the result is unused, so that other draws stay the same.
         let trim = self.trims.is_some_and(|trims| {
             let max = u32::MAX / 100 * u32::from(trims.percent);
             trims.percent > 0 && draws.half(Purpose::Trim) <= max
@@ -183,7 +183,7 @@ impl StreamVerification {
         self.has_just_read = false;
     }
 
-    /// Records a read that is not of the backlog.
+    /// Records a read that does not belong to the backlog.
     pub(super) fn on_read(&mut self, slot: Slot, operation: &Operation, draws: &mut Draws) {
         self.tags[slot.0 as usize] = match self.checks_reads {
             true => {
@@ -196,7 +196,7 @@ impl StreamVerification {
     }
 
     /// Skips an operation on `file` that must not be issued. `None` if it must be issued; otherwise
-    /// whether more may be skipped at once.
+    /// whether more may be skipped immediately.
     pub(super) fn skip_operation(&mut self, file: u32, operation: &Operation, draws: &mut Draws) -> Option<bool> {
         if self.checks_reads {
             let recorded = self.recorded.as_ref()?;
@@ -244,7 +244,8 @@ impl StreamVerification {
 
 /// When blocks are read back or discarded.
 impl StreamVerification {
-    /// fio's rule: after every N writes, that many of the oldest blocks are read back.
+    /// True if a backlog read is due. fio's rule: after every N writes, that many of the oldest
+    /// blocks are read back.
     pub(super) fn backlog_is_due(&mut self) -> bool {
         let backlog = self.plan.backlog;
         if backlog == 0 || self.history.len() == 0 {
@@ -265,7 +266,7 @@ impl StreamVerification {
         self.backlog_left = self.backlog_left.saturating_sub(1);
     }
 
-    /// The same rule for trims. As in fio, the block that makes a batch due does not belong to it.
+    /// The same for trims. As in fio, the block that makes a batch due does not belong to it.
     pub(super) fn trim_is_due(&mut self) -> bool {
         let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
             return false;
@@ -287,13 +288,13 @@ impl StreamVerification {
         due
     }
 
-    /// Whether there are blocks to verify, or to recompute.
+    /// True if there are blocks to verify or recompute.
     pub(super) fn has_blocks(&self) -> bool {
         let to_work_out = |replayed: &Replayed| replayed.recomputed < replayed.issued;
         self.history.len() > 0 || self.replayed.as_ref().is_some_and(to_work_out)
     }
 
-    /// Whether more must be recomputed before the next block is read.
+    /// True if more must be recomputed before the next block is read.
     pub(super) fn must_recompute(&self) -> bool {
         let enough = !self.history.repeats() && self.history.len() as u64 >= REPLAYED_AT_ONCE;
         let left = |replayed: &Replayed| replayed.recomputed < replayed.issued;
@@ -322,7 +323,7 @@ impl StreamVerification {
     }
 }
 
-/// Whether the operations of a stream depend only on its seed, and nothing else about them is
+/// True if the operations of a stream depend only on its seed, and nothing else about them is
 /// needed.
 fn can_be_recomputed(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
