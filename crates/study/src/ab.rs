@@ -8,7 +8,7 @@ use model::results::{FORMAT_VERSION, Results};
 use model::study::{LeftOut, Question, Role, Setting, Study, StudyKind, StudyRun};
 use serde::Serialize;
 
-/// Default and minimum of the pairs: with fewer, p = 0.05 is out of reach.
+/// Default and minimum number of pairs; with fewer, p = 0.05 is unreachable.
 pub const MIN_PAIRS: u32 = 6;
 /// Default length of the measured window of each run.
 pub const RUN_TIME: Nanos = Nanos::secs(10);
@@ -118,8 +118,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds whether the result matches the expectation for a three-way mirror
-    /// ([`explain_for_mirror`]).
+    /// Adds a comparison with the expectation for a three-way mirror ([`explain_for_mirror`]).
     #[must_use]
     pub fn with_mirror_expectation(mut self, study: &Study) -> Report {
         let (mut operations, mut writes) = (0, 0);
@@ -169,36 +168,40 @@ impl Report {
     }
 }
 
-/// Compares the result with the expectation for a three-way mirror over three nodes, where A is the
-/// owner of the volume and B another node. Each node has a copy, so the owner can read locally,
-/// while the other node may read over the network. Writes go over the network from both. `writes`
-/// is the share of writes, 0 to 1.
+/// Compares the result with the expectation for a three-way mirror over three nodes.
+///
+/// A is the owner of the volume and B another node. Each node has a copy, so the owner can read
+/// locally, while the other node may read over the network. Writes go over the network from both.
+/// `writes` is the share of writes, 0 to 1.
 pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
     let (all_reads, all_writes) = (writes < 0.01, writes > 0.99);
     match word {
         _ if !all_reads && !all_writes => {
-            "On a three-way mirror reads may differ between the owner and another node, and writes should not, as each goes over \
-             the network from either: compare reads and writes apart to tell which it is."
+            "On a three-way mirror, reads may differ between the owner and another node; writes \
+             should not, because they use the network from both. Compare reads and writes \
+             separately."
         }
         Judgement::Worse if all_reads => {
-            "That is as expected of a three-way mirror: reads of a node that does not own the volume take a way over the network."
+            "That is expected of a three-way mirror: a node that does not own the volume reads \
+             over the network."
         }
         Judgement::Worse => {
-            "That is not as expected: on a three-way mirror writes go over the network from either node. Look at the network of B, or \
-             whether the volume has another resiliency."
+            "That is not expected: on a three-way mirror, writes use the network from both nodes. \
+             Check the network of B, and whether the volume has another resiliency type."
         }
         Judgement::Better => {
-            "That is not as expected: the owner should be no slower. Is A the owner? `fathom run` names it on Windows."
+            "That is not expected: the owner should not be slower. Check that A is the owner; \
+             `fathom run` shows the owner on Windows."
         }
         Judgement::Same if all_writes => {
-            "That is as expected of a three-way mirror: writes go over the network from either node."
+            "That is expected of a three-way mirror: writes use the network from both nodes."
         }
         Judgement::Same => {
-            "Reads of a node that does not own the volume were expected to be slower: a cache may have answered, or the network is no \
-             part of what limits."
+            "Reads from a node that does not own the volume should be slower: a cache may have \
+             served them, or the network is not the limit."
         }
         Judgement::Undecided | Judgement::DifferentLoad => {
-            "So it cannot be said whether this is as a three-way mirror leads one to expect."
+            "The result does not show whether the volume behaves like a three-way mirror."
         }
     }
 }
@@ -206,7 +209,8 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
 fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<String> {
     let Some(found) = found else {
         return vec![format!(
-            "Nothing can be said: {pairs} whole pairs were measured, and two are needed; {MIN_PAIRS} for a judgement."
+            "No comparison: {pairs} complete pairs were measured, but two are needed, and \
+             {MIN_PAIRS} for a judgement."
         )];
     };
     let decisive = found.changes.iter().find(|change| change.figure == found.primary);
@@ -215,23 +219,24 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
         .into_iter()
         .collect();
     let contrary = compare::contrary(found.word, &found.changes);
-    sentences.extend(contrary.map(|both| format!("Not in everything: B is {both}.")));
+    sentences.extend(contrary.map(|both| format!("Other figures differ: B is {both}.")));
     let ranks_text = found.p_of_ranks.map_or(String::new(), |p| {
         format!(" and Wilcoxon's signed ranks (p {})", format_p(p))
     });
     let pairs_text = decisive.and_then(|change| change.p).map_or(String::new(), format_p);
     let detectable = match found.detectable {
         Some(share) => format!(
-            "This number of pairs finds a change of {} or more in four of five attempts.",
+            "This number of pairs detects a change of {} or more in four of five attempts.",
             format_percent(share)
         ),
         None => format!(
-            "Fewer than {MIN_PAIRS} pairs cannot reach five per cent by their signed ranks, whatever they show."
+            "With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, \
+             whatever they show."
         ),
     };
     sentences.push(format!(
-        "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for \
-         {} figures){ranks_text}. {detectable}",
+        "Method: {} alternating pairs, Student's paired test on the logarithms of the ratios (p \
+         {pairs_text}, adjusted for {} figures){ranks_text}. {detectable}",
         found.pairs,
         found.changes.len(),
     ));
@@ -268,17 +273,17 @@ mod tests {
     }
 
     #[test]
-    fn a_mirror_lets_only_reads_differ() {
+    fn on_a_mirror_only_reads_may_differ() {
         let explain = |word, writes| explain_for_mirror(word, writes);
-        assert!(explain(Judgement::Worse, 0.0).starts_with("That is as expected"));
-        assert!(explain(Judgement::Same, 1.0).starts_with("That is as expected"));
-        assert!(explain(Judgement::Worse, 1.0).starts_with("That is not as expected"));
-        assert!(explain(Judgement::Same, 0.0).contains("expected to be slower"));
+        assert!(explain(Judgement::Worse, 0.0).starts_with("That is expected"));
+        assert!(explain(Judgement::Same, 1.0).starts_with("That is expected"));
+        assert!(explain(Judgement::Worse, 1.0).starts_with("That is not expected"));
+        assert!(explain(Judgement::Same, 0.0).contains("should be slower"));
         for writes in [0.0, 1.0] {
-            assert!(explain(Judgement::Better, writes).starts_with("That is not as expected"));
-            assert!(explain(Judgement::Undecided, writes).contains("cannot be said"));
+            assert!(explain(Judgement::Better, writes).starts_with("That is not expected"));
+            assert!(explain(Judgement::Undecided, writes).contains("does not show whether"));
         }
-        assert!(explain(Judgement::Worse, 0.3).contains("reads and writes apart"));
+        assert!(explain(Judgement::Worse, 0.3).contains("reads and writes separately"));
     }
 
     #[test]

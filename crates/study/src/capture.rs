@@ -12,7 +12,7 @@ use model::{Bytes, Nanos};
 
 /// Upper limit of the concurrent sequential streams, distinguished by their last sector.
 const MAX_STREAMS: usize = 16;
-/// Sizes with a smaller share of the requests are left out.
+/// Sizes with a smaller share of the requests are omitted.
 const RARE_SHARE: f64 = 0.005;
 /// Upper limit of the number of common sizes.
 const MAX_SIZES: usize = 12;
@@ -49,7 +49,7 @@ impl DirectionLoad {
         let mut common: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
         common.sort_unstable_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
         common.truncate(MAX_SIZES);
-        // The most frequent size stays whatever its share.
+        // The most frequent size stays, whatever its share.
         let is_common = |(place, (_, count)): &(usize, (u64, u64))| *place == 0 || *count as f64 >= min_count;
         let common: Vec<(u64, u64)> = common
             .into_iter()
@@ -63,7 +63,7 @@ impl DirectionLoad {
             .iter()
             .map(|(size, count)| (Bytes(*size), share(*count)))
             .collect();
-        // The most frequent size absorbs the rounding error: there it matters least.
+        // The most frequent size absorbs the rounding error, because it matters least there.
         let sum: u32 = shares.iter().map(|(_, share)| *share).sum();
         if let Some((_, first)) = shares.first_mut() {
             *first = (*first + 1000).saturating_sub(sum);
@@ -73,8 +73,8 @@ impl DirectionLoad {
         shares
     }
 
-    /// Replaces the sums by those of the kernel's counters. The shares of sizes and of sequential
-    /// requests stay as recorded.
+    /// Replaces the sums by the kernel's counters. The shares of sizes and of sequential requests
+    /// stay as recorded.
     fn apply_totals(&mut self, counted: &DirectionLoad) {
         if self.operations == 0 {
             self.clone_from(counted);
@@ -139,7 +139,7 @@ impl CapturedLoad {
         100.0 * self.reads.operations as f64 / self.operations().max(1) as f64
     }
 
-    /// Queue depth of an equivalent load. The rate limits that load, so the depth must not.
+    /// Queue depth of an equivalent load. The rate must limit that load, not the depth.
     pub fn depth(&self) -> u32 {
         let mean = self.in_flight.unwrap_or(1.0).round() as u64;
         self.in_flight_p99.unwrap_or(mean).clamp(1, 1 << 16) as u32
@@ -150,7 +150,7 @@ impl CapturedLoad {
         let direction_load = |direction: usize| {
             let (operations, bytes) = (used.operations[direction], used.bytes[direction]);
             let mean = bytes as f64 / operations.max(1) as f64;
-            // Whole sectors, as all requests have.
+            // Round to whole sectors, as in all requests.
             let mean = ((mean / 512.0).round() as u64).max(1) * 512;
             DirectionLoad {
                 operations,
@@ -174,8 +174,8 @@ impl CapturedLoad {
 }
 
 impl CapturedLoad {
-    /// Replaces rate and depth by those of the kernel's counters, if known. Needed after lost
-    /// events: requests whose completion was lost would seem to stay in flight.
+    /// Replaces rate and depth by those of the kernel's counters, if known. This is needed after
+    /// lost events: requests whose completion was lost would seem to stay in flight.
     pub fn with_counter_totals(mut self, counted: Option<&CapturedLoad>) -> CapturedLoad {
         (self.in_flight_p99, self.in_flight_max) = (None, None);
         let Some(counted) = counted else {

@@ -37,7 +37,7 @@ impl RepeatedPlan {
     /// Findings about the steps that could not be repeated.
     pub fn findings(&self) -> Vec<Finding> {
         let finding = |(_, why): &(usize, String)| {
-            let what = "the answer was not confirmed by a run at twice the depth";
+            let what = "no run at twice the depth confirmed the answer";
             Finding::new("NOT-CONFIRMED", Severity::Note, what).why(why.clone())
         };
         self.unrepeated.iter().map(finding).collect()
@@ -71,13 +71,14 @@ fn repetition(step: &Step) -> Result<Step, String> {
         }
         if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
             return Err(format!(
-                "`{}` has a rate or pauses, which more depth does not change: leave them out to look for a limit",
+                "`{}` has a rate or pauses, which more depth does not change: remove them to find \
+                 a limit",
                 job.name
             ));
         }
         let adjusts_depth = |control: &Control| matches!(control, Control::LatencyTarget(_));
         if job.control.iter().any(adjusts_depth) {
-            return Err(format!("`{}` changes its depth by itself", job.name));
+            return Err(format!("`{}` changes its depth itself", job.name));
         }
     }
     let jobs = step.jobs.iter().map(deeper_job).collect();
@@ -87,7 +88,8 @@ fn repetition(step: &Step) -> Result<Step, String> {
 /// The same job with twice the depth, for a short time.
 fn deeper_job(job: &Job) -> Job {
     let time = job.stop.after_ns.map_or(MEASURED_TIME, |time| time.min(MEASURED_TIME));
-    // A limit of bytes or operations may come before the time limit: the target may be small.
+    // A limit on bytes or operations may end the job before the time limit, because the target may
+    // be small.
     let stop = Stop {
         after_ns: Some(time),
         ..job.stop
@@ -130,7 +132,7 @@ fn double_depth(worker: &Worker) -> Worker {
     worker
 }
 
-/// The same kind of random decisions with another seed.
+/// Random decisions of the same kind with another seed.
 fn with_other_seed(draws: &DrawsForm, number: u64) -> DrawsForm {
     let mut draws = *draws;
     let other = 0x5eed_0000_0000_0001_u64.wrapping_add(number);

@@ -1,4 +1,5 @@
-//! CrystalDiskMark's default profile: eight loads, five rounds of each, and the best round of each.
+//! CrystalDiskMark's default profile: eight loads, with five rounds each, of which the best is
+//! reported.
 
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
@@ -67,7 +68,7 @@ pub struct Best {
     pub mean_us: f64,
 }
 
-/// The round with the highest throughput of each load that was measured.
+/// The round with the highest throughput for each measured load.
 pub fn best_rounds(results: &Results) -> Vec<Best> {
     let mut best = Vec::new();
     for direction in [Direction::Read, Direction::Write] {

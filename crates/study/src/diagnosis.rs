@@ -11,14 +11,14 @@ use model::results::Results;
 
 use crate::confirm::RepeatedPlan;
 
-/// The user's limits between the program and the disks, and what to explain.
+/// The user's limits between the program and the disks, and the question to answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownLimits {
     /// Limits, each with its layer.
     pub layers: Vec<Layer>,
     /// Burst credits.
     pub bursts: Vec<KnownBurst>,
-    /// What to explain: the limit, a missed rate or a missed latency.
+    /// The question: the limit, a missed rate or a missed latency.
     pub question: Question,
 }
 
@@ -34,8 +34,8 @@ impl KnownLimits {
     }
 }
 
-/// What limited each job, by the user's limits, those of the plan and those of the system.
-/// Steps that repeat another at a greater depth serve as evidence and get no diagnosis.
+/// Diagnoses each job, with the limits of the user, the plan and the system. Steps that repeat
+/// another at a greater depth are evidence and get no diagnosis.
 pub fn diagnoses(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<JobDiagnosis> {
     let known = &known.with_plan(results);
     let mut found = Vec::new();
@@ -60,7 +60,7 @@ pub fn diagnoses_with_deeper_run(results: &Results, repeated: &Results, known: &
         .collect()
 }
 
-/// The limits that the jobs of each step share, and how much of them they use together.
+/// The limits that the jobs of each step share, and how much of them the jobs use together.
 pub fn limit_tables(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<LimitTable> {
     let known = known.with_plan(results);
     let step_tables = |step: usize| {
@@ -94,7 +94,7 @@ fn others(loads: &[(usize, Observation)], job: usize) -> Vec<&Observation> {
     others.map(|(_, load)| load).collect()
 }
 
-/// What limited each job of a step; `deeper` is its repetition at twice the depth.
+/// Diagnoses each job of a step. `deeper` is its repetition at twice the depth.
 fn diagnose_step(
     results: &Results,
     step: usize,
@@ -127,7 +127,7 @@ fn diagnose_step(
     found
 }
 
-/// Findings about jobs that exceeded the user's limits by far.
+/// Findings about jobs that greatly exceeded the user's limits.
 pub fn beyond_limits(results: &Results, known: &KnownLimits) -> Vec<Finding> {
     let seen = Observation::all(results);
     let known = known.with_plan(results);

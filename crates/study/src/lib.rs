@@ -1,4 +1,4 @@
-//! Studies: questions that take several runs to answer, and what results of any tool mean.
+//! Studies: answers questions that take several runs, and explains results of any tool.
 //!
 //! A study makes a plan, `run` executes it, and the study interprets the results. It neither prints
 //! nor saves anything.

@@ -2,7 +2,7 @@
 
 use model::Nanos;
 
-/// At least three significant digits, with commas between thousands.
+/// Formats a number with at least three significant digits, and commas between thousands.
 pub(crate) fn format_number(value: f64) -> String {
     let digits = if value >= 100.0 { 0 } else { 1 };
     let text = if digits == 0 {
@@ -32,7 +32,7 @@ pub(crate) fn format_time(ns: f64) -> String {
     Nanos(ns.round() as u64).to_string()
 }
 
-/// Bytes per second in both units, so that the unit is never in doubt.
+/// Formats bytes per second in both units, to avoid confusion.
 pub(crate) fn format_throughput(bytes_per_sec: f64) -> String {
     let (mib, mb) = (bytes_per_sec / f64::from(1 << 20), bytes_per_sec / 1e6);
     format!("{} MiB/s ({} MB/s)", format_two_decimals(mib), format_two_decimals(mb))

@@ -1,8 +1,8 @@
-//! Preconditions a device: fills it twice, then loads it in rounds until their rate is steady.
+//! Preconditions a device: fills it twice, then loads it in rounds until the rate is steady.
 //!
-//! SNIA's Solid State Storage Performance Test Specification 2.0 calls the first the
-//! workload-independent, the second the workload-dependent preconditioning. A [`Procedure`] selects
-//! the next run and judges the rounds; the caller executes the runs and returns the results.
+//! SNIA's Solid State Storage Performance Test Specification 2.0 calls these steps
+//! workload-independent and workload-dependent preconditioning. A [`Procedure`] selects the next
+//! run and judges the rounds; the caller executes the runs and returns the results.
 
 use model::Bytes;
 use model::Nanos;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::numbers::{format_number, format_throughput};
 
-/// How often the range is written before the rounds.
+/// Number of times that the range is written before the rounds.
 pub const FILL_PASSES: u32 = 2;
 /// Block size of filling.
 pub const FILL_BLOCK: Bytes = Bytes::kib(128);
@@ -64,7 +64,7 @@ impl Cell {
     }
 }
 
-/// The 56 cells of the IOPS test in its order: from reads to writes, from large to small.
+/// The 56 cells of the IOPS test in its order: from reads to writes, and from large to small.
 pub fn matrix_cells() -> Vec<Cell> {
     let of_mix = |read_percent: u32| {
         BLOCK_SIZES.map(|size| Cell {
@@ -155,12 +155,12 @@ pub struct Window {
     pub figures: SniaWindow,
     /// Both conditions of the specification are met.
     pub steady: bool,
-    /// Both are met even in a stricter reading of the first: no round is further than 10 % from
-    /// the mean.
+    /// Both are met even in a stricter reading of the first condition: every round is within 10 %
+    /// of the mean.
     pub steady_by_stricter_reading: bool,
 }
 
-/// Judges the last of these rates; `None` if there are too few, or the rate is 0.
+/// Judges the latest of these rates; `None` if there are too few, or the rate is 0.
 pub fn judge_window(rates: &[f64]) -> Option<Window> {
     let count = WINDOW_ROUNDS as usize;
     let judged = rates.get(rates.len().checked_sub(count)?..)?;
@@ -216,7 +216,7 @@ impl Procedure {
     /// # Errors
     /// Nothing was measured.
     pub fn record(&mut self, next: NextRun, results: &Results) -> Result<(), String> {
-        let nothing_measured = || "not one operation ended".to_owned();
+        let nothing_measured = || "no operation completed".to_owned();
         match next {
             NextRun::Fill => {
                 let job = results.steps.first().and_then(|step| step.jobs.first());
@@ -316,7 +316,7 @@ pub struct Report {
     /// Settings of the procedure.
     #[serde(rename = "asked")]
     pub settings: ProcedureSettings,
-    /// The state is steady by the rule as written.
+    /// The state is steady by the literal rule.
     pub steady: bool,
     /// The last window; absent if there were too few rounds.
     pub window: Option<Window>,
@@ -348,46 +348,51 @@ fn sentences(report: &Report) -> Vec<String> {
     let count = report.rounds.len();
     match &report.window {
         Some(window) if window.steady => sentences.push(format!(
-            "Steady state is reached: rounds {} to {} keep both conditions. {} operations per second are its rate.",
+            "Steady state reached: rounds {} to {} meet both conditions. The steady rate is {} \
+             operations per second.",
             window.first,
             window.last,
             format_number(window.figures.average)
         )),
         _ if report.interrupted => sentences.push(format!(
-            "Cut short after {count} whole rounds: whether the state is steady is not known."
+            "Interrupted after {count} complete rounds: it is unknown whether the state is steady."
         )),
         Some(_) => sentences.push(format!(
-            "Steady state is NOT reached in {count} rounds: what is measured now still changes."
+            "Steady state NOT reached in {count} rounds: the rate is still changing."
         )),
         None => sentences.push(format!(
-            "Steady state is NOT reached: {count} rounds measured something, and {WINDOW_ROUNDS} are judged together."
+            "Steady state NOT reached: {count} rounds measured something, but a judgement needs \
+             {WINDOW_ROUNDS}."
         )),
     }
     if let Some(window) = &report.window {
         let figures = &window.figures;
         let judgement = |is_met: bool| if is_met { "kept" } else { "broken" };
         sentences.push(format!(
-            "Range: the rounds {} to {} differ by {:.1} % of their mean, at most 20 % are allowed: {}.",
+            "Range: the rounds {} to {} differ by {:.1} % of their mean (maximum 20 %): {}.",
             window.first,
             window.last,
             100.0 * figures.range,
             judgement(figures.keeps_range())
         ));
         sentences.push(format!(
-            "Excursion: the line through them changes by {:.1} % of their mean, at most 10 % are allowed: {}.",
+            "Excursion: the line through them changes by {:.1} % of their mean (maximum 10 %): {}.",
             100.0 * figures.excursion,
             judgement(figures.keeps_excursion())
         ));
         sentences.push(format!(
-            "Some read the first condition more strictly, no round further than 10 % from the mean: here it is {:.1} %, {}. \
-             The rule as it is written decides.",
+            "Stricter reading of the first condition (every round within 10 % of the mean): the \
+             largest distance is {:.1} %, {}. The literal rule decides.",
             100.0 * figures.deviation,
             judgement(figures.deviation <= SniaWindow::DEVIATION)
         ));
     }
     if !report.steady && !report.interrupted && report.window.is_some() {
-        sentences
-            .push("Go on with `--passes 0`, with longer rounds, or look at the series: it may fall for hours.".into());
+        sentences.push(
+            "Continue with `--passes 0` or longer rounds, or check the series: the rate may \
+                fall for hours."
+                .into(),
+        );
     }
     sentences.extend(report.left_out.iter().cloned());
     sentences

@@ -1,7 +1,7 @@
 //! Tests a disk in under a minute with the seven most common workloads.
 //!
-//! The result is an order of magnitude: in four seconds caches do not fill, burst credits do not
-//! run out and rare events do not occur. The output states that.
+//! The result shows only the order of magnitude, and the output says so: in four seconds, caches do
+//! not fill, burst credits do not run out and rare events do not occur.
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -16,7 +16,7 @@ use crate::crystal;
 use crate::figures::Figures;
 use crate::numbers::format_number;
 
-/// More workers reveal nothing more about one disk in so short a time.
+/// Maximum number of workers; in so short a time, more reveal nothing about one disk.
 const MAX_WORKERS: u32 = 8;
 /// Length of the measured window of each cell.
 pub const MEASURED_TIME: Nanos = Nanos::secs(4);
@@ -218,7 +218,7 @@ impl Screening {
             true => Part {
                 access: Access::Sequential(Sequential::default()),
                 // Generating fresh data for every MiB would take as long as a fast disk needs to
-                // store it. The stamps keep any two sectors different, and the data stays
+                // store it. The stamps make all sectors different, and the data stays
                 // incompressible.
                 content: Content::Stamped,
                 ..part
@@ -236,7 +236,7 @@ impl Screening {
     }
 }
 
-/// Explains the figures in sentences that claim no more than was measured.
+/// Explains the figures in sentences that claim only what was measured.
 pub fn explain_figures(results: &Results) -> Vec<String> {
     let find = |name: &str| {
         let is_named = |step: &Step| step.jobs.first().is_some_and(|job| job.name.starts_with(name));
@@ -248,7 +248,8 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
     let write = find(CELLS[1].name);
     if let Some(one) = &one {
         sentences.push(format!(
-            "One 4 KiB read at a time reaches {} IOPS: the median read takes {}, and one in a hundred takes more than {}.",
+            "With one 4 KiB read in flight the target reaches {} IOPS: the median read takes {}, \
+             and one in a hundred takes more than {}.",
             format_number(one.iops),
             one.median,
             one.p99
@@ -258,7 +259,9 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
         && write.median.0 * 10 < one.median.0 * 8
     {
         sentences.push(format!(
-            "A single write ({}) is faster than a single read: a cache of the device or the host takes it, not the medium. Whether it survives a power cut was not tested; see the second command below.",
+            "A single write ({}) is faster than a single read: a cache of the device or the host \
+             accepts it, not the medium. Whether it survives a power failure was not tested; see \
+             the second command below.",
             write.median
         ));
     }
@@ -267,7 +270,7 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
     }
     if let (Some(read), Some(write)) = (find(CELLS[4].name), find(CELLS[5].name)) {
         sentences.push(format!(
-            "Large blocks in sequence: {} MiB/s read, {} MiB/s written.",
+            "Large sequential blocks: {} MiB/s read, {} MiB/s written.",
             format_number(read.mib_per_sec),
             format_number(write.mib_per_sec)
         ));
@@ -302,7 +305,7 @@ fn explain_depth(one: &Figures, many: &Figures, depth: u32) -> String {
     }
 }
 
-/// Names the cells in which the CPUs, rather than the storage, may have been the limit.
+/// Names the cells in which the CPUs instead of the storage may have been the limit.
 fn explain_cpu_limit(results: &Results) -> Option<String> {
     let usable = results.hosts.first()?.environment.cpu.usable.max(1);
     let names = results.plan.steps.iter().enumerate().filter_map(|(number, step)| {
@@ -316,7 +319,8 @@ fn explain_cpu_limit(results: &Results) -> Option<String> {
         return None;
     }
     Some(format!(
-        "The CPUs were fully busy in: {}. The limit there may be this machine rather than the storage.",
+        "The CPUs were fully busy in: {}. There the limit may be this machine instead of the \
+         storage.",
         names.join("; ")
     ))
 }
@@ -431,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plan_is_whole_and_takes_less_than_a_minute() {
+    fn the_plan_is_valid_and_takes_less_than_a_minute() {
         let plan = screening(true).plan();
         assert_eq!(run::check(&plan), Ok(()));
         assert_eq!(plan.steps.len(), 7);
@@ -445,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_allowed_is_allowed_again() {
+    fn permission_flags_are_repeated() {
         let words = "fathom quick /a --allow-overwrite /a --allow-destroy=/dev/b --size 64m";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         assert_eq!(permission_flags(&words), " --allow-overwrite /a --allow-destroy /dev/b");
@@ -463,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_judged_by_what_it_brings() {
+    fn depth_is_judged_by_its_gain() {
         let figures = |iops: f64, median: u64| Figures {
             iops,
             mib_per_sec: 0.0,

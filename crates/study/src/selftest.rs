@@ -1,5 +1,5 @@
-//! Measures the generator itself: the maximum rate of each engine without storage in the way, and
-//! how exactly it keeps a schedule.
+//! Measures the generator itself: the maximum rate of each engine without storage, and how exactly
+//! it keeps a schedule.
 
 use model::plan::{
     CacheMode, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop,
@@ -66,8 +66,9 @@ fn tested_engines() -> Vec<(EngineKind, u32)> {
         .collect()
 }
 
-/// A plan for each engine and depth, so that an unavailable engine does not stop the others, and a
-/// last one for the timer. `folder` gets the test file; `length` is the measured window of each.
+/// Plans for each engine and depth, separate so that an unavailable engine does not stop the
+/// others, and a last one for the timer. `folder` receives the test file; `length` is the measured
+/// window of each.
 pub fn plans(folder: &str, length: Nanos) -> Vec<Plan> {
     let engine_plan = |(engine, depth): (EngineKind, u32)| plan(folder, length, engine, depth, None);
     let timer = plan(folder, length, EngineKind::Null, 1, Some(Rate::iops(TIMER_RATE)));
@@ -141,7 +142,7 @@ pub fn ceiling(number: usize, outcome: Result<&Results, String>) -> Option<Ceili
     })
 }
 
-/// How exactly the schedule was kept, from the results of the last plan.
+/// Measures how exactly the schedule was kept, from the results of the last plan.
 pub fn jitter(results: &Results) -> Option<Jitter> {
     let total = results.steps.first()?.jobs.first()?.total();
     let delay = total.schedule_delay.as_ref()?;
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_plan_is_whole() {
+    fn every_plan_is_valid() {
         let plans = plans("/tmp", Nanos::millis(100));
         assert_eq!(plans.len(), tested_engines().len() + 1);
         for plan in &plans {
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_cannot_be_had_keeps_its_row() {
+    fn an_unavailable_engine_keeps_its_row() {
         let row = ceiling(2, Err("it is not here".into())).unwrap();
         assert_eq!((row.engine, row.iops), (tested_engines()[2].0, None));
         assert_eq!(row.failure.as_deref(), Some("it is not here"));

@@ -23,8 +23,8 @@ pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
     }
 }
 
-/// True if the clauses require both a rate and a latency. They belong together: beyond its limit
-/// any storage makes operations wait, so a latency is promised at a rate.
+/// True if the clauses require both a rate and a latency. They belong together, because beyond its
+/// limit any storage makes operations wait.
 pub fn is_paced(clauses: &[Clause]) -> bool {
     let rate = |clause: &Clause| matches!(clause.metric, Metric::Iops | Metric::Throughput);
     let latency = |clause: &Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
@@ -48,10 +48,10 @@ pub struct Load {
     pub simulated: Option<SimulatedDevice>,
 }
 
-/// Paces a workload at the required rate, as `fathom verify` does.
+/// Paces a workload at the required rate, like `fathom verify`.
 ///
 /// # Errors
-/// [`Unverifiable`] if the requirement names no rate.
+/// [`Unverifiable`] if the requirement has no rate.
 pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiable> {
     let workload = Workload {
         block: load.block,
@@ -78,7 +78,7 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiab
     })
 }
 
-/// The lines of the table, a row for each clause of each workload, and the notes below it.
+/// Formats the table, with a row for each clause of each workload, and the notes below it.
 pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     let width = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
     let clauses = || {
@@ -161,7 +161,8 @@ pub fn sign_off(report: &SuiteReport) -> String {
             );
         }
     }
-    page += "\nPASS and FAIL are given only where the confidence interval allows it; INCONCLUSIVE is neither.\n";
+    page += "\nPASS and FAIL require a sufficiently narrow confidence interval; INCONCLUSIVE is \
+        neither.\n";
     for held in &report.workloads {
         page += &details(held);
     }
@@ -218,7 +219,7 @@ fn details(held: &Held) -> String {
 /// Escapes a text for a table cell or a line of Markdown.
 fn escape_cell(text: &str) -> String {
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // `<` before a letter would begin an HTML element.
+    // `<` before a letter would start an HTML element.
     let mut safe = String::new();
     let mut letters = one_line.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -241,7 +242,7 @@ mod tests {
     use analysis::requirement;
 
     #[test]
-    fn the_worst_is_what_is_broken_then_what_is_not_known() {
+    fn the_worst_outcome_is_fail_then_inconclusive() {
         use Outcome::{Consistent, Fail, Inconclusive, Pass};
         for (all, whole) in [
             (vec![Pass, Fail, Inconclusive], Fail),
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_and_a_latency_together_are_issued_at_that_rate() {
+    fn a_rate_with_a_latency_is_issued_at_that_rate() {
         assert!(is_paced(&clauses("iops>=4000,p99<=3ms")));
         assert!(is_paced(&clauses("mbps>=200,mean<=3ms")));
         assert!(!is_paced(&clauses("iops>=4000")));
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn concurrency_is_that_of_verify() {
+    fn concurrency_matches_verify() {
         let first = |required: &str, load: Load| {
             let verification = pacing(&clauses(required), load).unwrap();
             let attempt = verification.next(&Search::default()).unwrap();
@@ -286,7 +287,8 @@ mod tests {
             (issued.rate_iops, issued.concurrency)
         };
         assert_eq!(first("iops>=4000,mean<=3ms", load()), (4000.0, 32));
-        // 64 MiB a second of 64 KiB are 1024 operations: 102.4 in flight at 100 ms, and 4 √102.4.
+        // 64 MiB per second in blocks of 64 KiB are 1024 operations: 102.4 in flight at 100 ms,
+        // plus 4 √102.4.
         assert_eq!(first("mibps>=64,mean<=100ms", load()), (1024.0, 2 * 80));
         let fixed = Load {
             depth: Some(3),
@@ -297,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_name_can_end_a_cell() {
+    fn names_are_escaped_in_cells() {
         assert_eq!(escape_cell("a|b\n| c <script> <= 3"), "a\\|b \\| c &lt;script> <= 3");
     }
 }

@@ -1,5 +1,5 @@
-//! Explains an existing result of any tool: its load, its figures with their units, how far to
-//! trust them, and how close they are to limits.
+//! Explains an existing result of any tool: its load, its figures and their units, how far to trust
+//! them, and how close they are to limits.
 
 mod sentences;
 
@@ -68,11 +68,11 @@ pub struct Explanation {
     pub kind: String,
     /// The origin of the result.
     pub source: Source,
-    /// Findings of reading it.
+    /// Findings from parsing it.
     pub remarks: Vec<Finding>,
-    /// Each load by itself.
+    /// Each load separately.
     pub loads: Vec<Explained>,
-    /// Limits that are shared by loads of the same time.
+    /// Limits that concurrent loads share.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_limits: Vec<LimitTable>,
 }
@@ -95,9 +95,9 @@ pub struct Explained {
     /// The length of the test, if the promise requires one.
     #[serde(skip)]
     pub length: Option<TestLength>,
-    /// What limited it, as far as its figures show.
+    /// What limited the load, as far as its figures show.
     pub diagnosis: Diagnosis,
-    /// Findings that weaken it.
+    /// Findings that weaken the load's figures.
     pub findings: Vec<Finding>,
 }
 
@@ -128,7 +128,7 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
     let has_promise = !context.clauses.is_empty();
     let mut findings = identities::examine(&observation, Purpose { promise: has_promise });
     let verdict = has_promise.then(|| judge_promise(&observation, context, &findings));
-    // The result's own finding of the same rule wins: a saved result has more facts.
+    // The result's own finding takes precedence, because a saved result has more facts.
     let is_known = |finding: &Finding| {
         let mut of_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
         of_rule.any(|remark| remark.at == finding.at)
@@ -167,7 +167,8 @@ fn diagnose_load(
     diagnose(observation, layers, &diagnosis_context)
 }
 
-/// The limits that apply to a load. To the sum of several loads apply those that all of them share.
+/// The limits that apply to a load. For a sum of several loads, these are the limits that all of
+/// them share.
 fn applicable_layers(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
     let Some(at_once) = load.at_once.filter(|at_once| at_once.is_sum) else {
         return layers.to_vec();
@@ -207,7 +208,7 @@ fn judge_promise(observation: &Observation, context: &ExplainContext, findings: 
 }
 
 impl Explanation {
-    /// All findings, those of reading first.
+    /// All findings, those from parsing first.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.remarks
             .iter()

@@ -1,4 +1,4 @@
-//! Describes a load in a few sentences that claim no more than the source shows.
+//! Describes a load in a few sentences that claim only what the source shows.
 
 use analysis::caps::LayerKind;
 use analysis::identities::{Little, little};
@@ -8,9 +8,9 @@ use model::{Direction, Nanos};
 
 use crate::numbers::{format_number, format_throughput, format_time};
 
-/// CPUs that are less busy than this were not the limit.
+/// Below this use, CPUs were not the limit.
 const IDLE_BELOW: f64 = 0.7;
-/// A requested rate counts as reached from this share on.
+/// Share of the requested rate from which it counts as reached.
 const REACHED_SHARE: f64 = 0.97;
 
 /// All sentences about a load.
@@ -55,7 +55,7 @@ fn describe_load(load: &Observation) -> String {
         .unwrap_or_default();
     // A list of figures issues nothing; it only records a measurement.
     let subject = match tool.as_str() {
-        "figures" => "The figures are of".to_owned(),
+        "figures" => "The figures describe".to_owned(),
         tool => format!("{tool} issued"),
     };
     format!(
@@ -98,7 +98,7 @@ fn describe_slots(load: &Load) -> String {
     let depth = load.depth.map(|depth| format!("up to {depth} in flight"));
     let rate = load
         .rate_iops
-        .map(|rate| format!("held to {} per second", format_number(rate)));
+        .map(|rate| format!("limited to {} per second", format_number(rate)));
     let parts: Vec<String> = [workers, depth, rate].into_iter().flatten().collect();
     match &*parts {
         [] => String::new(),
@@ -116,9 +116,9 @@ fn describe_figures(load: &Observation) -> Option<String> {
     let latency = describe_latency(flow);
     match (rates.is_empty(), latency) {
         (true, None) => None,
-        (true, Some(latency)) => Some(format!("An operation took {latency}.")),
+        (true, Some(latency)) => Some(format!("Latency: {latency}.")),
         (false, None) => Some(format!("That is {}.", rates.join(", "))),
-        (false, Some(latency)) => Some(format!("That is {}; an operation took {latency}.", rates.join(", "))),
+        (false, Some(latency)) => Some(format!("That is {}; latency: {latency}.", rates.join(", "))),
     }
 }
 
@@ -130,12 +130,7 @@ fn describe_latency(flow: &Flow) -> Option<String> {
         .deviation_ns
         .map(|deviation| format!(" (standard deviation {})", format_time(deviation)));
     let service = flow.response.as_ref().and_then(|_| flow.latency.as_ref()?.mean_ns);
-    let from = service.map(|service| {
-        format!(
-            ", counted from when it was due; {} from when it was issued",
-            format_time(service)
-        )
-    });
+    let from = service.map(|service| format!(", from the due time; {} from issue", format_time(service)));
     Some(format!(
         "{mean} on average{}{}",
         deviation.unwrap_or_default(),
@@ -177,12 +172,17 @@ fn describe_in_flight(load: &Observation, found: &Little) -> String {
     );
     let (Some(depth), Some(share)) = (found.depth, found.share) else {
         let stated = load.stated.in_flight;
-        let stated = stated.map_or_else(String::new, |stated| format!(" (its own count says {stated:.1})"));
-        return format!("{law}{stated}; the result does not say how many were allowed.");
+        let stated = stated.map_or_else(String::new, |stated| {
+            format!(
+                " (the report states \
+            {stated:.1})"
+            )
+        });
+        return format!("{law}{stated}; the result does not state the queue depth.");
     };
-    let law = format!("{law}, of {depth} allowed");
+    let law = format!("{law}, with a queue depth of {depth}");
     if share > 1.0 + found.tolerance {
-        return format!("{law}: that cannot be, so one of these figures is wrong.");
+        return format!("{law}: that is impossible, so one of these figures is wrong.");
     }
     if load.load.rate_iops.is_some() || load.load.closed_loop == Some(false) {
         let reach = load
@@ -199,18 +199,18 @@ fn describe_in_flight(load: &Observation, found: &Little) -> String {
         });
         let missed = load.load.rate_iops.zip(load.total.iops);
         let missed = missed.filter(|(asked, found)| *found < REACHED_SHARE * asked);
-        let why = missed.map_or("the rate was held back on purpose".to_owned(), |(asked, _)| {
-            format!("{} per second were asked for and not reached", format_number(asked))
+        let why = missed.map_or("the rate was limited intentionally".to_owned(), |(asked, _)| {
+            format!("{} per second were requested but not reached", format_number(asked))
         });
         return format!("{law}: {why}.{}", reach.unwrap_or_default());
     }
     if share >= 1.0 - found.tolerance {
         let deep = if depth > 1 {
-            "; with fewer in flight each would take less time"
+            "; with fewer operations in flight, each would take less time"
         } else {
             ""
         };
-        return format!("{law}: the queue was full all the time{deep}.");
+        return format!("{law}: the queue was always full{deep}.");
     }
     format!("{law}.")
 }
@@ -237,8 +237,8 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         .iter()
         .map(|standing| {
             format!(
-                "The load exceeds the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
-                 is not the limit.",
+                "The load exceeds the limit of {}: {} is {:.1} % of {}. Either a cache served some \
+                 operations, or that limit does not apply.",
                 standing.layer,
                 format_measured(standing),
                 100.0 * standing.share,
@@ -251,7 +251,8 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         && found >= REACHED_SHARE * asked
     {
         list.push(format!(
-            "The load was held to {} per second and kept that, so it does not show where a limit lies; that of {} is {}.",
+            "The load was limited to {} per second and reached that rate, so it does not show a \
+             limit; that of {} is {}.",
             format_number(asked),
             first.layer,
             format_limit(first)
@@ -261,7 +262,7 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     match first.met {
         true => list.extend(describe_reached_limit(first, &within[1..])),
         false => list.push(format!(
-            "The load is at no known limit: the nearest is that of {}, {} of {} ({:.1} %).",
+            "The load is not at a known limit: the nearest is that of {}, {} of {} ({:.1} %).",
             first.layer,
             format_measured(first),
             format_limit(first),
@@ -283,7 +284,7 @@ fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
         let stranded = other.limit.low - met.limit.high;
         if other.kind == LayerKind::Disk && stranded > 0.0 {
             list.push(format!(
-                "{} would allow {}: {} of them ({:.0} %) cannot be reached behind it.",
+                "{} would allow {}: {} of them ({:.0} %) are unreachable because of it.",
                 other.layer,
                 format_limit(other),
                 format_amount(met.of, stranded),
@@ -291,7 +292,11 @@ fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
             ));
         }
     }
-    list.push("To make sure, allow twice as many in flight: at a limit the rate stays and the latency doubles.".into());
+    list.push(
+        "To confirm this, double the queue depth: at a limit, the rate stays the same and \
+        the latency doubles."
+            .into(),
+    );
     list
 }
 
@@ -351,10 +356,13 @@ mod tests {
             said(1953.3, None, &two),
             "at the limit of VM: 1,953 IOPS of 1,920 IOPS is 101.7 %.",
         );
-        check(said(1953.3, None, &two), "18,080 IOPS of them (90 %) cannot be reached");
-        check(said(1000.0, None, &two), "at no known limit: the nearest is that of VM");
+        check(said(1953.3, None, &two), "18,080 IOPS of them (90 %) are unreachable");
+        check(
+            said(1000.0, None, &two),
+            "not at a known limit: the nearest is that of VM",
+        );
         check(said(78_000.0, None, &two), "exceeds the limit of VM");
-        check(said(1900.0, Some(1900.0), &two), "does not show where a limit lies");
+        check(said(1900.0, Some(1900.0), &two), "does not show a limit");
         check(said(1900.0, Some(4000.0), &two), "at the limit of VM");
         assert_eq!(said(1.0, None, &[]), "");
     }
@@ -387,6 +395,6 @@ mod tests {
             said.contains("2,800 reads per second at 1.01 ms and 1,201 writes per second at 469 us"),
             "{said}"
         );
-        assert!(said.contains("the result does not say how many were allowed"), "{said}");
+        assert!(said.contains("the result does not state the queue depth"), "{said}");
     }
 }

@@ -1,4 +1,4 @@
-//! Procedures over series whose truth is known.
+//! Procedures over series with a known outcome.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -25,7 +25,7 @@ fn rate(cell: Option<Cell>, iops: f64) -> CellResult {
     }
 }
 
-/// Feeds a series until the procedure has enough.
+/// Feeds a series to the procedure until it ends.
 fn over(rounds: u32, series: &[f64]) -> Report {
     let mut procedure = Procedure::new(asked(rounds, Vec::new()));
     for iops in series {
@@ -39,8 +39,8 @@ fn over(rounds: u32, series: &[f64]) -> Report {
 }
 
 #[test]
-fn a_series_that_settles_is_steady_as_soon_as_five_rounds_are() {
-    // The fresh device's rounds must leave the window first.
+fn a_settling_series_is_steady_after_five_steady_rounds() {
+    // The rounds of the fresh device must first leave the window.
     let report = over(25, &[900.0, 500.0, 200.0, 104.0, 100.0, 98.0, 102.0, 100.0, 1.0]);
     let window = report.window.unwrap();
     assert!(report.steady && window.steady_by_stricter_reading);
@@ -50,7 +50,7 @@ fn a_series_that_settles_is_steady_as_soon_as_five_rounds_are() {
         report
             .sentences
             .iter()
-            .any(|said| said.contains("rounds 4 to 8 keep both conditions"))
+            .any(|said| said.contains("rounds 4 to 8 meet both conditions"))
     );
     // 900 + 500 + … + 100 operations per second, 60 s of 4 KiB each.
     assert_eq!(report.written, Bytes(2104 * 60 * 4096));
@@ -67,14 +67,8 @@ fn rounds_too_far_apart_are_not_steady() {
     );
     let said = report.sentences.join("\n");
     assert!(said.contains("NOT reached in 5 rounds"), "{said}");
-    assert!(
-        said.contains("23.0 % of their mean, at most 20 % are allowed: broken"),
-        "{said}"
-    );
-    assert!(
-        said.contains("1.6 % of their mean, at most 10 % are allowed: kept"),
-        "{said}"
-    );
+    assert!(said.contains("23.0 % of their mean (maximum 20 %): broken"), "{said}");
+    assert!(said.contains("1.6 % of their mean (maximum 10 %): kept"), "{said}");
 }
 
 #[test]
@@ -94,12 +88,12 @@ fn the_stricter_reading_is_reported_and_does_not_decide() {
         report
             .sentences
             .iter()
-            .any(|said| said.contains("here it is 14.0 %, broken"))
+            .any(|said| said.contains("the largest distance is 14.0 %, broken"))
     );
 }
 
 #[test]
-fn it_ends_after_the_maximum_of_rounds_and_reports_it() {
+fn it_ends_after_the_maximum_number_of_rounds() {
     let halving: Vec<f64> = (0..40).map(|round| 1e6 / 1.2f64.powi(round)).collect();
     let report = over(MAX_ROUNDS, &halving);
     assert_eq!(report.rounds.len(), 25);
@@ -108,20 +102,20 @@ fn it_ends_after_the_maximum_of_rounds_and_reports_it() {
 }
 
 #[test]
-fn a_device_that_does_nothing_is_not_steady() {
+fn an_idle_device_is_not_steady() {
     assert_eq!(judge_window(&[0.0; 5]), None);
     assert_eq!(judge_window(&[100.0; 4]), None);
 }
 
 #[test]
-fn what_was_cut_short_is_not_judged_to_have_failed() {
+fn an_interrupted_procedure_is_not_judged() {
     let report = over(25, &[900.0, 500.0]);
     assert!(report.interrupted && !report.steady && report.window.is_none());
-    assert!(report.sentences[0].contains("Cut short after 2 whole rounds"));
+    assert!(report.sentences[0].contains("Interrupted after 2 complete rounds"));
 }
 
 #[test]
-fn a_round_of_the_matrix_is_whole_with_all_its_cells() {
+fn a_matrix_round_is_complete_with_all_its_cells() {
     let cells = matrix_cells();
     assert_eq!(cells.len(), 56);
     assert_eq!(
@@ -154,7 +148,7 @@ fn a_round_of_the_matrix_is_whole_with_all_its_cells() {
 }
 
 #[test]
-fn filling_comes_first_unless_it_is_left_out() {
+fn filling_comes_first_unless_disabled() {
     let fills = Procedure::new(ProcedureSettings {
         passes: 2,
         ..asked(25, Vec::new())

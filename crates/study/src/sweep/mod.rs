@@ -28,11 +28,11 @@ pub const POINT_TIME: Nanos = Nanos::secs(20);
 pub const WARM_UP: Nanos = Nanos::secs(5);
 /// Minimum operations of a point, unless the user sets its length: a hundred beyond p99.
 pub const MIN_OPERATIONS: u64 = 10_000;
-/// No point is extended beyond this length to reach them.
+/// Maximum length to which a point is extended to reach them.
 pub const MAX_POINT_TIME: Nanos = Nanos::secs(300);
 /// The default of `--over`.
 pub const DEFAULT_OVER: &str = "depth=1..512";
-/// Doubling the queue slots must raise the rate by this share to count as a gain.
+/// Minimum relative gain of the rate when the queue slots are doubled.
 const GROWTH_MIN: f64 = 0.05;
 
 /// What to sweep, and how.
@@ -228,7 +228,7 @@ impl Sweep {
         })
     }
 
-    /// Slots for an offered rate: as many as are in flight at the allowed latency, with headroom.
+    /// Slots for an offered rate: the operations in flight at the allowed latency, with headroom.
     fn slots_for_rate(&self, settings: &[Setting]) -> Option<u32> {
         let slots_max = self.settings.slots_max?;
         let is_rate = |setting: &&Setting| setting.name == Parameter::Rate.name();
@@ -282,7 +282,7 @@ impl Sweep {
                 iops_with_fewer_slots: None,
             })
             .collect();
-        // Fisher-Yates shuffle: in a random order a drift cannot look like an effect of the load.
+        // Fisher-Yates shuffle: in random order, a drift cannot look like an effect of the load.
         for end in (1..added.len()).rev() {
             let other = (self.draws.unit(Purpose::Stream) * (end + 1) as f64) as usize;
             added.swap(end, other.min(end));
@@ -363,7 +363,7 @@ impl Sweep {
         rules::skip_reason(parameter, load, &curve, self.settings.limit.as_ref(), devices)
     }
 
-    /// The load parameter whose curves get points near their knees: only depth and workers do.
+    /// The load parameter whose curves get points near their knees: depth or workers.
     fn refined_axis(&self) -> Option<(usize, Parameter)> {
         let axis = rules::load_axis(&self.settings.varied);
         axis.filter(|(_, parameter)| matches!(parameter, Parameter::Depth | Parameter::Workers))

@@ -1,4 +1,4 @@
-//! The report of a finished sweep: its table, its curves, and what weakens it.
+//! The report of a finished sweep: its table, its curves, and the weaknesses of its figures.
 
 use analysis::knee::{self, Axis, Knee, Limit, LimitedFigure, Point};
 use model::finding::Severity;
@@ -22,9 +22,9 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// A curve for each combination of the other parameters; empty if no parameter is a load.
     pub curves: Vec<Curve>,
-    /// Points that were planned and not measured, with the reason, in the order of the settings.
+    /// Planned points that were not measured, with the reason, in the order of the settings.
     pub left_out: Vec<LeftOut>,
-    /// What weakens the figures, in sentences.
+    /// Weaknesses of the figures, in sentences.
     pub notes: Vec<String>,
     /// The sweep was cut short.
     pub interrupted: bool,
@@ -39,7 +39,7 @@ pub struct Row {
     pub order: usize,
     /// Operations that may be in flight at once.
     pub in_flight: Option<u64>,
-    /// Mean operations in flight, only for paced loads: there the depth is just an upper limit.
+    /// Mean operations in flight, only for paced loads, whose depth is just an upper limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_flight_mean: Option<f64>,
     /// Operations per second.
@@ -52,7 +52,7 @@ pub struct Row {
     pub mean_ns: f64,
     /// Median.
     pub p50_ns: Option<f64>,
-    /// 99th percentile; absent where fewer than ten operations lie beyond it.
+    /// 99th percentile; absent if fewer than ten operations are beyond it.
     pub p99_ns: Option<f64>,
     /// 99.9th percentile, likewise.
     pub p999_ns: Option<f64>,
@@ -131,8 +131,8 @@ impl Report {
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
         notes.extend(axis.map(|(_, parameter)| {
             format!(
-                "The job has a rate, and every point reached it: it decides what is in flight, so the {} changes nothing. \
-                 Leave the rate out, or vary it: --over rate=1000..64000.",
+                "The job has a rate, and every point reached it, so the {} has no effect. Remove \
+                 the rate, or vary it: --over rate=1000..64000.",
                 parameter.name()
             )
         }));
@@ -212,7 +212,7 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
     })
 }
 
-/// The job has a rate and reached it.
+/// True if the job has a rate and reached it.
 fn reached_rate(run: &StudyRun) -> bool {
     let found = Observation::from_results(&run.results, 0, 0);
     found.is_some_and(|found| {
@@ -230,7 +230,7 @@ pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>
         return Vec::new();
     };
     let points: Vec<&StudyRun> = runs.iter().filter(|run| run.role == Role::Point).collect();
-    // If every point reached the rate of the job, the depth changes nothing and has no knee.
+    // If every point reached the rate of the job, the depth has no effect and no knee.
     if parameter != Parameter::Rate && !points.is_empty() && points.iter().all(|run| reached_rate(run)) {
         return Vec::new();
     }
@@ -280,7 +280,7 @@ fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Opti
         Axis::InFlight => found.load.depth.map_or(setting, |depth| depth as f64),
         Axis::Targets | Axis::Rate => setting,
     };
-    // Queueing bounds use the time in the device; limits use the time that a user waits.
+    // Queueing bounds use the time in the device; limits use the waiting time of a user.
     let mean_ns = match kind {
         Axis::Rate => found.total.waited()?.mean_ns?,
         Axis::InFlight | Axis::Targets => found.total.latency.as_ref()?.mean_ns?,
@@ -310,7 +310,7 @@ fn limited_ns_high(limit: &Limit, found: &Observation) -> Option<f64> {
     }
 }
 
-/// A smaller change between the first point and its repetition does not count as drift.
+/// Minimum change between the first point and its repetition that counts as drift.
 const MIN_DRIFT: f64 = 0.05;
 
 fn find_drift(runs: &[StudyRun]) -> Option<String> {
@@ -326,9 +326,10 @@ fn find_drift(runs: &[StudyRun]) -> Option<String> {
     let uncertainty = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);
     ((to - from).abs() > uncertainty.max(MIN_DRIFT * from)).then(|| {
         format!(
-            "{} gave {:.0} operations per second at first and {:.0} once more at the end ({:+.1} %): something else changed \
-             during the sweep, such as a cache, the state of the medium, burst credits or other load. The points were \
-             measured in a random order, so it scatters them rather than bends the curve.",
+            "{} reached {:.0} operations per second at first and {:.0} at the end ({:+.1} %): \
+             something else changed during the sweep, such as a cache, the state of the medium, \
+             burst credits or other load. Because of the random order, this scatters the points \
+             instead of bending the curve.",
             format_settings(&repeat.settings),
             from,
             to,
@@ -346,7 +347,7 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
             "failed or ended early"
         };
         format!(
-            "{} {interrupted}; its figures are kept in the saved study, and left out of the table",
+            "{} {interrupted}; its figures are in the saved study, but not in the table",
             format_settings(&run.settings)
         )
     })
@@ -365,8 +366,8 @@ fn list_warnings(rows: &[Row]) -> Vec<String> {
             .map(|row| format_settings(&row.settings))
             .collect();
         match points.len() == rows.len() && rows.len() > 1 {
-            true => format!("{rule} warns at all {} points", rows.len()),
-            false => format!("{rule} warns at {}", points.join("; ")),
+            true => format!("{rule} at all {} points", rows.len()),
+            false => format!("{rule} at {}", points.join("; ")),
         }
     };
     rules.into_iter().map(at).collect()

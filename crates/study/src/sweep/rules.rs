@@ -1,4 +1,4 @@
-//! Which points of a sweep give no new information.
+//! Decides which points of a sweep give no new information.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use model::study::{Parameter, Setting, Varied};
 
 /// A rate is flat if it grows by less than this factor between neighbouring points.
 const MIN_RATE_GROWTH: f64 = 1.02;
-/// The load only queues if the latency meanwhile grows by more than this factor.
+/// The load only queues if the latency grows by more than this factor at the same time.
 const WAITING_GROWTH: f64 = 1.5;
-/// Beyond this multiple of the limit, more load is of no interest.
+/// More load is not interesting beyond this multiple of the limit.
 const LIMIT_FACTOR: f64 = 4.0;
-/// An offered rate counts as delivered from this share on.
+/// Share of an offered rate from which it counts as delivered.
 const DELIVERED_SHARE: f64 = 0.95;
 
 /// The first parameter that is a load, with its index.
@@ -44,8 +44,8 @@ pub(crate) fn is_complete(results: &Results) -> bool {
     jobs().next().is_some() && !jobs().any(failed)
 }
 
-/// Why a load need not be measured; `None` if it must be. `curve` has the results of the same
-/// curve, sorted by load, and `device` any result with the device's facts.
+/// Why a load need not be measured; `None` if it must be. `curve` contains the results of the same
+/// curve, sorted by load, and `device` any result with facts about the device.
 pub(super) fn skip_reason(
     parameter: Parameter,
     load: f64,
@@ -56,8 +56,8 @@ pub(super) fn skip_reason(
     let name = parameter.name();
     if let Some(at) = saturation_load(parameter, curve).filter(|at| load > *at) {
         return Some(match parameter {
-            Parameter::Rate => format!("already at {name} {at} what is due is not delivered"),
-            _ => format!("up to {name} {at} the rate had stopped rising, and only the latency grew"),
+            Parameter::Rate => format!("already at {name} {at} the offered rate is not delivered"),
+            _ => format!("up to {name} {at} the rate stopped rising and only the latency grew"),
         });
     }
     let limit = limit.and_then(|limit| {
@@ -107,7 +107,7 @@ pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> 
     }
 }
 
-/// Why to skip a load: at a lower one the queues of the devices were full already.
+/// Why to skip a load: the device queues were already full at a lower one.
 fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation)], any: &Results) -> Option<String> {
     if !matches!(parameter, Parameter::Depth | Parameter::Workers) {
         return None;
@@ -118,7 +118,8 @@ fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation
         .iter()
         .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;
     Some(format!(
-        "already at {} {at} there is more in flight than the {capacity} requests that the device's queue holds",
+        "already at {} {at} more operations are in flight than the {capacity} requests of the \
+         device's queue",
         parameter.name()
     ))
 }

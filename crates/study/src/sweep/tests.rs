@@ -1,4 +1,4 @@
-//! Sweeps over a device that is a formula.
+//! Sweeps over a simulated device with a known formula.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -147,7 +147,7 @@ fn the_order_is_drawn_from_the_seed() {
 }
 
 #[test]
-fn points_that_only_wait_are_left_out_with_the_reason() {
+fn points_that_only_queue_are_skipped_with_the_reason() {
     let mut left_out = 0;
     for seed in 1..=20 {
         let (study, order) = run_sweep(
@@ -160,13 +160,13 @@ fn points_that_only_wait_are_left_out_with_the_reason() {
         );
         left_out += study.left_out.len();
         for left in &study.left_out {
-            assert!(left.why.contains("the rate had stopped rising"), "{}", left.why);
+            assert!(left.why.contains("the rate stopped rising"), "{}", left.why);
             assert!(
                 left.settings[0].number.unwrap() > 8.0,
                 "2, 4 and 8 show it at the earliest"
             );
         }
-        // What is left out never hides the knee.
+        // Skipped points never hide the knee.
         assert!(order.contains(&1.0) && order.contains(&2.0) && order.contains(&4.0));
         assert_eq!(
             Report::from_study(&study, None).unwrap().curves[0].knee.kneedle,
@@ -185,17 +185,17 @@ fn a_latency_far_beyond_the_limit_ends_the_rise() {
     let (study, _) = run_sweep(limited, 8.0, 100.0);
     let report = Report::from_study(&study, None).unwrap();
     let kept = report.curves[0].knee.kept.unwrap();
-    // 8 servers at 100 us: 24 in flight take 300 us, a little more in the buckets of the histogram.
+    // 8 servers at 100 us: 24 in flight take 300 us, slightly more in the buckets of the histogram.
     assert!(kept.kept_at == Some(16.0) || kept.kept_at == Some(24.0), "{kept:?}");
     assert_eq!(report.curves[0].knee.advice.kind, AdviceKind::LimitKept);
-    // Another limit is another answer from the same study.
+    // Another limit gives another answer from the same study.
     let with_more_slots = Report::from_study(&study, Some("p99<=1s".parse().unwrap())).unwrap();
     assert_eq!(with_more_slots.curves[0].knee.advice.kind, AdviceKind::LimitNotReached);
 }
 
 #[test]
-fn slow_points_are_made_longer_until_they_have_enough() {
-    // 100 operations a second: 20 s have 2,000; 10,000 take 100 s.
+fn slow_points_are_extended_until_they_have_enough_operations() {
+    // 100 operations per second: 20 s have 2,000; 10,000 take 100 s.
     let (study, _) = run_sweep(settings(&["depth=1,2,4"]), 1.0, 10_000.0);
     let short = study.runs.iter().filter(|run| run.role == Role::TooShort).count();
     assert!((1..=3).contains(&short), "{short}");
@@ -234,11 +234,11 @@ fn a_matrix_has_a_curve_for_each_row() {
 }
 
 #[test]
-fn what_drifted_is_said() {
+fn drift_is_reported() {
     let mut sweep = Sweep::new(settings(&["depth=1,2,4,8"]));
     let mut number = 0.0;
     while let Some(next) = sweep.next_run() {
-        // Each run is 5 % slower than the one before.
+        // Each run is 5 % slower than the previous one.
         number += 1.0;
         let depth = next.settings[0].number.unwrap();
         let results = found(depth as u32, depth * 10_000.0 * 0.95f64.powf(number), next.time);
@@ -249,7 +249,7 @@ fn what_drifted_is_said() {
 }
 
 #[test]
-fn an_interrupted_sweep_keeps_what_it_has() {
+fn an_interrupted_sweep_keeps_its_results() {
     let mut sweep = Sweep::new(settings(&["depth=1..512"]));
     for cut in [false, false, true] {
         let next = sweep.next_run().unwrap();
@@ -269,10 +269,10 @@ fn an_interrupted_sweep_keeps_what_it_has() {
 }
 
 #[test]
-fn the_time_left_counts_what_is_to_come() {
+fn the_time_left_counts_the_remaining_runs() {
     let mut sweep = Sweep::new(settings(&["depth=1..8"]));
     let next = sweep.next_run().unwrap();
-    // Four of the grid, two beside the knee, one again: 25 s each.
+    // Four of the grid, two around the knee, one repetition: 25 s each.
     assert_eq!(
         (next.number, next.expected_total, next.time_left),
         (1, 7, Nanos::secs(175))

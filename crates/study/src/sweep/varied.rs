@@ -52,7 +52,7 @@ pub fn parse_varied(text: &str) -> Result<Varied, String> {
     }
     if numbers.len() > MAX_VALUES {
         return Err(format!(
-            "{} values of {name} are too many; {MAX_VALUES} can be had",
+            "{} values of {name} are too many; the maximum is {MAX_VALUES}",
             numbers.len()
         ));
     }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_reported_with_what_would_be_right() {
+    fn errors_suggest_the_correct_form() {
         let check = |text: &str, part: &str| {
             let error = parse_varied(text).unwrap_err();
             assert!(error.contains(part), "{error}");

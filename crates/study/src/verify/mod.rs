@@ -1,8 +1,8 @@
 //! Verifies a promise about storage: plans exactly the promised load and judges the results.
 //!
 //! The load is an open loop: operations are due at the promised rate whatever the storage does, so
-//! a stall is measured in full. They are never due faster, because beyond its limit any storage
-//! makes operations wait. The share of reads is exact to within one operation.
+//! the full length of a stall is measured. Operations are never due faster, because beyond its
+//! limit any storage makes them wait. The share of reads is exact to within one operation.
 
 mod search;
 mod text;
@@ -33,7 +33,7 @@ pub const QUICK_TIME: Nanos = Nanos::secs(30);
 pub const FULL_TIME_SECS: f64 = 300.0;
 /// Warm-up of the short form.
 pub const QUICK_WARM_UP: Nanos = Nanos::secs(5);
-/// Operations per second that one worker issues at least on any current machine.
+/// Minimum rate that one worker issues on any current machine, in operations per second.
 const WORKER_IOPS: f64 = 50_000.0;
 /// Operations in flight that one worker handles without falling behind its schedule.
 const WORKER_DEPTH_MAX: u32 = 64;
@@ -51,7 +51,7 @@ pub struct Promise {
     pub clauses: Vec<Clause>,
     /// The latency that the policy mentions in prose, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Burst credits of the policy, the machine and the disks, the longest first: a verdict names
+    /// Burst credits of the policy, the machine and the disks, the longest first. A verdict names
     /// the first that could have lasted for the whole test.
     pub bursts: Vec<Burst>,
     /// Limits that the policy names.
@@ -165,7 +165,7 @@ impl Promise {
         Ok(self)
     }
 
-    /// The load has no operations of the clause's direction.
+    /// True if the load has no operations in the clause's direction.
     fn lacks_direction(&self, clause: &Clause) -> bool {
         match clause.direction {
             None => false,
@@ -175,12 +175,12 @@ impl Promise {
         }
     }
 
-    /// The promised mean latency in seconds: of a clause, else of the policy's prose.
+    /// The promised mean latency in seconds: from a clause, otherwise from the policy's prose.
     fn latency_secs(&self) -> Option<f64> {
         let all = |clause: &&Clause| clause.direction.is_none();
         let find = |metric: fn(&Clause) -> bool| self.clauses.iter().filter(all).find(|clause| metric(clause));
         let mean = find(|clause| clause.metric == Metric::Mean);
-        // A promised percentile is an upper bound of the mean, too.
+        // A promised percentile is also an upper bound of the mean.
         let clause = mean.or_else(|| find(|clause| matches!(clause.metric, Metric::Quantile { .. })));
         clause
             .map(|clause| clause.target)
@@ -213,7 +213,7 @@ fn required_rate(clauses: &[Clause], workload: &Workload) -> Option<f64> {
 pub struct Verification {
     /// The promise to verify.
     pub promise: Promise,
-    /// Directories, files, block devices, or names of simulated devices. The promise is about all
+    /// Directories, files, block devices, or names of simulated devices. The promise applies to all
     /// of them together.
     pub paths: Vec<String>,
     /// The device of each path, if they are simulated; else empty.
@@ -328,7 +328,7 @@ impl Verification {
             false => Part {
                 access: Access::Sequential(Sequential::default()),
                 // Generating fresh data for large blocks would take as long as a fast disk needs to
-                // store it; the stamps keep any two sectors different.
+                // store it; the stamps make all sectors different.
                 content: Content::Stamped,
                 ..part
             },
@@ -364,7 +364,8 @@ impl Verification {
         Some(verdict)
     }
 
-    /// Suggests more targets if a rate was missed: the given ones were all in use from the start.
+    /// Suggests more targets if a rate was missed although all given targets were in use from the
+    /// start.
     fn suggest_more_targets(&self, verdict: &Verdict, results: &Results) -> Option<String> {
         let missed = |judged: &&ClauseVerdict| {
             is_rate(&judged.clause) && judged.value.is_some_and(|value| value < judged.clause.target)
@@ -376,14 +377,14 @@ impl Verification {
         let facts = || results.hosts.iter().flat_map(|host| &host.environment.targets);
         match self.paths.len() {
             0 | 1 if facts().any(lies_on_array) => Some(
-                "the only target lies on a volume of an array, and volumes have limits of their own: if the promise is about the \
-                 array, name more of its volumes"
+                "the only target is on a volume of an array, and each volume has its own limits: \
+                 if the promise is about the array, name more of its volumes"
                     .into(),
             ),
             0 | 1 => None,
             count => Some(format!(
-                "all {count} targets that were named were in use ({count} of {count}): if the promise is about more than these, \
-                 name the others too"
+                "all {count} named targets were in use: if the promise includes more targets, name \
+                 those too"
             )),
         }
     }
@@ -500,12 +501,12 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_promise_is_spread_over_workers_and_a_simulated_device_is_not() {
+    fn fast_promises_use_several_workers_except_when_simulated() {
         let clauses = requirement::parse("iops>=400000,mean<=1ms").unwrap();
         let promise = Promise::from_requirement(clauses, reads(Bytes::kib(4)), None).unwrap();
         let mut verification = verification(promise);
         let first = verification.next(&Search::default()).unwrap();
-        // 50 in flight for each of 8 workers, and 4 √50 more.
+        // 50 in flight for each of 8 workers, plus 4 √50.
         assert_eq!((first.slots, verification.issued(&first).workers), (8 * 79, 8));
         let job = &verification.plan(&first).steps[0].jobs[0];
         assert_eq!((job.workers.len(), job.depth()), (8, 632));
@@ -534,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_are_not_whole_are_exact_to_a_thousandth() {
+    fn fractional_rates_are_exact_to_a_thousandth() {
         assert_eq!(exact_rate(4000.0), Rate::iops(4000));
         assert!((exact_rate(3051.7578).per_second() - 3051.758).abs() < 1e-9);
         assert!((exact_rate(0.25).per_second() - 0.25).abs() < 1e-9);
@@ -545,8 +546,8 @@ mod tests {
         verification(Promise::from_requirement(clauses, reads(Bytes::kib(4)), None).unwrap())
     }
 
-    /// The attempts of a search on storage that reaches that many operations per second with that
-    /// many slots: slots of each, probes first.
+    /// Simulates a search on storage that reaches `reached` operations per second with a number of
+    /// slots. Returns the slots of each attempt, probes first.
     fn attempts(verification: &Verification, reached: impl Fn(u32) -> f64) -> (Vec<u32>, u32, bool) {
         let mut search = Search::default();
         let mut probes = Vec::new();
@@ -571,10 +572,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_more_depth_does_not_raise_is_saturated() {
+    fn a_rate_that_depth_does_not_raise_is_saturated() {
         let (probes, slots, saturated) = attempts(&rate_alone("4000"), |_| 3000.0);
         assert_eq!((probes, slots, saturated), (vec![32, 64, 128], 128, true));
-        // Growth that could still reach the promise continues.
+        // Growth that may still reach the promise continues.
         let slow = |slots: u32| 3900.0 * (1.0 - 0.6 / f64::from(slots).sqrt()) + 60.0;
         let (probes, _, saturated) = attempts(&rate_alone("3900"), slow);
         assert_eq!((probes.last(), saturated), (Some(&1024), false));

@@ -1,8 +1,8 @@
-//! Finds how many queue slots it takes to judge a promise.
+//! Finds how many queue slots are needed to judge a promise.
 //!
 //! If a latency is promised, Little's law gives the number of operations in flight; more slots stay
-//! unused. If only a rate is promised, the depth that the storage needs is unknown: probes raise it
-//! until the rate is met or more depth gains nothing.
+//! unused. If only a rate is promised, the required depth is unknown: probes raise it until the
+//! rate is met or more depth gains nothing.
 
 use analysis::attribution::Attribution;
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
@@ -24,10 +24,10 @@ pub const PROBE_WARM_UP: Nanos = Nanos::secs(1);
 const WINDOWS_MAX: usize = 3;
 /// A probe that reaches this share of the rate has met it.
 const MET_SHARE: f64 = 0.995;
-/// A full window gets this many times the slots with which a probe met the rate: unused slots cost
-/// nothing, and storage that slows down later needs more of them for the same rate.
+/// A full window gets this multiple of the slots with which a probe met the rate. Unused slots cost
+/// nothing, and storage that slows down later needs more slots for the same rate.
 const HEADROOM: u32 = 8;
-/// Doubling the depth must raise the rate by this share to count as a gain.
+/// Minimum relative gain of the rate when the depth is doubled.
 const GROWTH_MIN: f64 = 0.05;
 
 /// Upper limit of the slots for buffers of this size.
@@ -130,8 +130,8 @@ impl Verification {
             .map(|pair| pair[1].1 / pair[0].1.max(1e-9) - 1.0);
         let growths: Vec<f64> = growths.collect();
         if let [.., before, last] = growths[..] {
-            // If each growth is two thirds of the one before, the rest adds up to less than three
-            // times the last.
+            // If each gain is two thirds of the previous one, all further gains add up to less than
+            // three times the last.
             let reachable = iops * (1.0 + 3.0 * last.max(0.0));
             search.climb.saturated =
                 before < GROWTH_MIN && last < GROWTH_MIN && reachable < MET_SHARE * self.promise.rate_iops;
@@ -147,7 +147,7 @@ impl Verification {
         let retry_slots = found
             .filter(|found| found.blocked_share() > MAX_BLOCKED_OPS)
             .and_then(|found| {
-                // Enough for all operations that became due during the longest wait.
+                // Enough slots for all operations that became due during the longest wait.
                 let wait = self.promise.rate_iops * found.blocked_secs_max;
                 let slots = attempt
                     .slots

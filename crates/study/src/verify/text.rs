@@ -55,8 +55,9 @@ pub fn format_report(verified: &Verified) -> Vec<Paragraph> {
     let is_short = |note: &&String| verified.issued.quick && note.starts_with("measured for ");
     let costs = verified.issued.quick.then(|| {
         format!(
-            "This was the quick form: {} show a limit that is always there, not one that comes later, such as spent \
-             credits or a full cache. Repeat without --quick before you rely on it or complain.",
+            "This was the short form: {} show permanent limits, but not later ones, such as \
+             exhausted credits or a full cache. Repeat without --quick before you rely on the \
+             result or complain.",
             verified.issued.measured_ns
         )
     });
@@ -79,7 +80,7 @@ pub fn format_report(verified: &Verified) -> Vec<Paragraph> {
     lines
 }
 
-/// Length of a test beside the length that the promise requires.
+/// Length of a test, with the length that the promise requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TestLength {
     /// Its measured window.
@@ -98,7 +99,7 @@ impl TestLength {
         }
     }
 
-    /// The test was shorter than the promise requires.
+    /// True if the test was shorter than the promise requires.
     pub fn is_short(&self) -> bool {
         self.measured_ns.as_secs() < self.full_secs * 0.999
     }
@@ -110,7 +111,8 @@ pub fn headline_for(verified: &Verified) -> String {
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
 
-/// The outcome in a line. A PASS names what is not proven, and a test that was too short.
+/// The outcome in a line. A PASS names the clauses that are not proven, and a test that was too
+/// short.
 pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
@@ -139,7 +141,7 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
     }
 }
 
-/// Whole seconds stay seconds, so that two times compare at a glance.
+/// Keep whole seconds in seconds, so that two times are easy to compare.
 fn format_time(time: Nanos) -> String {
     match time.0.is_multiple_of(1_000_000_000) {
         true => format!("{} s", time.0 / 1_000_000_000),
@@ -214,12 +216,12 @@ fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
     }
     if let Some(hosts) = &verified.issued_by {
         lines.push(Sentences(format!(
-            "by {hosts} together: each issues its part of the rate and of what may be in flight"
+            "by {hosts} together: each issues its part of the rate and of the queue depth"
         )));
     }
 }
 
-/// A row of the table: the outcome of a clause, the clause, and the reason.
+/// Formats a row of the table: the outcome of a clause, the clause, and the reason.
 pub fn format_clause(judged: &ClauseVerdict) -> String {
     let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());
     format!("  {outcome:<OUTCOME_WIDTH$} {clause:<CLAUSE_WIDTH$} {}", judged.reason)

@@ -1,7 +1,7 @@
 //! Simulated devices whose truth is known.
 
 use model::plan::{
-    SimulatedCache, SimulatedDevice, SimulatedHolding, SimulatedLayer, SimulatedNeighbour, SimulatedPause,
+    CacheContents, SimulatedCache, SimulatedDevice, SimulatedLayer, SimulatedNeighbour, SimulatedPause,
     SimulatedService, SimulatedWriteBuffer,
 };
 use model::{Bytes, Nanos};
@@ -163,7 +163,7 @@ pub fn all() -> Vec<Case> {
         }),
         mean("cache in front of 2 ms, 60 % hits", 1000.0, |_, _| SimulatedDevice {
             cache: Some(SimulatedCache {
-                holds: SimulatedHolding::Share { hits: 0.6 },
+                holds: CacheContents::Share { hits: 0.6 },
                 time_ns: Nanos::micros(80),
             }),
             ..lognormal(2000, 0.3, 64)
