@@ -1,9 +1,9 @@
 //! Attributes each missed second of a paced load to the storage, the generator or other programs.
 //!
-//! A paced load knows how many operations were due in each second. Where fewer were completed, the
-//! facts of that second decide: slots in use, what other programs moved on the device, how long our
-//! threads waited for a processor. An average over the window could not tell a disk that ran dry
-//! halfway from a generator that was slow all along.
+//! The schedule of a paced load tells how many operations were due in each second. If fewer
+//! completed, the facts of that second decide: slots in use, I/O of other programs on the device,
+//! and how long our threads waited for a processor. An average over the window could not
+//! distinguish a disk whose credits ran out halfway from a generator that was always slow.
 
 use model::Bytes;
 use model::environment::BusyProgram;
@@ -15,28 +15,30 @@ use crate::requirement::Metric;
 const MISSED_BELOW: f64 = 0.99;
 /// From this share on, all slots count as in use.
 const MIN_SHARE_IN_USE: f64 = 0.95;
-/// If this share of the missing operations came due while every slot was taken, the storage is at
-/// fault.
+/// The storage is at fault if this share of the missing operations came due while every slot was
+/// taken.
 const MIN_BLOCKED_SHARE: f64 = 0.9;
 /// Any other cause must explain at least this share of the missing operations.
 const MIN_EXPLAINED_SHARE: f64 = 0.5;
-/// Minimum share of its time that a thread waits before busy processors count as a disturbance.
+/// Minimum share of its time that a thread waits for a processor before the wait counts as a
+/// disturbance.
 const MIN_WAITED_SHARE: f64 = 0.02;
-/// A longer interval means that the loop was paused when the interval should have ended.
+/// A longer interval means that the loop was paused at the end of the interval.
 const MIN_PAUSE_SECS: f64 = 1.5;
-/// Minimum share of the latency that is wait for a processor before it counts as disturbed.
+/// Minimum share of the latency spent waiting for a processor before the latency counts as
+/// disturbed.
 const MIN_WAITED_SHARE_OF_LATENCY: f64 = 0.1;
 /// From this share of all processor time on, other programs keep the processors busy.
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// If the storage caused at least this share of the missing operations ...
 const MIN_CLEAR_SHARE: f64 = 0.5;
-/// ... and what it missed is more than this share of all operations due, it broke the promise
-/// whatever else disturbed the test.
+/// ... and it missed more than this share of all due operations, the promise is broken whatever
+/// else disturbed the test.
 const MIN_CLEAR_SHORTFALL: f64 = 0.05;
-/// Minimum share of the device's bytes moved by others before a latency counts as disturbed.
+/// Minimum share of the device's bytes from others before a latency counts as disturbed.
 const MIN_OTHERS_BYTES_SHARE: f64 = 0.1;
 
-/// Whose fault a missed second was.
+/// The cause of a missed second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// Issued operations did not complete in time, filled every slot, or exceeded the latency
@@ -50,14 +52,14 @@ pub enum Fault {
     OtherCpu,
 }
 
-/// A second in which fewer operations were completed than were due.
+/// A second in which fewer operations completed than were due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MissedSecond {
     /// Seconds from the start of the measured window.
     pub at: f64,
-    /// Operations due and not completed.
+    /// Operations that were due and did not complete.
     pub operations: f64,
-    /// Whose fault it was.
+    /// The cause.
     pub fault: Fault,
 }
 
@@ -68,19 +70,19 @@ pub struct Attribution {
     pub missed: Vec<MissedSecond>,
     /// Operations due in all seconds.
     pub due: f64,
-    /// Operations beyond those due, in seconds that caught up.
+    /// Operations in excess of those due, in seconds that caught up.
     pub caught_up: f64,
     /// Operations issued.
     pub issued: u64,
-    /// Operations that found every slot taken when they were due.
+    /// Operations that were due when every slot was taken.
     pub blocked: u64,
     /// Longest wait for a slot in seconds.
     pub blocked_secs_max: f64,
 }
 
 impl Attribution {
-    /// Whose fault each missed second was; `None` if the load was not paced or its seconds were not
-    /// recorded. Service times above `limit_ns` are the storage's fault.
+    /// Finds the cause of each missed second; `None` if the load was not paced or its seconds were
+    /// not recorded. Service times above `limit_ns` are the storage's fault.
     pub fn new(observation: &Observation, limit_ns: Option<f64>) -> Option<Attribution> {
         let rate = observation.load.rate_iops?;
         let seconds = &observation.seconds;
@@ -130,8 +132,8 @@ impl Attribution {
         }
     }
 
-    /// The storage alone missed clearly more than `tolerance`, a share of the operations due: had
-    /// every other second been perfect, the promise would still be broken.
+    /// True if the storage alone missed clearly more than `tolerance`, a share of the due
+    /// operations. Even if every other second had been perfect, the promise would be broken.
     pub fn storage_alone_fails(&self, tolerance: f64) -> bool {
         let missed = self.missing_operations(Fault::Storage) - self.caught_up;
         self.share(Fault::Storage) >= MIN_CLEAR_SHARE && missed > tolerance.max(MIN_CLEAR_SHORTFALL) * self.due
@@ -142,31 +144,32 @@ impl Attribution {
         self.missed.iter().filter(|missed| missed.fault == fault).count()
     }
 
-    /// The fault other than the storage's with the most missing operations.
+    /// The cause with the most missing operations, apart from the storage.
     pub fn main_other_fault(&self) -> Option<Fault> {
         let others = [Fault::Generator, Fault::OtherIo, Fault::OtherCpu];
         let present = others.into_iter().filter(|fault| self.missing_operations(*fault) > 0.0);
         present.max_by(|a, b| self.missing_operations(*a).total_cmp(&self.missing_operations(*b)))
     }
 
-    /// The share of operations that found every slot taken when they were due.
+    /// The share of operations that were due when every slot was taken.
     pub fn blocked_share(&self) -> f64 {
         self.blocked as f64 / self.issued.max(1) as f64
     }
 }
 
-/// A period in which a paced load catches up, asking more than the promised rate of the storage.
+/// A period in which a paced load catches up, so that the storage serves more than the promised
+/// rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backlog {
-    /// When the first operations were missed, in seconds.
+    /// Time of the first missed operations, in seconds.
     pub from: f64,
-    /// When the load had caught up.
+    /// Time when the load had caught up, in seconds.
     pub until: f64,
-    /// Whose fault the missed operations were.
+    /// Cause of the missed operations.
     pub fault: Fault,
 }
 
-/// Periods in which a paced load fell behind through no fault of the storage, and caught up.
+/// Periods in which a paced load fell behind, not because of the storage, and caught up.
 pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     let found = Attribution::new(observation, None);
     let (Some(found), Some(rate)) = (found, observation.load.rate_iops) else {
@@ -231,7 +234,8 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
             for process in &host.busiest_others {
                 let (used, over) = (process.cpu_ns.as_secs(), host.length_ns.as_secs());
                 match programs.iter_mut().find(|(name, ..)| *name == process.name) {
-                    // Programs of the same name count as one: `stress` forks.
+                    // Programs of the same name count as one, because programs such as `stress`
+                    // fork.
                     Some(known) => (known.1, known.2) = (known.1 + used, known.2.max(over)),
                     None => programs.push((process.name.clone(), used, over)),
                 }
@@ -253,7 +257,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     }
 }
 
-/// Describes what happened in seconds of a fault.
+/// Describes what happened in the seconds of a fault.
 pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
     match fault {
         Fault::Storage => "every slot was in use".into(),
@@ -283,8 +287,8 @@ pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
     }
 }
 
-/// Names the programs that did at least a tenth of that much I/O, after a sentence. The kernel
-/// counts the bytes of a program over all devices, so this does not prove that they used this one.
+/// Appends the programs that did at least a tenth of that much I/O. The kernel counts a program's
+/// bytes over all devices, so this does not prove that they used this one.
 pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
     let large = programs
         .iter()
@@ -294,7 +298,10 @@ pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
     let names: Vec<String> = large.map(name).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!("; programs with I/O meanwhile, on any device: {}", names.join(", ")),
+        false => format!(
+            "; programs with I/O on any device during that time: {}",
+            names.join(", ")
+        ),
     }
 }
 
@@ -307,7 +314,7 @@ fn other_bytes(second: &Second) -> Option<f64> {
         .map(|device| device.bytes.0)
         .sum();
     second.hosts.iter().any(|host| host.device.is_some()).then(|| {
-        // A sample may begin a little after the second that it is compared with.
+        // A sample may begin slightly later than the second that it is compared with.
         let edges = 0.02 * second.moved.0 as f64;
         (device as f64 - second.moved.0 as f64 - edges).max(0.0)
     })
@@ -336,11 +343,11 @@ impl SecondView<'_> {
             return Fault::OtherIo;
         }
         let blocked = due * share(queue.full_ns, queue.queues_ns);
-        // A paused loop reaps nothing, so service times include the pause.
+        // A paused loop reaps nothing, so its service times include the pause.
         let was_paused = facts.length_ns.as_secs() > MIN_PAUSE_SECS;
         let service = facts.service_ns.0 as f64 / facts.operations.max(1) as f64;
         let slow = !was_paused && limit_ns.is_some_and(|limit| service > limit);
-        // Operations that were issued and did not complete are in the storage.
+        // Operations that were issued but did not complete are in the storage.
         let not_issued = due - queue.issued as f64;
         let was_issued = not_issued < MIN_EXPLAINED_SHARE * missing;
         if was_issued
@@ -372,8 +379,8 @@ impl SecondView<'_> {
         busy > MIN_OTHERS_CPU_SHARE * cpus
     }
 
-    /// Whether the mean service time exceeds a limit without the time that threads waited for a
-    /// processor. A waiting thread delays everything in flight.
+    /// True if the mean service time exceeds a limit even without the time that threads waited for
+    /// a processor. A waiting thread delays everything in flight.
     fn exceeds_without_delay(&self, limit_ns: f64) -> bool {
         let facts = &self.second.facts;
         let service = facts.service_ns.0 as f64;
@@ -383,7 +390,7 @@ impl SecondView<'_> {
         (service - delay) / facts.operations.max(1) as f64 > limit_ns
     }
 
-    /// What besides the storage raised the latencies of this second.
+    /// What, besides the storage, raised the latencies of this second.
     fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
         let facts = &self.second.facts;
         if !limit_ns.is_some_and(|limit| self.exceeds_without_delay(limit)) {
@@ -399,8 +406,8 @@ impl SecondView<'_> {
     }
 }
 
-/// What besides the storage raised the latencies in the second that starts at `at` seconds; `None`
-/// if nothing is known, or if waiting for processors does not explain latencies above `limit_ns`.
+/// What, besides the storage, raised the latencies in the second at `at` seconds. `None` if nothing
+/// is known, or if waiting for processors does not explain latencies above `limit_ns`.
 pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
@@ -467,7 +474,7 @@ pub(crate) mod tests {
     #[test]
     fn full_slots_are_the_storages_fault() {
         assert_eq!(faults(vec![second(0, 500, 0.99, 0.99)], None), [Fault::Storage]);
-        // A stall of 0.3 s: the slots are full only then, and that explains what is missing.
+        // A stall of 0.3 s: the slots are full only then, which explains the missing operations.
         assert_eq!(faults(vec![second(0, 710, 0.35, 0.3)], None), [Fault::Storage]);
         assert_eq!(faults(vec![second(0, 995, 0.2, 0.0)], None), []);
     }
@@ -498,7 +505,8 @@ pub(crate) mod tests {
         assert_eq!(faults(vec![slow], Some(1.1e6)), [Fault::Generator]);
     }
 
-    /// Other programs disturb a second of four; the storage serves half of what is due in the rest.
+    /// Other programs disturb one of four seconds; in the others the storage serves half of what is
+    /// due.
     #[test]
     fn a_disturbed_second_does_not_excuse_the_others() {
         let mut disturbed = second(0, 500, 0.99, 0.99);
@@ -519,21 +527,22 @@ pub(crate) mod tests {
         };
         assert!(fails(500, 4, 0.01));
         assert!(!fails(500, 4, 0.5), "the tolerance allows as much");
-        // Near the promise, and where most is missing in the disturbed second, nothing is clear.
+        // Close to the promise, or if most is missing in the disturbed second, the fault is not
+        // clear.
         assert!(!fails(960, 4, 0.01));
         assert!(!fails(800, 3, 0.01));
     }
 
-    /// A backlog that grows within free slots lies in the storage.
+    /// A backlog that grows although slots are free is in the storage.
     #[test]
-    fn operations_that_were_issued_are_with_the_storage() {
+    fn issued_operations_are_in_the_storage() {
         let mut growing = second(0, 980, 0.3, 0.0);
         growing.facts.queue.issued = 1000;
         assert_eq!(faults(vec![growing], None), [Fault::Storage]);
     }
 
     #[test]
-    fn threads_that_wait_for_a_processor_are_not_the_storages_fault() {
+    fn waiting_for_a_processor_is_not_the_storages_fault() {
         let mut waiting = second(0, 500, 0.99, 0.99);
         waiting.facts.threads.run_delay_ns = Nanos::millis(600);
         assert_eq!(faults(vec![waiting.clone()], None), [Fault::Generator]);
@@ -543,14 +552,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_others_move_on_the_device_is_theirs() {
+    fn io_of_others_is_their_fault() {
         let mut shared = second(0, 600, 0.99, 0.99);
         shared.hosts[0].device = Some(DeviceSample {
             operations: 1000,
             bytes: Bytes(1000 * 4096),
         });
         assert_eq!(faults(vec![shared.clone()], None), [Fault::OtherIo]);
-        // A little of others does not excuse much that is missing.
+        // A little I/O of others does not excuse large shortfalls.
         shared.hosts[0].device = Some(DeviceSample {
             operations: 650,
             bytes: Bytes(650 * 4096),

@@ -1,5 +1,5 @@
-//! Saved reference figures, such as those of a data sheet or last year's run. Comparisons are
-//! ratios, because synthetic loads compare best with each other.
+//! Saved reference figures, such as a data sheet or last year's run. Comparisons are ratios, which
+//! suit synthetic loads best.
 
 use std::collections::BTreeMap;
 
@@ -23,17 +23,17 @@ pub struct Baseline {
     pub file: String,
     /// The form of that file, in words.
     pub form: String,
-    /// Where the figures come from, where that was written down.
+    /// Where the figures come from, if recorded.
     pub source: Option<String>,
-    /// When it was kept, as seconds since 1970.
+    /// When it was saved, in seconds since 1970.
     pub kept_unix_s: u64,
-    /// What the figures depend on, by name: machine, processors, tool.
+    /// Facts on which the figures depend, by name: machine, processors, tool.
     pub fingerprint: BTreeMap<String, String>,
     /// The loads.
     pub loads: Vec<Observation>,
 }
 
-/// A load compared with that of a baseline.
+/// Comparison of a load with the corresponding load of a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadComparison {
     /// Its name.
@@ -46,16 +46,16 @@ pub struct LoadComparison {
     pub differences: Vec<String>,
 }
 
-/// One figure of both.
+/// One figure of both loads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureComparison {
     /// What it is.
     pub figure: String,
-    /// Of the baseline.
+    /// Value in the baseline.
     pub base: f64,
-    /// Of the load.
+    /// Value in the load.
     pub now: f64,
-    /// The second as a multiple of the first.
+    /// Ratio of the second to the first.
     pub ratio: f64,
     /// Higher values are better.
     pub more_is_better: bool,
@@ -68,7 +68,7 @@ pub struct Comparison {
     pub baseline: String,
     /// Loads that both have.
     pub pairs: Vec<LoadComparison>,
-    /// Loads that only one has.
+    /// Loads without a counterpart.
     pub alone: Vec<String>,
     /// Conditions that differ, or are known on one side only.
     pub fingerprint: Vec<String>,
@@ -100,7 +100,7 @@ pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, load
     }
 }
 
-/// Both loads state block size and depth, and no stated setting differs.
+/// True if both loads state block size and depth, and no stated setting differs.
 fn has_same_load(base: &Observation, load: &Observation) -> bool {
     let states_load = |load: &Observation| load.load.block.is_some() && load.load.depth.is_some();
     states_load(base) && states_load(load) && differences(base, load).is_empty()
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_paired_by_what_they_ask_for() {
+    fn loads_are_paired_by_their_settings() {
         let base = baseline(vec![load("qd1", 1, 30_000.0), load("qd64", 64, 107_000.0)]);
         let found = compare(
             &base,
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn two_single_loads_are_compared_with_what_differs() {
+    fn two_single_loads_are_compared_with_their_differences() {
         let base = baseline(vec![load("qd1", 1, 30_000.0)]);
         let found = compare(&base, &base.fingerprint, &[load("mine", 4, 60_000.0)]);
         assert_eq!(

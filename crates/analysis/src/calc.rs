@@ -1,13 +1,13 @@
-//! Calculations that storage engineers do on paper: Little's law, bandwidth, samples for a
+//! Calculations that storage engineers do by hand: Little's law, bandwidth, samples for a
 //! percentile, burst credits.
 
 use model::stats::support;
 use serde::Serialize;
 
-/// Factor between the planned queue depth and the average of Little's law.
+/// Ratio of the planned queue depth to the average of Little's law.
 pub const HEADROOM: f64 = 1.25;
 
-/// The three figures of Little's law (1961): in flight = rate × time.
+/// The three figures of Little's law (1961): in flight = rate × latency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Little {
     /// Operations per second.
@@ -20,7 +20,7 @@ pub struct Little {
     pub depth_with_headroom: f64,
 }
 
-/// The third figure from the other two; `None` unless exactly two are given and above 0.
+/// Computes the third figure from the other two; `None` unless exactly two are given and positive.
 pub fn little(iops: Option<f64>, latency_sec: Option<f64>, in_flight: Option<f64>) -> Option<Little> {
     let (iops, latency_sec, in_flight) = match (positive(iops)?, positive(latency_sec)?, positive(in_flight)?) {
         (Some(iops), Some(latency), None) => (iops, latency, iops * latency),
@@ -32,7 +32,7 @@ pub fn little(iops: Option<f64>, latency_sec: Option<f64>, in_flight: Option<f64
         iops,
         latency_sec,
         in_flight,
-        // 0.003 × 4000 × 1.25 is 15 and a rounding error more.
+        // Rounding error turns 0.003 × 4000 × 1.25 into slightly more than 15.
         depth_with_headroom: (in_flight * HEADROOM - 1e-9).ceil(),
     })
 }
@@ -56,7 +56,7 @@ pub struct Bandwidth {
     pub bytes_per_sec: f64,
 }
 
-/// The third figure from the other two; `None` unless exactly two are given and above 0.
+/// Computes the third figure from the other two; `None` unless exactly two are given and positive.
 pub fn bandwidth(iops: Option<f64>, block_bytes: Option<f64>, bytes_per_sec: Option<f64>) -> Option<Bandwidth> {
     let (iops, block_bytes, bytes_per_sec) = match (positive(iops)?, positive(block_bytes)?, positive(bytes_per_sec)?) {
         (Some(iops), Some(block), None) => (iops, block, iops * block),
@@ -76,23 +76,23 @@ pub fn bandwidth(iops: Option<f64>, block_bytes: Option<f64>, bytes_per_sec: Opt
 pub struct Samples {
     /// The percentile as a share: 0.9999 for p99.99.
     pub share: f64,
-    /// Minimum number for a two-sided 95 % interval to exist: ⌈ln 0.025 / ln p⌉.
+    /// Minimum number of operations for a two-sided 95 % interval: ⌈ln 0.025 / ln p⌉.
     pub interval_exists: u64,
-    /// Number with ten operations beyond the percentile: read it with its interval.
+    /// Number of operations with ten beyond the percentile: read it with its interval.
     pub weak: u64,
-    /// Number with a hundred beyond it.
+    /// Number of operations with a hundred beyond the percentile.
     pub good: u64,
-    /// Seconds for that number at the given rate.
+    /// Seconds to reach the latter at the given rate.
     pub good_after_sec: f64,
 }
 
-/// The samples that a percentile needs at a rate; `None` unless 0 < share < 1 and the rate is above
-/// 0.
+/// The operations that a percentile needs at a rate; `None` unless 0 < share < 1 and the rate is
+/// positive.
 pub fn samples(share: f64, iops: f64) -> Option<Samples> {
     if !(share > 0.0 && share < 1.0 && iops > 0.0 && iops.is_finite()) {
         return None;
     }
-    // Rounded as `support` rounds, so that the two never contradict each other.
+    // Round like `support`, so that the two never contradict each other.
     let beyond = |count: f64| (count / (1.0 - share) - 1e-6 * count).ceil() as u64;
     let good = beyond(100.0);
     debug_assert_eq!(support(share, good), model::stats::Support::Good);
@@ -108,15 +108,15 @@ pub fn samples(share: f64, iops: f64) -> Option<Samples> {
 /// A bucket of burst credits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Burst {
-    /// Seconds from a full bucket to an empty one at the ceiling: B / (b − r). Absent where the
-    /// refill keeps up.
+    /// Seconds until a full bucket is empty at the ceiling: B / (b − r). Absent if the refill keeps
+    /// up.
     pub lasts_sec: Option<f64>,
     /// Seconds from empty to full without any load: B / r. Absent without a refill.
     pub refills_sec: Option<f64>,
 }
 
-/// How long a full bucket of `capacity` lasts at `ceiling` per second while `refill` per second
-/// flow in, all in the same unit. `None` for figures that are not above 0 (a refill may be 0).
+/// How long a full bucket of `capacity` lasts at `ceiling` per second with `refill` per second, all
+/// in the same unit. `None` for figures that are not positive (the refill may be 0).
 pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
     let usable = capacity > 0.0 && ceiling > 0.0 && refill >= 0.0;
     (usable && capacity.is_finite() && ceiling.is_finite() && refill.is_finite()).then(|| Burst {
@@ -125,8 +125,8 @@ pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
     })
 }
 
-/// The block size, in bytes, up to which the IOPS limit binds and above which the bandwidth limit
-/// does: bs* = bandwidth / IOPS. `None` unless both are above 0.
+/// The block size in bytes above which the bandwidth limit binds instead of the IOPS limit: bs* =
+/// bandwidth / IOPS. `None` unless both are positive.
 pub fn crossover(bytes_per_sec: f64, iops: f64) -> Option<f64> {
     (bytes_per_sec > 0.0 && iops > 0.0).then(|| bytes_per_sec / iops)
 }

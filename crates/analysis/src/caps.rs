@@ -1,5 +1,5 @@
-//! Demand of one load, or of all loads that share a limit, on the layers between a program and its
-//! data.
+//! The demand of one load, or of all loads that share a limit, on the layers between a program and
+//! its data.
 
 use model::Direction;
 use model::observation::{Flow, Observation};
@@ -17,8 +17,8 @@ pub struct Demand {
     pub jobs: Vec<String>,
 }
 
-/// The total demand of concurrent loads on a layer, without those that it does not cover. `None` if
-/// it covers none, or if figures of a covered load are missing: the sum would be too small.
+/// The total demand of concurrent loads on a layer, without loads that it does not cover. `None` if
+/// it covers none, or if a figure of a covered load is missing, which would make the sum too small.
 pub fn demand(layer: &Layer, loads: &[&Observation]) -> Option<Demand> {
     let mut sum: Option<Demand> = None;
     for load in loads.iter().filter(|load| layer.covers(&load.name, &load.load.storage)) {
@@ -40,8 +40,8 @@ pub fn demand(layer: &Layer, loads: &[&Observation]) -> Option<Demand> {
     sum
 }
 
-/// The flows of a load that count against a layer, each with its device operations per operation;
-/// empty if none counts. `None` if reads and writes must be separate and the source does not
+/// The flows of a load that count against a layer, with their device operations per operation;
+/// empty if none counts. `None` if reads and writes must be separate but the source does not
 /// separate them.
 fn counted_flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Flow, f64)>> {
     let copies = |direction: Direction| layer.copies(direction, &load.load.storage);

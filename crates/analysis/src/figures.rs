@@ -1,6 +1,7 @@
-//! Formats numbers for sentences. Crate `report` formats those of tables.
+//! Formats numbers for sentences. The `report` crate formats the numbers of tables.
 
-/// A rate: from 100 on rounded, with thousands separators; below, as [`format_number`].
+/// Formats a rate: from 100 on rounded, with thousands separators; below that like
+/// [`format_number`].
 pub(crate) fn format_rate(value: f64) -> String {
     if value < 99.95 {
         return format_number(value);
@@ -16,7 +17,7 @@ pub(crate) fn format_rate(value: f64) -> String {
     out
 }
 
-/// A load or a factor: from 100 on rounded; below, with one decimal unless it is 0.
+/// Formats a load or a factor: from 100 on rounded; below that with one decimal unless it is 0.
 pub(crate) fn format_number(value: f64) -> String {
     let text = match value {
         v if v >= 99.95 => format!("{}", v.round()),
@@ -25,15 +26,15 @@ pub(crate) fn format_number(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// A time with three digits.
+/// Formats a time with three digits.
 pub(crate) fn format_time(ns: f64) -> String {
     model::Nanos(ns.round().max(0.0) as u64).to_string()
 }
 
-/// A change as signed percent: `+36 %`, `-0.40 %`.
+/// Formats a change as signed percent: `+36 %`, `-0.40 %`.
 pub(crate) fn format_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    // Near -100 % more digits are needed, so that a small rest is not rounded to nothing.
+    // Near -100 % more digits are needed, so that a small remainder is not rounded to nothing.
     let left = ratio * 100.0;
     match percent.abs() {
         size if size < 0.005 => "0 %".into(),

@@ -1,7 +1,7 @@
-//! What results mean: pure functions from a plan, its results and the environment to findings.
+//! Judges results: pure functions from a plan, its results and the environment to findings.
 //!
-//! Nothing here opens a file, reads a clock or prints; facts about a machine arrive in
-//! [`model::environment`].
+//! This crate opens no files, reads no clocks and prints nothing; [`model::environment`] contains
+//! the facts about a machine.
 //!
 //! [`checks`] validates every result; `docs/measuring.md` has a section for each check. [`lint`]
 //! examines a test before it runs. [`diagnosis`] names the bottleneck: an ordered list of causes,

@@ -1,4 +1,4 @@
-//! Use of each limit between a load and its data, as a table. The diagnosis decides which one
+//! The use of each limit between a load and its data, as a table. The diagnosis decides which limit
 //! binds.
 
 use model::observation::Observation;
@@ -24,7 +24,7 @@ pub struct LimitUse {
     pub share: f64,
     /// The use is at the limit: from 3 % below to 5 % above.
     pub met: bool,
-    /// The jobs whose operations count, where several ran at the same time.
+    /// The jobs whose operations count, if several ran at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
     /// Where the limit comes from.
@@ -41,8 +41,8 @@ pub enum Limited {
     BytesPerSec,
 }
 
-/// The use of every limit by a load, the highest share first. Concurrent loads count against limits
-/// that they share with it.
+/// Lists the use of every limit by a load, the highest share first. Concurrent loads count against
+/// the limits that they share with it.
 pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<LimitUse> {
     let loads = caps::concurrent_loads(load, others);
     let layer_rows = |layer: &Layer| {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Tolerated shortfall of a minimum: token buckets count whole operations in short intervals.
 pub const TOLERANCE: f64 = 0.01;
-/// Operations per second at most: one for each nanosecond, the unit of every clock here.
+/// Maximum operations per second: one per nanosecond, the unit of every clock here.
 pub const MAX_IOPS: f64 = 1e9;
 /// Bytes per second at most.
 const MAX_BYTES_PER_SEC: f64 = 1e15;
@@ -19,7 +19,7 @@ const MAX_BYTES_PER_SEC: f64 = 1e15;
 /// One condition of a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clause {
-    /// As the user or the policy writes it.
+    /// The text, as written by the user or the policy.
     pub text: String,
     /// What is judged.
     pub metric: Metric,
@@ -106,7 +106,7 @@ impl Metric {
     }
 }
 
-/// Four or more significant digits, as many as are worth reading.
+/// Rounds to four or more significant digits.
 fn round_significant(value: f64) -> f64 {
     match value.abs() {
         large if large >= 1000.0 => value.round(),
@@ -166,7 +166,7 @@ pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
     if clauses.is_empty() && errors.is_empty() {
         errors.push(RequirementError {
             clause: text.to_owned(),
-            why: "there is no clause in it".into(),
+            why: "it contains no clause".into(),
             help: "for example iops>=4000,p99<=3ms".into(),
         });
     }
@@ -197,7 +197,7 @@ type WhyAndHelp = (String, String);
 fn parse_clause(text: &str) -> Result<Clause, WhyAndHelp> {
     if text.contains(',') {
         return Err((
-            "a number has no comma: commas separate clauses".into(),
+            "a number must not contain a comma: commas separate clauses".into(),
             format!("write {}", text.replace(',', "")),
         ));
     }
@@ -206,7 +206,7 @@ fn parse_clause(text: &str) -> Result<Clause, WhyAndHelp> {
     if side != metric.side() {
         let (right, wrong) = (metric.side().sign(), side.sign());
         return Err((
-            format!("{} is promised with {right}, not {wrong}", metric.name()),
+            format!("{} needs {right}, not {wrong}", metric.name()),
             format!("write {name}{right}{value}"),
         ));
     }
@@ -241,7 +241,7 @@ fn split_clause(text: &str) -> Result<(&str, Side, &str), WhyAndHelp> {
         (">", Side::AtLeast),
         ("<", Side::AtMost),
     ];
-    let incomplete = "a clause has a metric, >= or <=, and a value".to_owned();
+    let incomplete = "a clause needs a metric, >= or <=, and a value".to_owned();
     let help = "write METRIC>=VALUE or METRIC<=VALUE, for example iops>=4000 or p99<=3ms".to_owned();
     for (sign, side) in SIGNS {
         if let Some((name, value)) = text.split_once(sign) {
@@ -278,7 +278,7 @@ pub fn parse_metric(name: &str) -> Result<(Metric, Option<Direction>), (String, 
         "availability" if direction.is_none() => Metric::Availability,
         "max" | "min" => {
             return Err((
-                format!("`{rest}` is a single operation: it says nothing about the next run"),
+                format!("`{rest}` is a single operation, which does not predict the next run"),
                 "promise a percentile, for example p99.9<=10ms".into(),
             ));
         }
@@ -292,14 +292,15 @@ pub fn parse_metric(name: &str) -> Result<(Metric, Option<Direction>), (String, 
             }
             None if rest.ends_with('=') => {
                 return Err((
-                    "a limit is written with `>=` or `<=`".into(),
+                    "a limit needs `>=` or `<=`".into(),
                     "for example iops>=4000 or p99<=3ms".into(),
                 ));
             }
             None => {
                 return Err((
                     format!("there is no metric `{rest}`"),
-                    "there are iops, mbps, mibps, mean, median, p50 to p99.999, availability, each also as read.… or write.…"
+                    "use iops, mbps, mibps, mean, median, p50 to p99.999 or availability; prefix \
+                     read. or write. for one direction"
                         .into(),
                 ));
             }
@@ -341,12 +342,13 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
     match value {
         value if value.is_nan() || value <= 0.0 => Err((
             format!("{text} is not above 0"),
-            "promise something that can be missed".into(),
+            "use a value that can be missed".into(),
         )),
         value if value > max => Err((
             format!("{text} exceeds the supported maximum"),
             format!(
-                "the limits are iops>={MAX_IOPS} and mbps>={}; write underscores to count digits: iops>=100_000",
+                "the maxima are iops>={MAX_IOPS} and mbps>={}; underscores may separate digits: \
+                 iops>=100_000",
                 MAX_BYTES_PER_SEC / 1e6
             ),
         )),
@@ -461,13 +463,13 @@ mod tests {
     }
 
     #[test]
-    fn complaints_say_what_to_write() {
+    fn errors_suggest_what_to_write() {
         for (text, why, help) in [
             ("", "no clause", "iops>=4000"),
-            ("iops", "has a metric", "METRIC>=VALUE"),
+            ("iops", "needs a metric", "METRIC>=VALUE"),
             ("iops=4000", "never exactly equal", ">="),
-            ("iops<=4000", "promised with >=", "iops>=4000"),
-            ("p99>=3ms", "promised with <=", "p99<=3ms"),
+            ("iops<=4000", "needs >=", "iops>=4000"),
+            ("p99>=3ms", "needs <=", "p99<=3ms"),
             ("p99<=3", "has no unit", "3ms"),
             ("p99<=fast", "is not a time", "3ms"),
             ("p100<=3ms", "no percentile 100", "between 0 and 100"),
@@ -477,12 +479,12 @@ mod tests {
             ("iops>=many", "not a number of operations", "iops>=4000"),
             ("mbps>=fast", "is not a throughput", "mbps>=200"),
             ("iops>=0", "not above 0", "missed"),
-            ("iops=>100", "written with `>=`", "iops>=4000"),
+            ("iops=>100", "a limit needs `>=`", "iops>=4000"),
             ("availability>=100%", "below 100 %", "99.9%"),
-            ("iops>=6,000", "a number has no comma", "write iops>=6000"),
+            ("iops>=6,000", "must not contain a comma", "write iops>=6000"),
             (
                 "p99<=3ms,iops>=1,000,000",
-                "a number has no comma",
+                "must not contain a comma",
                 "write iops>=1000000",
             ),
             ("iops>=1e10", "exceeds the supported maximum", "iops>=1000000000"),
@@ -494,12 +496,16 @@ mod tests {
             assert!(errors[0].why.contains(why), "{text}: {errors:?}");
             assert!(errors[0].help.contains(help), "{text}: {errors:?}");
         }
-        assert_eq!(parse("p99<=3,iops>=1,iops<=2").unwrap_err().len(), 2, "all at once");
-        assert_eq!(parse("iops>=6,000").unwrap_err().len(), 1, "one number, one mistake");
+        assert_eq!(
+            parse("p99<=3,iops>=1,iops<=2").unwrap_err().len(),
+            2,
+            "every error is reported"
+        );
+        assert_eq!(parse("iops>=6,000").unwrap_err().len(), 1, "one error for one number");
     }
 
     #[test]
-    fn a_clause_is_shown_as_it_can_be_written() {
+    fn a_clause_is_displayed_in_its_syntax() {
         for text in [
             "iops >= 4000", "read.p99.9 <= 3 ms", "mbps >= 200 MB/s", "write.mean <= 1.5 ms", "availability >= 99.9 %",
         ] {

@@ -1,7 +1,7 @@
 //! Limits shared by concurrent jobs: which part of the load counts against which limit.
 //!
-//! A virtual machine has separate limits for I/O served by the host's cache and I/O to disks, so a
-//! load on both paths can exceed either figure without reaching a limit.
+//! A virtual machine limits I/O served by the host's cache and I/O to disks separately, so a load
+//! on both paths can exceed either figure without reaching a limit.
 
 use model::diagnosis::{JobPath, LayerUse, LimitTable};
 use model::observation::Observation;
@@ -10,8 +10,8 @@ use model::plan::CachePath;
 use crate::caps::{self, Demand, Layer, LayerKind};
 use crate::diagnosis::{Bound, layer_bounds};
 
-/// One table for each group of concurrent loads. A single load gets one only if facts about its
-/// storage are known; otherwise its diagnosis lists the limits.
+/// Builds one table for each group of concurrent loads. A single load gets one only if facts about
+/// its storage are known; otherwise its diagnosis lists the limits.
 pub fn limit_tables(loads: &[Observation], layers: &[Layer]) -> Vec<LimitTable> {
     let mut tables: Vec<LimitTable> = Vec::new();
     for first in loads
@@ -50,7 +50,7 @@ fn job_path(load: &Observation) -> JobPath {
     }
 }
 
-/// Rows for every limit that a load counts against, and for the sums over both paths.
+/// Rows for every limit that applies to a load, and for the sums over both paths.
 fn limit_rows(loads: &[&Observation], layers: &[Layer]) -> Vec<LayerUse> {
     let mut rows = Vec::new();
     for layer in layers {
@@ -74,11 +74,11 @@ fn layer_uses(layer: &Layer, demand: Demand) -> Vec<LayerUse> {
     layer_bounds(layer, demand, total).iter().map(layer_use).collect()
 }
 
-/// The limits of a machine's two paths, and their sum.
+/// The limits of a machine's two paths, with their sum.
 struct BothPaths<'a> {
     cached: &'a Layer,
     uncached: &'a Layer,
-    /// The sum of both limits, and the demand of the loads on it.
+    /// The sum of both limits, with the demand of the loads on it.
     layer: Layer,
     demand: Demand,
 }
@@ -123,8 +123,8 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
     found
 }
 
-/// Sums over both paths, for loads that all count on one path yet exceed its limit: the other path
-/// carried a part, so only the sum limits them.
+/// Sums over both paths, for loads that all count on one path but exceed its limit. The other path
+/// then carried a part, so only the sum limits them.
 pub(crate) fn sums_beyond_one_path(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
     let uses = |layer: &Layer| caps::demand(layer, loads).is_some();
     let sums = both_paths(loads, layers).into_iter();
@@ -196,17 +196,18 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
         };
         let together = together(taken, layer);
         return match all <= sum.high * (1.0 + caps::ABOVE) {
-            // Each path carries at most its own limit, so a reached sum means that both are
-            // reached.
+            // Each path carries at most its own limit, so reaching the sum means reaching both.
             true if sum.is_met_by(all) => vec![format!(
                 "Both limits of the machine are reached. {together}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             true => vec![format!(
-                "{together}. One path cannot carry that, so a part of the load probably took the {other} path, but every job is \
-                 counted as {taken}: name the path of each job (--path JOB={other}, or `path` in a job file)."
+                "{together}. One path cannot carry that, so part of the load probably took the \
+                 {other} path, although every job counts as {taken}: name the path of each job \
+                 (--path JOB={other}, or `path` in a job file)."
             )],
             false => vec![format!(
-                "{together}. Both paths together do not allow that: another cache answered, or the limits are different ones."
+                "{together}. Both paths together do not allow that: another cache served part of \
+                 the load, or other limits apply."
             )],
         };
     };
@@ -237,7 +238,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
     vec![
         format!("{conclusion}: {}.", shares.join(", ")),
         format!(
-            "{}. The two paths have separate limits, so each is held against its own jobs.",
+            "{}. The two paths have separate limits, so each is compared with its own jobs.",
             together("cached", both.cached)
         ),
     ]
@@ -295,8 +296,8 @@ mod tests {
             .collect()
     }
 
-    /// Azure's combined test: 78.3 k reads per second through the host's cache, 12.6 k writes per
-    /// second past it.
+    /// Azure's combined test: 78.3 k reads per second through the host's cache, and 12.6 k writes
+    /// per second that bypass it.
     fn azure(reader: StoragePath, writer: StoragePath) -> LimitTable {
         let loads = [
             load("reader1", Direction::Read, 78_300.0, reader),
@@ -323,15 +324,15 @@ mod tests {
             [
                 "Both limits of the machine are reached: cached 78,300 IOPS of 77,000 IOPS (101.7 %), uncached 12,600 IOPS of \
                  12,800 IOPS (98.4 %).",
-                "All jobs together did 90,900 IOPS: 118.1 % of the cached limit alone (77,000 IOPS), 101.2 % of the cached and \
-                 uncached limits together (89,800 IOPS). The two paths have separate limits, so each is held against its own \
-                 jobs.",
+                "All jobs together did 90,900 IOPS: 118.1 % of the cached limit alone (77,000 \
+                 IOPS), 101.2 % of the cached and uncached limits together (89,800 IOPS). The two \
+                 paths have separate limits, so each is compared with its own jobs.",
             ]
         );
     }
 
     #[test]
-    fn a_load_beyond_one_path_is_asked_to_name_its_paths() {
+    fn a_load_beyond_one_path_gets_advice_to_name_its_paths() {
         let table = azure(on(CachePath::Cached), on(CachePath::Cached));
         assert_eq!(
             iops_rows(&table),
@@ -349,20 +350,20 @@ mod tests {
         );
         assert!(sentence.contains("118.1 % of the cached limit alone"), "{sentence}");
         assert!(sentence.contains("--path JOB=uncached"), "{sentence}");
-        // 84,000 of 77,000 is beyond one path as well, and leaves room on the other.
+        // 84,000 also exceeds one path of 77,000, but leaves the other path unsaturated.
         let loads = [load("a", Direction::Read, 84_000.0, on(CachePath::Cached))];
         let tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
         assert!(
             tables[0].sentences[0].contains("One path cannot carry that"),
             "{tables:?}"
         );
-        // Without any path all of it is uncached.
+        // Without a path, the whole load counts as uncached.
         let table = azure(StoragePath::default(), StoragePath::default());
         assert!(
             table.sentences[0].contains("710.2 % of the uncached limit alone (12,800 IOPS)"),
             "{table:?}"
         );
-        // Far beyond both, the advice would be wrong.
+        // Far beyond both limits, that advice would be wrong.
         let loads = [
             load("a", Direction::Read, 200_000.0, on(CachePath::Cached)),
             load("b", Direction::Read, 1000.0, on(CachePath::Cached)),
@@ -396,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rates_of_the_same_time_add_up() {
+    fn only_concurrent_rates_add_up() {
         let at = |name: &str, start: u64, length: u64, group: u32| Observation {
             measured_ns: Some(Nanos::secs(length)),
             at_once: Some(AtOnce {
@@ -415,11 +416,11 @@ mod tests {
         assert!(!counts(at("other", 0, 30, 1)), "another step");
         let mut sum = at("sum", 0, 30, 0);
         sum.at_once.as_mut().unwrap().is_sum = true;
-        assert!(!counts(sum), "it would count twice");
+        assert!(!counts(sum), "a sum would count twice");
     }
 
     #[test]
-    fn each_copy_of_a_write_counts_against_disks_and_nothing_else() {
+    fn copies_of_writes_count_only_against_disks() {
         let replicated = StoragePath {
             replicas: Some(3),
             hops: Some(2),
@@ -456,7 +457,7 @@ mod tests {
             tables[0].sentences[0].contains("each write counts 3 times"),
             "{tables:?}"
         );
-        // A source that does not tell writes apart cannot be scaled.
+        // A source that does not separate writes cannot be scaled.
         mixed.directions = Default::default();
         assert_eq!(asked(&mixed, &layer(LayerKind::Disk)), None);
         assert_eq!(asked(&mixed, &layer(LayerKind::Machine)), Some(8000.0));

@@ -1,7 +1,7 @@
 //! Whether a load was stationary: change points, trends and stalls within the measured window.
 //!
-//! A confidence interval of a mean presumes one state of the storage. If the window shows two, its
-//! mean is a fact about that window only, not a sample.
+//! A confidence interval of a mean assumes a single state of the storage. If the window shows two,
+//! its mean describes only that window and is not a sample.
 
 use model::observation::{Observation, SeriesPoint};
 use model::stats::{Segment, mean, sample_deviation, segments};
@@ -11,20 +11,20 @@ const MIN_LEVEL_SECONDS: usize = 10;
 const MIN_LEVEL_DIFFERENCE: f64 = 0.03;
 /// Batches that a latency series is cut into.
 const BATCHES: usize = 16;
-/// Minimum t statistic of a latency change. Correlated batches of a nearly saturated queue reach 4
-/// by chance, never this.
+/// Minimum t statistic of a latency change. By chance, correlated batches of a nearly saturated
+/// queue reach 4, never this.
 const MIN_T_STATISTIC: f64 = 9.0;
-/// Levels of a latency that differ by a smaller share are one level.
+/// Latency levels that differ by less than this share count as one.
 const MIN_LATENCY_DIFFERENCE: f64 = 0.10;
-/// A gap without completions is a stall from this length in seconds on.
+/// Minimum length of a stall, in seconds.
 const MIN_STALL_SECS: f64 = 0.2;
-/// Fewer expected operations make a gap insignificant.
+/// Minimum number of expected operations for a gap to be significant.
 const MIN_STALL_OPERATIONS: f64 = 10.0;
 
-/// How a window shows more than one state of the storage.
+/// A change of the storage's state within the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shift {
-    /// The rate changed its level: operations per second before and after, and when, in seconds.
+    /// The rate changed its level: operations per second before and after, and the time in seconds.
     Rate {
         /// Before.
         from: f64,
@@ -32,18 +32,18 @@ pub enum Shift {
         to: f64,
         /// When.
         at: f64,
-        /// How many levels the window has.
+        /// Number of levels in the window.
         levels: usize,
     },
-    /// The rate fell or rose all the time: operations per second in the first and the last
-    /// sixteenth of the window.
+    /// The rate fell or rose steadily: operations per second in the first and the last sixteenth of
+    /// the window.
     RateDrift {
         /// First.
         from: f64,
         /// Last.
         to: f64,
     },
-    /// The mean latency changed its level: nanoseconds before and after, and when, in seconds.
+    /// The mean latency changed its level: nanoseconds before and after, and the time in seconds.
     Latency {
         /// Before.
         from: f64,
@@ -52,15 +52,15 @@ pub enum Shift {
         /// When.
         at: f64,
     },
-    /// The mean latency rose or fell all the time: nanoseconds in the first and the last sixteenth
-    /// of the window.
+    /// The mean latency rose or fell steadily: nanoseconds in the first and the last sixteenth of
+    /// the window.
     Drift {
         /// First.
         from: f64,
         /// Last.
         to: f64,
     },
-    /// Nothing completed for a time.
+    /// Nothing completed for some time.
     Stalls {
         /// How often.
         count: usize,
@@ -71,8 +71,8 @@ pub enum Shift {
     },
 }
 
-/// The most significant change within the window; `None` if the load was stationary or that is
-/// unknown.
+/// Finds the most significant change within the window; `None` if the load was stationary or the
+/// data does not show it.
 pub fn shift(observation: &Observation) -> Option<Shift> {
     rate_change(observation)
         .or_else(|| latency_shift(observation))
@@ -84,7 +84,7 @@ pub fn rate_shift(observation: &Observation) -> Option<Shift> {
     rate_change(observation).or_else(|| stall_shift(observation))
 }
 
-/// The largest fall of the rate between levels, or the largest rise if it never fell.
+/// The largest fall of the rate between levels, or the largest rise if the rate never fell.
 fn rate_change(observation: &Observation) -> Option<Shift> {
     let seconds = rates_by_second(observation);
     if seconds.len() < 2 * MIN_LEVEL_SECONDS {
@@ -114,7 +114,7 @@ fn rate_change(observation: &Observation) -> Option<Shift> {
 }
 
 /// True if a line fits a series better than its levels by the Bayesian information criterion
-/// (Schwarz 1978): segmentation often cuts a drift into steps.
+/// (Schwarz 1978). Segmentation often splits a drift into steps.
 fn is_linear(values: &[f64], levels: &[Segment]) -> bool {
     let n = values.len() as f64;
     let (middle, level) = ((n - 1.0) / 2.0, mean(values));
@@ -137,8 +137,8 @@ fn is_linear(values: &[f64], levels: &[Segment]) -> bool {
     criterion(&line, 2.0) < criterion(&step, 2.0 * levels.len() as f64 - 1.0)
 }
 
-/// The best split of the latency series in two, if significant (Welch's t over batch means);
-/// otherwise a significant trend (t statistic of the least-squares slope).
+/// The best split of the latency series in two, if significant (Welch's t over batch means).
+/// Otherwise a significant trend (t statistic of the least-squares slope).
 fn latency_shift(observation: &Observation) -> Option<Shift> {
     let (means, starts) = latency_batches(&observation.series)?;
     let welch = |at: usize| {
@@ -197,7 +197,7 @@ fn slope_t_statistic(values: &[f64]) -> f64 {
     slope.abs() / error
 }
 
-/// Gaps in which nothing completed although operations were due or in flight.
+/// Finds gaps in which nothing completed although operations were due or in flight.
 fn stall_shift(observation: &Observation) -> Option<Shift> {
     let found = find_stalls(observation);
     let longest = found.iter().map(|(_, length)| *length).fold(0.0, f64::max);
@@ -209,8 +209,8 @@ fn stall_shift(observation: &Observation) -> Option<Shift> {
     })
 }
 
-/// Start and length of each stall, in seconds. A gap no longer than one operation is not a stall:
-/// operations of equal latency complete in waves.
+/// Finds the start and length of each stall, in seconds. A gap as short as one operation is no
+/// stall, because operations of equal latency complete in waves.
 pub fn find_stalls(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
     let mut found = Vec::new();
@@ -252,7 +252,7 @@ mod tests {
     use model::Nanos;
     use model::draws::{DrawsForm, Purpose};
 
-    /// Ten points a second with that many operations and such a mean latency in each.
+    /// Ten points per second with this many operations and this mean latency in each.
     fn observed(seconds: usize, point: impl Fn(usize) -> (u64, f64)) -> Observation {
         let one = |number: usize| {
             let (operations, mean) = point(number);
@@ -294,18 +294,18 @@ mod tests {
     }
 
     #[test]
-    fn a_latency_that_rises_all_the_time_drifts() {
+    fn a_steadily_rising_latency_drifts() {
         let observation = observed(300, |n| (100, 1e6 + 100.0 * n as f64 + (n % 7) as f64 * 1e4));
         assert!(matches!(shift(&observation), Some(Shift::Drift { from, to }) if to > 1.2 * from));
     }
 
     #[test]
-    fn a_rate_that_falls_all_the_time_drifts() {
+    fn a_steadily_falling_rate_drifts() {
         let observation = observed(300, |n| (100 - n as u64 / 150, 1e6));
         assert!(matches!(shift(&observation), Some(Shift::RateDrift { from, to }) if to < 0.85 * from));
     }
 
-    /// First-order autoregression with a correlation time of two seconds, as of a queue near
+    /// First-order autoregression with a correlation time of two seconds, like a queue near
     /// saturation.
     #[test]
     fn a_wandering_latency_is_no_change() {

@@ -397,10 +397,10 @@ fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
 fn a_latency_is_judged_at_the_promised_rate_only() {
     let above = Made::new(5).observation(6000.0, 7000.0, 4.0, 60);
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &above, &Context::default());
-    inconclusive(&verdict, Cause::Uncapped, "held at the promised rate");
+    inconclusive(&verdict, Cause::Uncapped, "not limited to the promised rate");
     let below = Made::new(5).observation(3000.0, 4000.0, 1.0, 60);
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &below, &Context::default());
-    inconclusive(&verdict, Cause::Load, "and 4000 are promised");
+    inconclusive(&verdict, Cause::Load, "were requested");
 }
 
 #[test]
@@ -466,7 +466,7 @@ fn slow_operations_that_come_together_say_less() {
     inconclusive(
         &verdict(&|second| if second == 30 { 480 } else { 0 }),
         Cause::Spread,
-        "its seconds differ too much",
+        "the seconds differ too much",
     );
 }
 
@@ -488,7 +488,7 @@ fn another_load_proves_nothing() {
         Cause::Load,
         "were sequential",
     );
-    inconclusive(&change(|of| of.load.random = None), Cause::Load, "is not known");
+    inconclusive(&change(|of| of.load.random = None), Cause::Load, "is unknown whether");
     inconclusive(
         &change(|of| of.load.direct = Some(false)),
         Cause::Load,
@@ -571,7 +571,7 @@ fn credits_that_carry_the_whole_test_prove_nothing_about_afterwards() {
         };
         judge(&clauses(&format!("iops>={target}")), &made, &context)
     };
-    inconclusive(&verdict(3000.0, 300), Cause::Burst, "carries 3000 for 2000 s");
+    inconclusive(&verdict(3000.0, 300), Cause::Burst, "sustains 3000 for 2000 s");
     expect(&verdict(3000.0, 2300), Outcome::Pass);
     let at_baseline = verdict(300.0, 300);
     expect(&at_baseline, Outcome::Pass);

@@ -1,4 +1,5 @@
-//! Whether the launcher bound processes to few processors, and fathom widened the binding.
+//! Checks whether a launcher bound the processes to few processors, so that fathom removed the
+//! binding.
 
 use model::environment::Environment;
 use model::finding::{Finding, Severity};
@@ -10,7 +11,8 @@ const MAX_LISTED: usize = 4;
 
 pub(super) const AFFINITY_WIDENED: Check = Check {
     rules: &["AFFINITY-WIDENED"],
-    about: "Whether a launcher had bound the processes of the test to fewer processors than they may use.",
+    about: "Whether a launcher bound the processes of the test to fewer processors than they may \
+        use.",
     detect: |input, findings| {
         let mut restricted: Vec<String> = input.environments().filter_map(describe_host).collect();
         restricted.extend(describe_ranks(input));
@@ -26,12 +28,18 @@ pub(super) const AFFINITY_WIDENED: Check = Check {
         let found = Finding::new(
             "AFFINITY-WIDENED",
             Severity::Note,
-            format!("the launcher had left fewer processors than there are: {text}; all of them were used"),
+            format!(
+                "the launcher had bound processes to fewer processors than exist: {text}; \
+                fathom used all of them"
+            ),
         );
-        let found =
-            found.why("launchers of MPI bind each process to a processor, which all its workers would have shared");
+        let found = found.why(
+            "MPI launchers bind each process to one processor, which all its workers \
+                would have shared",
+        );
         findings.push(found.help(
-            "to keep to some processors, name them in the job (`cpus`), or let the launcher use a control group; FATHOM_FLEET=off leaves it as it is",
+            "to restrict the test to some processors, name them in the job (`cpus`), or use a \
+             control group; FATHOM_FLEET=off keeps the binding",
         ));
     },
 };
@@ -83,7 +91,8 @@ mod tests {
         environment.widened_from = Some(1);
         let expected = |what: &str| {
             [format!(
-                "the launcher had left fewer processors than there are: {what}; all of them were used"
+                "the launcher had bound processes to fewer processors than exist: {what}; fathom \
+                 used all of them"
             )]
         };
         assert_eq!(found(&results), expected("db1 1 of 8"));

@@ -1,4 +1,4 @@
-//! Whether the processes of a fleet ran at the same time, on equal machines, at equal rates.
+//! Checks whether the processes of a fleet ran at the same time, on equal machines, at equal rates.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::{Check, CheckInput};
 
 /// A start skew above this share of the window is a warning.
 const WARNING_SKEW_SHARE: f64 = 0.01;
-/// A smaller skew is not reported.
+/// A smaller skew is never reported.
 const MIN_SKEW: Nanos = Nanos::millis(5);
-/// A skew from here on is a note, however long the window.
+/// A skew from here on is a note, whatever the window.
 const NOTE_SKEW: Nanos = Nanos::millis(50);
 /// A rank with less than this share of the median is a straggler.
 const STRAGGLER_SHARE: f64 = 0.8;
@@ -37,21 +37,28 @@ pub(super) const LOST: Check = Check {
             let found = Finding::new("HOST-LOST", Severity::Error, what).at(format!("{} (rank {number})", facts.host));
             let found = found.why(match facts.machine {
                 Some(_) if others_continue => {
-                    "what it reported until shortly before is in the figures; the others went on without it. Totals divide what all did by the longest window, so they lie below what all did at once"
+                    "the figures include what it reported until shortly before; the other hosts \
+                     continued without it. Totals are divided by the longest window, so they are \
+                     lower than the rate with all hosts"
                 }
                 Some(_) => {
-                    "what it reported until shortly before is in the figures; the others were stopped then. Totals divide what all did by the longest window, so they may lie below what all did at once"
+                    "the figures include what it reported until shortly before; the other hosts \
+                     were then stopped. Totals are divided by the longest window, so they may be \
+                     lower than the rate with all hosts"
                 }
-                None => "nothing that it measured is in the figures",
+                None => "the figures include none of its measurements",
             });
-            findings.push(found.help("look at that host; `fathom recover` reads what the hosts have kept themselves"));
+            findings.push(found.help(
+                "examine that host; `fathom recover` reads what the hosts \
+                have saved locally",
+            ));
         }
     },
 };
 
 pub(super) const START_SKEW: Check = Check {
     rules: &["START-SKEW"],
-    about: "How far apart the processes of a test on several hosts began.",
+    about: "Whether the processes of a test on several hosts started at the same time.",
     detect: |input, findings| {
         let Some(fleet) = &input.results.fleet else { return };
         for step in 0..input.results.steps.len() {
@@ -68,11 +75,15 @@ pub(super) const START_SKEW: Check = Check {
             let found = Finding::new(
                 "START-SKEW",
                 severity,
-                format!("the hosts began {skew} apart, and measured {measured}"),
+                format!("the hosts started up to {skew} apart, and measured for {measured}"),
             );
-            let found = found.why("for that long only some hosts loaded the storage, so the total mixes two loads");
+            let found = found.why(
+                "during that time only some hosts loaded the storage, so the \
+                total mixes two loads",
+            );
             findings.push(found.help(
-                "measure for longer, with a warm-up; a host whose processors are busy begins late: look at what else runs there",
+                "measure for longer, with a warm-up; a host with busy processors starts late: \
+                 check what else runs there",
             ));
         }
     },
@@ -85,7 +96,7 @@ fn longest_window(input: &CheckInput<'_>, step: usize) -> Nanos {
 
 pub(super) const HOST_DIFFERENCES: Check = Check {
     rules: &["HOSTS-DIFFER"],
-    about: "What is not the same on the hosts of a test.",
+    about: "Differences between the hosts of a test.",
     detect: |input, findings| {
         let Some((first, others)) = input.results.hosts.split_first() else {
             return;
@@ -121,7 +132,7 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
                 for ((what, mine), (_, theirs)) in comparable_facts(mine).into_iter().zip(comparable_facts(theirs)) {
                     if mine != theirs {
                         let words = format!("{what} {theirs} instead of {mine}");
-                        // Several targets on one disk differ alike: report that once.
+                        // Several targets on one disk have the same difference: report it once.
                         if !differences.contains(&words) {
                             differences.push(words);
                         }
@@ -137,14 +148,16 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
                 differences.join(", ")
             );
             let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*two.host.name);
-            let found =
-                found.why("a difference between figures of hosts may come from the hosts and not from the storage");
+            let found = found.why(
+                "a difference between the figures of hosts may be caused by the hosts \
+                    instead of the storage",
+            );
             findings.push(found.help("use equal hosts, or expect this host's figures to differ"));
         }
     },
 };
 
-/// Facts about a target that should be equal on two hosts; names and paths may differ.
+/// Facts about a target that should be the same on two hosts; names and paths may differ.
 fn comparable_facts(target: &TargetFacts) -> Vec<(&'static str, String)> {
     let system = target.file_system.as_ref();
     let device = target.devices.first();
@@ -184,11 +197,11 @@ fn drop_paths(options: &str) -> String {
 
 pub(super) const STRAGGLERS: Check = Check {
     rules: &["STRAGGLER"],
-    about: "Hosts of a test that did much less than the others.",
+    about: "Hosts of a test that were much slower than the others.",
     detect: |input, findings| {
         let Some(fleet) = &input.results.fleet else { return };
         for job in input.jobs() {
-            // A paced rate does not show how fast a host is.
+            // A paced rate does not show the speed of a host.
             if !job.is_closed_loop() {
                 continue;
             }
@@ -206,14 +219,20 @@ pub(super) const STRAGGLERS: Check = Check {
                     continue;
                 }
                 let what = format!(
-                    "{} (rank {rank}) did {rate:.0} operations per second, {:.0} % of what is usual among these hosts",
+                    "{} (rank {rank}) reached {rate:.0} operations per second, {:.0} % of the \
+                     median host",
                     facts.host,
                     100.0 * rate / median
                 );
                 let found = Finding::new("STRAGGLER", Severity::Warning, what).at(&*job.plan.name);
-                let found = found.why("the total hides that one host is slower than the others");
+                let found = found.why(
+                    "the total does not show that one host is slower than the \
+                    others",
+                );
                 findings.push(found.help(
-                    "run the test on that host alone, and on another one: is it the host, its path to the storage, or that it does not own the volume?",
+                    "run the test on that host alone and on another host alone, to find out \
+                     whether the host, its path to the storage or the ownership of the volume is \
+                     the cause",
                 ));
             }
         }
@@ -244,7 +263,7 @@ mod tests {
     use super::super::samples;
     use super::*;
 
-    /// What is found of ranks with these operations in a window of 10 s, and these starts.
+    /// Findings for ranks with these operations in a window of 10 s, and these starts.
     fn found(operations: &[u64], starts: &[i64]) -> Vec<String> {
         let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
         let job = &mut results.steps[0].jobs[0];
@@ -286,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_that_begin_late_or_lag_behind_are_named() {
+    fn late_and_slow_hosts_are_reported() {
         let check = |operations: &[u64], starts: &[i64], expected: &[&str]| {
             assert_eq!(found(operations, starts), expected, "{operations:?} {starts:?}");
         };
@@ -301,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_between_machines_is_reported_once_for_each() {
+    fn differences_between_machines_are_reported_once() {
         let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
         let host = results.hosts[0].clone();
         let mut two = host.clone();
@@ -323,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_targets_of_hosts_lie_on_is_compared() {
+    fn the_storage_below_the_targets_is_compared() {
         let on = |name: &str, options: &str, scheduler: &str| {
             let target = TargetFacts {
                 path: format!("/{name}/file"),
@@ -354,7 +373,7 @@ mod tests {
             (HOST_DIFFERENCES.detect)(&CheckInput::new(&results), &mut findings);
             findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
         };
-        // Another name in another place is what one expects.
+        // Another name and place are expected.
         assert_eq!(words(on("b", "rw,upperdir=/layers/b", "none")), Vec::<String>::new());
         let differences = words(on("b", "rw,noatime", "mq-deadline"));
         assert_eq!(differences.len(), 1);

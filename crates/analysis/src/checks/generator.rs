@@ -14,7 +14,7 @@ const MAX_DRIFT_PPM: f64 = 100.0;
 
 pub(super) const PROCESSOR: Check = Check {
     rules: &["GEN-CPU", "STOLEN-TIME"],
-    about: "Processor time of the workers, and time that the hypervisor gave to others.",
+    about: "Processor time of the workers, and time that the hypervisor took for others.",
     detect: |input, findings| {
         findings.extend(input.jobs().filter_map(|job| find_busy_worker(&job)));
         for (plan, step) in input.steps() {
@@ -29,7 +29,7 @@ pub(super) const PROCESSOR: Check = Check {
                 let help = "repeat the test, or use a machine that does not share its processors";
                 findings.push(
                     finding
-                        .why("latencies include time in which this machine stood still")
+                        .why("latencies include time in which this machine did not run")
                         .help(help),
                 );
             }
@@ -42,8 +42,8 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
         let engine = &worker.engine;
         engine.poll || engine.submission_thread || worker.batching.complete_min == Some(0)
     });
-    // Polling and spinning use a whole processor by design, and simulated engines measure only
-    // that.
+    // Polling and spinning use a whole processor by design. Simulated engines only measure that
+    // use.
     let is_simulated = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
     if is_polling || !job.is_closed_loop() || job.results.workers.iter().any(is_simulated) {
         return None;
@@ -65,27 +65,23 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
         busiest.worker
     );
     let finding = Finding::new("GEN-CPU", Severity::Warning, what).at(&*job.plan.name);
-    let why = "the processor is the limit rather than the target, which may be able to do more";
-    Some(
-        finding
-            .why(why)
-            .help("use more workers, as long as there are idle processors"),
-    )
+    let why = "the processor is the limit; the target may be able to do more";
+    Some(finding.why(why).help("use more workers, if processors are idle"))
 }
 
 pub(super) const CLOCK: Check = Check {
     rules: &["CLOCK"],
-    about: "Our clock against the system's at both ends of the run.",
+    about: "fathom's clock compared with the system's at both ends of the run.",
     detect: |input, findings| {
         for environment in input.environments() {
             let Some(drift) = environment.clock.drift_ppm.filter(|drift| drift.abs() > MAX_DRIFT_PPM) else {
                 continue;
             };
-            let what = format!("the clock went {drift:.0} ppm apart from the system's");
+            let what = format!("the clock drifted by {drift:.0} ppm from the system's");
             let finding = Finding::new("CLOCK", Severity::Warning, what).at(&*environment.clock.source);
             findings.push(
                 finding
-                    .why("latencies and rates are off by as much")
+                    .why("latencies and rates have the same error")
                     .help("set FATHOM_CLOCK=system and repeat"),
             );
         }
@@ -94,20 +90,23 @@ pub(super) const CLOCK: Check = Check {
 
 pub(super) const INTERVALS: Check = Check {
     rules: &["LOST-INTERVALS", "LOG-WAITS", "TRACE-WAITS"],
-    about: "Intervals that were merged because they were not collected in time; waits for the operation log, or for the trace that \
-            is executed.",
+    about: "Intervals that were merged because they were not collected in time; waits for the \
+        operation log or for a trace.",
     detect: |input, findings| {
         for job in input.jobs() {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
             let lost = job.results.lost_intervals + rows;
             if lost > 0 {
-                let what = format!("{lost} intervals were joined to the next one");
+                let what = format!("{lost} intervals were merged into the next one");
                 let finding = Finding::new("LOST-INTERVALS", Severity::Note, what).at(&*job.plan.name);
-                findings.push(finding.why("nothing is lost from the totals, but the series is coarser there"));
+                findings.push(finding.why(
+                    "the totals are complete, but the series is coarser \
+                    there",
+                ));
             }
             if job.results.log_waits > 0 {
                 let what = format!(
-                    "workers waited {} times for the log of operations or the trace that they write",
+                    "workers waited {} times for the operation log or the trace that they write",
                     job.results.log_waits
                 );
                 let finding = Finding::new("LOG-WAITS", Severity::Warning, what).at(&*job.plan.name);
@@ -123,7 +122,7 @@ pub(super) const INTERVALS: Check = Check {
                 let finding = Finding::new("TRACE-WAITS", Severity::Warning, what).at(&*job.plan.name);
                 findings.push(
                     finding
-                        .why("operations came later than the trace has them")
+                        .why("operations were issued later than recorded in the trace")
                         .help("put the trace on another, faster disk, or leave a processor free to read it"),
                 );
             }

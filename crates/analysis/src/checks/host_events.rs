@@ -1,5 +1,5 @@
-//! Events on the hosts during the test: lost packets, throttled CPUs, devices whose health got
-//! worse.
+//! Events on the hosts during the test: lost packets, throttled CPUs, devices whose health
+//! declined.
 
 use model::Nanos;
 use model::environment::{Device, Health};
@@ -12,7 +12,7 @@ const MAX_THROTTLED_SHARE: f64 = 0.01;
 
 pub(super) const PACKET_LOSS: Check = Check {
     rules: &["NET-LOSS"],
-    about: "Packets that interfaces lost and segments that TCP sent again while the test ran.",
+    about: "Packets that interfaces lost and segments that TCP retransmitted during the test.",
     detect: |input, findings| {
         for host in &input.results.hosts {
             let Some(system) = &host.system else { continue };
@@ -27,20 +27,21 @@ pub(super) const PACKET_LOSS: Check = Check {
                 })
                 .collect();
             if let Some([sent, again]) = system.tcp_segments.filter(|[_, again]| *again > 0) {
-                lost.push(format!("{again} of {sent} TCP segments were sent again"));
+                lost.push(format!("{again} of {sent} TCP segments were retransmitted"));
             }
             // Local storage needs no network.
             let remote = host.environment.targets.iter().any(is_remote);
             if !lost.is_empty() {
                 let severity = if remote { Severity::Warning } else { Severity::Note };
                 let finding = Finding::new("NET-LOSS", severity, lost.join("; ")).at(&*host.environment.host.name);
-                let finding = finding
-                    .why("what is lost is sent again after a while: storage behind a network then has long latencies");
-                findings.push(
-                    finding.help(
-                        "no action needed where the storage is local; otherwise look for full queues and bad links",
-                    ),
+                let finding = finding.why(
+                    "lost packets are retransmitted after a delay, so storage behind a \
+                        network then has long latencies",
                 );
+                findings.push(finding.help(
+                    "no action needed if the storage is local; otherwise look for full queues \
+                         and bad links",
+                ));
             }
         }
     },
@@ -61,7 +62,7 @@ fn is_remote(target: &model::environment::TargetFacts) -> bool {
 pub(super) const CPU_THROTTLING: Check =
     Check {
         rules: &["THROTTLED-CPU"],
-        about: "Time for which a control group or heat held processors back.",
+        about: "Time for which a control group or heat throttled processors.",
         detect: |input, findings| {
             for host in &input.results.hosts {
                 let Some(system) = &host.system else { continue };
@@ -71,12 +72,13 @@ pub(super) const CPU_THROTTLING: Check =
                     .throttled_ns
                     .filter(|held| held.0 as f64 > run.0 as f64 * MAX_THROTTLED_SHARE)
                 {
-                    what.push(format!("the control group held this program back for {held} of {run}"));
+                    what.push(format!(
+                        "the control group throttled this program for {held} of \
+                        {run}"
+                    ));
                 }
                 if let Some(times) = system.thermal_events.filter(|times| *times > 0) {
-                    what.push(format!(
-                        "processors were slowed {times} times because they were too hot"
-                    ));
+                    what.push(format!("processors were throttled {times} times because of heat"));
                 }
                 if !what.is_empty() {
                     let finding = Finding::new("THROTTLED-CPU", Severity::Warning, what.join("; "))
@@ -93,7 +95,7 @@ pub(super) const CPU_THROTTLING: Check =
 
 pub(super) const DEVICE_HEALTH: Check = Check {
     rules: &["HEALTH-CHANGED"],
-    about: "What the devices said of their health after the test against what they said before it.",
+    about: "Whether the health that devices report got worse during the test.",
     detect: |input, findings| {
         let mut seen: Vec<&str> = Vec::new();
         for facts in input.environments().flat_map(|environment| &environment.targets) {
@@ -108,7 +110,7 @@ pub(super) const DEVICE_HEALTH: Check = Check {
     },
 };
 
-/// Health complaints and link errors that are new since the test began.
+/// Finds health complaints and link errors that are new since the test began.
 fn find_health_change(device: &Device) -> Option<Finding> {
     let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
     let new = |complaint: &&String| !before.complaints.contains(complaint);
@@ -119,14 +121,17 @@ fn find_health_change(device: &Device) -> Option<Finding> {
         .and_then(|(now, then)| now.checked_sub(then))
         && more > 0
     {
-        complaints.push(format!("{more} transfers were garbled on the way to it and sent again"));
+        complaints.push(format!("{more} transfers to it were corrupted and repeated"));
     }
     if complaints.is_empty() {
         return None;
     }
     let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
     let finding = finding.why("this is new since the test began: repairs and retransmissions took part of the time");
-    Some(finding.help("look at `dmesg`; replace the cable or the device, let an array rebuild, and repeat the test"))
+    Some(finding.help(
+        "check `dmesg`; replace the cable or the device, or let an array rebuild, \
+        then repeat the test",
+    ))
 }
 
 #[cfg(test)]
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_matter_where_the_storage_is_remote() {
+    fn losses_matter_if_the_storage_is_remote() {
         let lost = SystemUse {
             tcp_segments: Some([1000, 3]),
             losses: vec![InterfaceLosses {
@@ -176,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_that_were_held_back() {
+    fn throttled_processors_are_reported() {
         let held = |throttled_ns: Nanos| SystemUse {
             throttled_ns: Some(throttled_ns),
             ..SystemUse::default()
@@ -194,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_fared_worse_is_reported_once() {
+    fn a_decline_in_health_is_reported_once() {
         let health = |complaints: &[&str], link_errors: Option<u64>| Health {
             source: "SMART".into(),
             complaints: complaints.iter().map(ToString::to_string).collect(),
@@ -226,9 +231,9 @@ mod tests {
                 well(),
                 Some(health(&["8 sectors wait", "it is about to fail"], Some(5)))
             ),
-            ["it is about to fail; 2 transfers were garbled on the way to it and sent again"]
+            ["it is about to fail; 2 transfers to it were corrupted and repeated"]
         );
-        // A counter that went back was reset.
+        // A decreasing counter was reset.
         assert_eq!(complaints(well(), Some(health(&[], Some(0)))), Vec::<String>::new());
         assert_eq!(complaints(well(), Some(health(&[], None))), Vec::<String>::new());
     }

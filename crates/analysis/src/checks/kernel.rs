@@ -3,7 +3,7 @@
 
 use model::environment::BusyProgram;
 use model::finding::{Finding, Severity};
-use model::results::{HostDeviceUse, Moved, Results};
+use model::results::{DeviceTraffic, HostDeviceUse, Results};
 use model::{Bytes, Direction};
 
 use super::{Check, has_errors};
@@ -12,7 +12,7 @@ use crate::attribution::name_programs;
 /// The kernel's bytes may differ by this share, for metadata and rounding.
 const TOLERANCE: f64 = 0.02;
 /// Smaller differences are not reported.
-const MIN_DIFFERENCE: u64 = 4 << 20;
+const MIN_DIFFERENCE_BYTES: u64 = 4 << 20;
 
 pub(super) const KERNEL: Check = Check {
     rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
@@ -31,7 +31,7 @@ pub(super) const KERNEL: Check = Check {
                         let host = host.map_or("", |host| &host.environment.host.name);
                         place = format!("{host}: {place}");
                     }
-                    // The kernel counts the bytes of failed operations; fathom does not know them.
+                    // The kernel counts the bytes of failed operations; fathom cannot.
                     let programs = match results.jobs.iter().any(has_errors) {
                         true => None,
                         false => other_programs(input.results, device.host),
@@ -43,8 +43,8 @@ pub(super) const KERNEL: Check = Check {
     },
 };
 
-/// The other programs with the most I/O on a host. `None` if a process of the test was lost there:
-/// its I/O would look like that of other programs.
+/// The other programs with the most I/O on a host. `None` if a process of the test was lost there,
+/// because its I/O would count as that of another program.
 fn other_programs(results: &Results, host: u32) -> Option<Vec<BusyProgram>> {
     let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     if ranks.any(|rank| rank.lost.is_some() && rank.machine.is_none_or(|machine| machine == host)) {
@@ -58,7 +58,7 @@ fn other_programs(results: &Results, host: u32) -> Option<Vec<BusyProgram>> {
 }
 
 fn check_device(
-    moved: &Moved,
+    moved: &DeviceTraffic,
     device: &HostDeviceUse,
     (at, programs): (&str, Option<&[BusyProgram]>),
     findings: &mut Vec<Finding>,
@@ -70,7 +70,7 @@ fn check_device(
             device.counters.bytes[direction as usize],
         );
         let difference = kernels.abs_diff(ours);
-        if difference < MIN_DIFFERENCE || difference as f64 <= TOLERANCE * ours.max(kernels) as f64 {
+        if difference < MIN_DIFFERENCE_BYTES || difference as f64 <= TOLERANCE * ours.max(kernels) as f64 {
             continue;
         }
         let less = kernels < ours;
@@ -81,7 +81,7 @@ fn check_device(
             // programs.
             (Direction::Write, false, true) | (_, true, true) => continue,
             (_, true, false) if less => not_on_device(direction, ours, kernels),
-            // A small share of all bytes moved slows nothing down.
+            // A small share of all bytes has no noticeable effect.
             _ if difference as f64 <= TOLERANCE * all as f64 => continue,
             _ => match programs {
                 Some(programs) => other_load(direction, difference, all, programs),
@@ -106,16 +106,22 @@ fn read_ahead(ours: u64, kernels: u64) -> Finding {
     let what = format!("the kernel read {factor:.2} times the bytes that the test requested");
     let finding = Finding::new("READ-AHEAD", Severity::Note, what);
     finding
-        .why("read-ahead and whole-page reads: the device did more work than the figures show")
+        .why(
+            "because of read-ahead and whole-page reads, the device did more work than the \
+            figures show",
+        )
         .help("keep the default `cache = \"direct\"` to measure the device alone")
 }
 
 fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
     let (word, ours, kernels) = (direction.word(), Bytes(ours), Bytes(kernels));
-    let what = format!("{ours} of direct {word}s were issued, but the device moved only {kernels}");
+    let what = format!(
+        "the test issued {ours} of direct {word}s, but the device moved only \
+        {kernels}"
+    );
     let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, what);
-    let why = "holes, unwritten extents, compression or the file system itself served part of the I/O; that part \
-               says nothing about the device";
+    let why = "holes, unwritten extents, compression or the file system served part of the I/O; \
+        that part does not show the speed of the device";
     finding
         .why(why)
         .help("test a file that fathom has prepared, or the device itself")
@@ -136,7 +142,7 @@ fn other_load(direction: Direction, others: u64, all: u64, programs: &[BusyProgr
             "another program uses the device, or the file system adds I/O of its own; both take capacity from this \
              test",
         )
-        .help("look with `iostat` or `iotop`, and repeat the test when the device is quiet")
+        .help("check with `iostat` or `iotop`, and repeat the test when the device is idle")
 }
 
 #[cfg(test)]
@@ -166,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_little_of_the_other_direction_is_silent() {
+    fn a_small_share_in_the_other_direction_is_silent() {
         let written = |bytes: u64| {
             let mut results = samples::closed_loop(10, 100_000, Nanos::millis(1));
             samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 100_000 * 4096);
@@ -178,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_operations_are_no_load_of_others() {
+    fn failed_operations_do_not_count_as_other_load() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
@@ -188,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_were_busy_meanwhile_are_named() {
+    fn programs_with_io_are_named() {
         let program = |name: &str, process, bytes| BusyProgram {
             name: name.into(),
             process,
@@ -200,7 +206,7 @@ mod tests {
             programs: vec![
                 program("fathom", 9, 10_000 * 4096),
                 program("tar", 7, 10_000 * 4096),
-                // Too little to matter.
+                // Too little to be named.
                 program("dd", 12, 999 * 4096),
             ],
             own_processes: vec![8, 9],
@@ -214,14 +220,14 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "50.0 % of the bytes that the device moved were reads from outside this test; programs with I/O meanwhile, \
-                 on any device: tar (pid 7, 39.06 MiB)"
+                "50.0 % of the bytes that the device moved were reads from outside this test; \
+                 programs with I/O on any device during that time: tar (pid 7, 39.06 MiB)"
             ]
         );
     }
 
     #[test]
-    fn what_a_lost_process_moved_is_not_reported_of_others() {
+    fn io_of_a_lost_process_is_not_attributed_to_others() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
         let mut found = |machine, lost: Option<&str>| {
@@ -245,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_that_of_its_host() {
+    fn a_device_belongs_to_its_host() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
         let at = |results: &model::results::Results| {

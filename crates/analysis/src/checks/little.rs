@@ -1,7 +1,7 @@
-//! Little's law (1961): operations in flight = rate × latency. In a closed loop the sum of all
-//! latencies must be queue depth × time: less means that the queue was not full, more means that
-//! fathom miscounted. [`crate::identities`] applies the law to any tool; this check uses exact
-//! counts that only our own results contain.
+//! Little's law (1961): operations in flight = rate × latency. In a closed loop, the sum of all
+//! latencies must be queue depth × time. A lower sum means that the queue was not full; a higher
+//! sum means that fathom miscounted. [`crate::identities`] applies the law to any tool; this check
+//! uses exact counts, which only our own results contain.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,12 @@ use model::plan::Control;
 use model::results::{InFlight, WorkerResults};
 
 use super::{Check, JobView, has_errors};
-use crate::identities::{Little, QueueFill};
+use crate::identities::{Little, QueueDeviation};
 
 pub(super) const LITTLE: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
-    about: "Operations in flight, from rate and latency, against the queue depth that was asked for.",
+    about: "Operations in flight, computed from rate and latency, compared with the requested \
+        queue depth.",
     detect: |input, findings| {
         let is_latency_controlled = |control: &Control| matches!(control, Control::LatencyTarget(_));
         for job in input.jobs() {
@@ -42,8 +43,8 @@ pub(super) const LITTLE: Check = Check {
 /// A finding names at most this many ranks.
 const MAX_NAMED: usize = 5;
 
-/// Finds ranks whose queue was not full although the job's was: one finding for starved ranks, one
-/// for ranks whose flushes took the slots.
+/// Finds ranks whose queue was not full although the job's was. Reports starved ranks in one
+/// finding, and ranks whose flushes took the slots in another.
 fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
     let mut by_rank: BTreeMap<u32, Vec<&WorkerResults>> = BTreeMap::new();
     for worker in &job.results.workers {
@@ -59,8 +60,8 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
         let (Some(facts), Some(found)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
             continue;
         };
-        let severity = match Little::exact(&found).queue_fill(share_before) {
-            Some(QueueFill::Short(severity)) if severity >= Severity::Warning => severity,
+        let severity = match Little::from_counts(&found).queue_deviation(share_before) {
+            Some(QueueDeviation::Short(severity)) if severity >= Severity::Warning => severity,
             _ => continue,
         };
         let figures = format!("{} (rank {number}) {:.1} of {}", facts.host, found.average, found.depth);
@@ -86,24 +87,25 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
 
 /// Why some ranks did not fill their queues, and what to do.
 const STARVED: (&str, &str) = (
-    "the queue of these hosts was not kept full: their results are lower than what the target can deliver to them",
+    "these hosts did not keep their queue full: their results are lower than what the target can \
+     deliver to them",
     "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
 );
 /// Why flushes left slots without operations, and what to do.
 const FLUSHING: (&str, &str) = (
-    "flushes took the places that were not filled",
-    "nothing is wrong if that is what you test",
+    "flushes occupied the missing slots",
+    "no action needed if the test is meant to flush",
 );
 
-/// Whether the slots that flushes took make the queue full: a flush takes a slot but counts in no
-/// latency.
+/// True if the slots that flushes took explain the missing operations: a flush takes a slot but
+/// counts in no latency.
 fn is_explained_by_flushes(found: &InFlight, severity: Severity, share_before: f64) -> bool {
     let with_flushes = InFlight {
         average: found.average + found.flushing,
         ..*found
     };
-    let still_short = match Little::exact(&with_flushes).queue_fill(share_before) {
-        Some(QueueFill::Short(short)) => short > Severity::Note || severity == Severity::Note,
+    let still_short = match Little::from_counts(&with_flushes).queue_deviation(share_before) {
+        Some(QueueDeviation::Short(short)) => short > Severity::Note || severity == Severity::Note,
         _ => false,
     };
     found.flushing > 0.0 && !still_short
@@ -123,14 +125,15 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
     if found.flushing > 0.0 {
         figures += &format!("; flushes took {:.digits$}", found.flushing);
     }
-    let severity = match Little::exact(&found).queue_fill(max_share_before_window(job))? {
-        QueueFill::Beyond => {
+    let severity = match Little::from_counts(&found).queue_deviation(max_share_before_window(job))? {
+        QueueDeviation::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
-            let why = "more than the queue holds: latencies or counts of this run are wrong";
+            let why = "that is more than the queue depth: latencies or counts of this run are \
+                wrong";
             let help = "please report this with the saved result; do not use the figures";
             return Some(finding.why(why).help(help));
         }
-        QueueFill::Short(severity) => severity,
+        QueueDeviation::Short(severity) => severity,
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
     let (why, help) = if is_explained_by_flushes(&found, severity, max_share_before_window(job)) {
@@ -142,14 +145,15 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         )
     } else if is_one_for_each_worker(&found, job) {
         (
-            "each operation ended inside the call that issued it, as on targets in memory and on file systems without \
-             asynchronous I/O: a worker has one in flight, whatever its depth",
+            "each operation completed inside the submitting call, as on targets in memory and on \
+             file systems without asynchronous I/O, so a worker has only one in flight",
             "the rate is right for this many workers; raise `--workers` to have more in flight",
         )
     } else if found.depth <= job.results.workers.len() as u64 {
         (
-            "with one operation at a time the target is idle while the next operation is prepared",
-            "the latency is right, and the rate is that of any program with one operation at a time; increase the depth to keep the target busy",
+            "with one operation in flight, the target is idle while the next one is prepared",
+            "latency and rate are right for one operation in flight; increase the depth to keep \
+             the target busy",
         )
     } else {
         (
@@ -168,7 +172,7 @@ fn is_one_for_each_worker(found: &InFlight, job: &JobView<'_>) -> bool {
 }
 
 /// Upper bound of what operations started before the window add to the average, as a share of the
-/// window: each slot counts at most one whole latency of them.
+/// window. Each slot contributes at most one whole latency.
 fn max_share_before_window(job: &JobView<'_>) -> f64 {
     let phases = &job.plan.phases;
     let measured = job.results.measured().0;
@@ -197,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_half_empty_is_reported() {
+    fn a_half_empty_queue_is_reported() {
         let results = samples::closed_loop(32, 16_000, Nanos::millis(1));
         assert!(rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }
@@ -225,16 +229,16 @@ mod tests {
         );
     }
 
-    /// Failed operations took the slots, and count in no latency.
+    /// Failed operations took slots but count in no latency.
     #[test]
-    fn failed_operations_leave_no_queue_half_empty() {
+    fn failed_operations_explain_a_half_empty_queue() {
         let mut results = samples::closed_loop(32, 16_000, Nanos::millis(1));
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 16_000;
         assert!(!rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }
 
-    /// "Less depth each" was the advice for a depth of one.
+    /// Advice for a depth of one was once "less depth each".
     #[test]
     fn advice_for_one_at_a_time_does_not_ask_for_less_depth() {
         let help = |depth: u32| {
@@ -245,17 +249,17 @@ mod tests {
                 .expect("half of the queue was in use")
         };
         assert!(
-            help(1).contains("one operation at a time") && !help(1).contains("less depth"),
+            help(1).contains("one operation in flight") && !help(1).contains("less depth"),
             "{}",
             help(1)
         );
         assert!(help(32).contains("less depth each"), "{}", help(32));
     }
 
-    /// Half of the queue is missing for a second: 16 × 1 s. Flushes of that time explain it, one of
-    /// 1 ms does not.
+    /// Half of the queue is missing for a second: 16 × 1 s. Flushes of that duration explain it;
+    /// flushes of 1 ms do not.
     #[test]
-    fn flushes_explain_what_they_took() {
+    fn flushes_explain_the_slots_they_took() {
         let why = |flushing: Nanos| {
             let mut results = samples::closed_loop(32, 16_000, Nanos::millis(1));
             let mut sync = SyncResults::default();
@@ -272,7 +276,7 @@ mod tests {
             what,
             "on average 16.0 of 32 operations were in flight; flushes took 16.0"
         );
-        assert!(reason.starts_with("flushes took"), "{reason}");
+        assert!(reason.starts_with("flushes occupied"), "{reason}");
         let (_, reason) = why(Nanos::millis(1));
         assert!(reason.contains("could not submit"), "{reason}");
     }
@@ -283,7 +287,7 @@ mod tests {
         assert!(rules(&results).contains(&"LITTLE-MISMATCH".to_owned()));
     }
 
-    /// 32 operations stood still for 200 ms before the window and ended in it.
+    /// 32 operations stalled for 200 ms before the window and completed in it.
     #[test]
     fn a_stall_before_the_window_is_no_mismatch() {
         let mut results = samples::closed_loop(32, 31_800, Nanos::millis(1));
@@ -326,7 +330,7 @@ mod tests {
         results
     }
 
-    /// What is found and why, as warnings.
+    /// Findings and their reasons, as warnings.
     fn warnings(results: &Results) -> Vec<(String, String)> {
         let found = super::super::check(results).into_iter();
         found
@@ -336,18 +340,18 @@ mod tests {
     }
 
     #[test]
-    fn one_host_that_is_starved_does_not_hide_among_others() {
+    fn a_starved_host_is_found_among_many() {
         assert_eq!(warnings(&one_starved_host()), []);
         let found = warnings(&on_hosts(one_starved_host()));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].0, "operations in flight on average: db (rank 3) 2.0 of 32");
-        assert!(found[0].1.starts_with("the queue of these hosts"), "{found:?}");
+        assert!(found[0].1.starts_with("these hosts did not keep"), "{found:?}");
     }
 
-    /// The rank lacks 30 of its 32 operations for a second. Flushes that took 30 s explain them;
-    /// those that took 1 s do not.
+    /// The rank lacks 30 of its 32 operations for a second. Flushes that took 30 s explain that;
+    /// flushes of 1 s do not.
     #[test]
-    fn flushes_of_one_host_explain_what_they_took() {
+    fn flushes_of_one_host_explain_its_slots() {
         let found = |each: Nanos| {
             let mut results = one_starved_host();
             let mut sync = SyncResults::default();
@@ -363,15 +367,15 @@ mod tests {
             what,
             "operations in flight on average: db (rank 3) 2.0 of 32, flushes took 30.0"
         );
-        assert!(why.starts_with("flushes took"), "{why}");
+        assert!(why.starts_with("flushes occupied"), "{why}");
         let (what, why) = found(Nanos(33_333_333));
         assert_eq!(what, "operations in flight on average: db (rank 3) 2.0 of 32");
-        assert!(why.starts_with("the queue of these hosts"), "{why}");
+        assert!(why.starts_with("these hosts did not keep"), "{why}");
     }
 
     #[test]
     fn few_operations_get_a_wider_bound() {
-        // 100 operations at depth 32: those in flight at the edges may make a third of the whole.
+        // 100 operations at depth 32: those in flight at the edges may be a third of the total.
         let results = samples::closed_loop(32, 40, Nanos::secs(1));
         assert!(!rules(&results).iter().any(|rule| rule.contains("LITTLE")));
     }

@@ -1,6 +1,6 @@
 //! Self-checks of every result.
 //!
-//! [`CHECKS`] lists them; a check reports only problems. They judge whether the figures can be
+//! [`CHECKS`] lists them; a check reports only problems. Checks judge whether figures can be
 //! trusted, not whether they are good.
 
 mod affinity;
@@ -88,11 +88,11 @@ pub fn check(results: &Results) -> Vec<Finding> {
 /// Input of every check.
 struct CheckInput<'a> {
     results: &'a Results,
-    /// Observations are large, so only the latest is cached; most runs have a single one.
+    /// Observations are large, so only the latest is cached. Most runs have only one.
     latest: RefCell<Option<Observed>>,
 }
 
-/// The cached observation of one job; `None` if it measured nothing.
+/// The cached observation of a job; `None` inside if it measured nothing.
 struct Observed {
     step: usize,
     job: usize,
@@ -159,7 +159,7 @@ impl<'a> JobView<'a> {
         self.plan.workers.iter().flat_map(|worker| &worker.streams)
     }
 
-    /// Every free slot is refilled at once.
+    /// True if every free slot is refilled immediately.
     fn is_closed_loop(&self) -> bool {
         // Metadata operations lack some latencies, and engines without data pause in between.
         let has_plain_engine =
@@ -175,7 +175,7 @@ impl<'a> JobView<'a> {
     }
 }
 
-/// Operations of a job failed: they took slots and moved data, and count nowhere else.
+/// True if operations of a job failed. They took slots and moved data, but count nowhere else.
 fn has_errors(job: &JobResults) -> bool {
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
     let mut directions = streams.flat_map(|stream| stream.directions.iter());

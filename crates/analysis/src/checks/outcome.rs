@@ -1,5 +1,4 @@
-//! How the run ended: failed workers, tolerated errors, interruptions, settings that were not
-//! honoured.
+//! How the run ended: failed workers, tolerated errors, interruptions, unavailable settings.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +10,14 @@ pub(super) const OUTCOME: Check = Check {
     rules: &[
         "WORKER-FAILED", "IO-ERRORS", "SHORT-TRANSFERS", "INTERRUPTED", "NOTHING-MEASURED",
     ],
-    about: "Workers that failed, operations that failed and were tolerated, runs that were cut short.",
+    about: "Failed workers, tolerated failed operations, interrupted runs.",
     detect: |input, findings| {
         for job in input.jobs() {
             for worker in &job.results.workers {
                 let Some(failure) = &worker.failure else { continue };
                 let finding = Finding::new("WORKER-FAILED", Severity::Error, &*failure.what);
                 let at = format!("{}, worker {}: {}", job.plan.name, worker.worker, failure.at);
-                let why = "it stopped there; figures cover what was measured until then";
+                let why = "the worker stopped; figures cover the time until then";
                 findings.push(Finding {
                     help: failure.help.clone(),
                     ..finding.at(at).why(why)
@@ -36,7 +35,7 @@ pub(super) const OUTCOME: Check = Check {
                     findings.push(Finding { why: number, ..finding });
                 }
                 if counts.short > 0 {
-                    let what = format!("{} {word} operations moved less than they were asked to", counts.short);
+                    let what = format!("{} {word} operations transferred less than requested", counts.short);
                     let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, what).at(&*job.plan.name);
                     findings.push(finding.why("the target ended early, or its file system is full"));
                 }
@@ -48,7 +47,7 @@ pub(super) const OUTCOME: Check = Check {
             }
         }
         if input.results.interrupted {
-            let what = "the run was interrupted; figures cover what was measured until then";
+            let what = "the run was interrupted; figures cover the time until then";
             findings.push(Finding::new("INTERRUPTED", Severity::Warning, what));
         }
     },
@@ -56,7 +55,7 @@ pub(super) const OUTCOME: Check = Check {
 
 pub(super) const NOT_HONOURED: Check = Check {
     rules: &["NOT-HONOURED", "SYNC-ENGINE"],
-    about: "Features that were asked for or usual and could not be had, with the reason.",
+    about: "Requested or default features that were unavailable, with the reason.",
     detect: |input, findings| {
         for job in input.jobs() {
             let mut workers_without: BTreeMap<&str, u32> = BTreeMap::new();
@@ -79,7 +78,7 @@ pub(super) const NOT_HONOURED: Check = Check {
                 let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*job.plan.name);
                 let engine_reason = &results.engine.reason;
                 let why = match engine_reason.is_empty() {
-                    true => "the queue depth that was asked for is not reached".to_owned(),
+                    true => "the requested queue depth is not reached".to_owned(),
                     false => format!("chosen because {engine_reason}"),
                 };
                 findings.push(
@@ -106,12 +105,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_run_says_nothing() {
+    fn a_clean_run_has_no_findings() {
         assert_eq!(rules_after(|_| ()), Vec::<String>::new());
     }
 
     #[test]
-    fn each_mishap_has_its_name() {
+    fn each_problem_has_its_rule() {
         let one = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
             let rules = rules_after(change);
             assert!(rules.contains(&rule.to_owned()), "{rule} in {rules:?}");

@@ -9,16 +9,17 @@ use crate::caps::{Layer, LayerKind};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
 /// More random reads per second than any disk arm reaches: seek and rotation take milliseconds, so
-/// even a deep queue on a small range gives three or four hundred.
+/// even a deep queue on a small range gives only three or four hundred.
 const MAX_SPINDLE_IOPS: f64 = 1000.0;
-/// Error allowed for counters and clocks; the speed of a link is exact.
+/// Tolerance for counters and clocks; the speed of a link is exact.
 const LINK_TOLERANCE: f64 = 1.05;
-/// Bursts and rounding exceed a limit slightly; beyond this factor a cache served the I/O.
+/// Bursts and rounding exceed a limit slightly. Beyond this factor, a cache served the I/O.
 const CACHE_FACTOR: f64 = 1.5;
 
 pub(super) const PLAUSIBLE: Check = Check {
     rules: &["IMPLAUSIBLE"],
-    about: "The rate of direct I/O against what the link of the device, or the arm of a spinning disk, can do at all.",
+    about: "The rate of direct I/O compared with the maximum of the device's link, or of a disk \
+        arm.",
     detect: |input, findings| {
         let host = input.results.hosts.first();
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
@@ -39,7 +40,8 @@ pub(super) const PLAUSIBLE: Check = Check {
 
 pub(super) const CACHE_HIT: Check = Check {
     rules: &["DEVICE-CACHE-HIT"],
-    about: "The rate of direct I/O against limits of disks that are known: far beyond them a cache answers.",
+    about: "The rate of direct I/O compared with known limits of disks: far beyond them, a cache \
+        served it.",
     detect: |input, findings| {
         for (step, job, observation) in input.observations() {
             findings.extend(beyond_limits(
@@ -52,9 +54,10 @@ pub(super) const CACHE_HIT: Check = Check {
 };
 
 /// Reports a rate far beyond the limit of a disk, burst credits included: a cache served it. A
-/// control group throttles above every cache: beyond its limit, the limit is another one.
+/// control group throttles above every cache, so a rate beyond its limit means that the limit does
+/// not apply.
 pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
-    // The page cache has its own rule.
+    // The page cache has a rule of its own.
     if observation.load.direct == Some(false) {
         return None;
     }
@@ -71,7 +74,7 @@ pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[Know
         .filter(|bound| bound.kind == LayerKind::Disk)
         .find(|bound| bound.used > CACHE_FACTOR * ceiling(bound))?;
     let what = format!(
-        "{:.0} {} are {:.0} % of what {} lets through",
+        "{:.0} {} are {:.0} % of the limit of {}",
         bound.used,
         bound.unit(),
         100.0 * bound.used / ceiling(bound),
@@ -80,7 +83,8 @@ pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[Know
     let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("a cache of the device, the host or a controller served the I/O: the figures are those of the cache, and hold only until it is full");
     Some(finding.help(
-        "test a range several times as large as the cache, or measure for longer; if there is no cache, the limit is not the one that holds",
+        "test a range several times as large as the cache, or measure for longer; if there is no \
+         cache, another limit applies",
     ))
 }
 
@@ -131,7 +135,7 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
     let used = one_way(&observation.directions.read).max(one_way(&observation.directions.write));
     (used > LINK_TOLERANCE * limit).then(|| {
         let what = format!(
-            "{:.0} MB/s went one way, and the link of {} carries {:.0} MB/s",
+            "{:.0} MB/s were transferred in one direction, and the link of {} has only {:.0} MB/s",
             used / 1e6,
             join_names(disks),
             limit / 1e6
@@ -139,7 +143,8 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
         implausible(
             what,
             observation,
-            "data beyond the speed of the link comes from memory: the figures are not those of the device",
+            "data beyond the speed of the link comes from memory, so the figures are not those of \
+             the device",
         )
     })
 }
@@ -151,7 +156,7 @@ fn exceeds_spindles(observation: &Observation, disks: &[&Device]) -> Option<Find
     let limit = MAX_SPINDLE_IOPS * disks.len() as f64;
     (spin && observation.load.random == Some(true) && reads > limit).then(|| {
         let what = format!(
-            "{reads:.0} random reads per second from {}, which spins",
+            "{reads:.0} random reads per second from {}, a rotating disk",
             join_names(disks)
         );
         implausible(
@@ -164,8 +169,8 @@ fn exceeds_spindles(observation: &Observation, disks: &[&Device]) -> Option<Find
 
 fn implausible(what: String, observation: &Observation, why: &str) -> Finding {
     let finding = Finding::new("IMPLAUSIBLE", Severity::Warning, what).at(&*observation.name);
-    let help =
-        "test a range several times as large as all caches on the way, filled with data that cannot be compressed";
+    let help = "test a range several times as large as all caches on the path, filled with incompressible \
+         data";
     finding.why(why).help(help)
 }
 
@@ -187,7 +192,7 @@ mod tests {
     use crate::caps::Limit;
     use crate::diagnosis::Counts;
 
-    /// This many reads of 4 KiB in a second, direct, on these disks.
+    /// Results with this many direct reads of 4 KiB in a second on these disks.
     fn on(operations: u64, disks: &[Device]) -> Results {
         let mut results = samples::closed_loop(32, operations, Nanos(32_000_000_000 / operations));
         results.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode {
@@ -214,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spinning_disk_that_answers_too_fast() {
+    fn an_implausibly_fast_rotating_disk_is_reported() {
         let spins = |name: &str| Device {
             rotational: true,
             ..disk(name)
@@ -228,14 +233,17 @@ mod tests {
         assert!(!has(&on(1100, &[disk("sda")]), "IMPLAUSIBLE"), "it does not spin");
         let mut guest = on(1100, &[spins("vda")]);
         guest.hosts[0].environment.host.hypervisor = Some("KVM".into());
-        assert!(!has(&guest, "IMPLAUSIBLE"), "what it says is not to be trusted");
+        assert!(
+            !has(&guest, "IMPLAUSIBLE"),
+            "a virtual disk's report must not be trusted"
+        );
         let mut cached = on(1100, &[spins("sda")]);
         cached.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode::BUFFERED;
         assert!(!has(&cached, "IMPLAUSIBLE"), "the page cache has rules of its own");
     }
 
     #[test]
-    fn more_than_a_link_carries() {
+    fn more_than_the_link_speed_is_reported() {
         // 4096 bytes × 100,000 = 409.6 MB/s.
         let linked = |rate: u64| Device {
             link_bytes_per_sec: Some(rate),
@@ -266,12 +274,12 @@ mod tests {
             results.hosts[0].environment.host.hypervisor = Some("KVM".into());
             results
         };
-        assert!(!has(&guest(sata()), "IMPLAUSIBLE"), "its link is made up");
+        assert!(!has(&guest(sata()), "IMPLAUSIBLE"), "a hypervisor invents its link");
         assert!(has(&guest(linked(380_000_000)), "IMPLAUSIBLE"));
     }
 
     #[test]
-    fn more_than_a_control_group_lets_through_is_no_cache() {
+    fn exceeding_a_control_group_limit_is_no_cache() {
         let mut results = on(
             1000,
             &[Device {

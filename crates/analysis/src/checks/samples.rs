@@ -1,4 +1,4 @@
-//! Sound results that the tests of the checks then spoil.
+//! Sound results, which the tests of the checks then change.
 
 use model::environment::{Device, DeviceUse, Environment, TargetFacts};
 use model::event::{Counts, EndReason};
@@ -11,7 +11,7 @@ use model::results::{
 };
 use model::{Bytes, Direction, Nanos, PerDirection, testing};
 
-/// Names of what the checks find, in order.
+/// Rule names of the findings, in order.
 pub(super) fn rules(results: &Results) -> Vec<String> {
     super::check(results)
         .into_iter()
@@ -25,22 +25,22 @@ pub(super) fn reads(job: &mut JobResults) -> &mut DirectionResults {
     reads.as_mut().expect("the samples read")
 }
 
-/// One worker that keeps `depth` reads of 4 KiB in flight for a second and completes `operations`,
-/// each of the given latency.
+/// One worker that keeps `depth` reads of 4 KiB in flight for a second and completes `operations`
+/// of the given latency.
 pub(super) fn closed_loop(depth: u32, operations: u64, latency: Nanos) -> Results {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
     workload.depth = depth;
     results(&workload, operations, latency)
 }
 
-/// The same, with 10,000 operations per second asked for.
+/// The same, with a requested rate of 10,000 operations per second.
 pub(super) fn paced(depth: u32, operations: u64, latency: Nanos) -> Results {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
     (workload.depth, workload.rate) = (depth, Some(Rate::iops(10_000)));
     results(&workload, operations, latency)
 }
 
-/// Puts the target on a device of which the kernel reports that many bytes read.
+/// Puts the target on a device for which the kernel reports this many bytes read.
 pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, read: u64) {
     results.plan.steps[0].jobs[0].workers[0].streams[0].cache = cache;
     results.hosts[0].environment.targets = vec![TargetFacts {
@@ -61,8 +61,7 @@ pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, rea
     }];
 }
 
-/// A closed loop that keeps its queue full and completes that many reads in each interval of 100
-/// ms.
+/// A closed loop with a full queue that completes this many reads in each interval of 100 ms.
 pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) -> Results {
     let total: u64 = operations.iter().sum();
     let latency = Nanos(time.0 * u64::from(workload.depth) / total.max(1));

@@ -11,11 +11,12 @@ use super::{Check, JobView};
 const RATE_TOLERANCE: f64 = 0.01;
 /// Schedule delays up to this share of the service time are normal.
 const MAX_LAG_SHARE: f64 = 0.10;
-/// If at least this share of the operations found every slot taken, the target delayed them ...
+/// If at least this share of the operations was due when every slot was taken, the target delayed
+/// them ...
 const MIN_BLOCKED_SHARE: f64 = 0.1;
-/// ... and below this one it did not.
+/// ... and below this share it did not.
 const MAX_FREE_SHARE: f64 = 0.01;
-/// A queue with this average use was full, whatever single operations found.
+/// A queue with this average use was full, whatever single operations show.
 const FULL_QUEUE_SHARE: f64 = 0.98;
 /// Shorter delays come from timers and the scheduler.
 const MIN_LAG: Nanos = Nanos::micros(50);
@@ -24,7 +25,7 @@ const MAX_DRIFT_POINTS: f64 = 1.0;
 
 pub(super) const SCHEDULE: Check = Check {
     rules: &["RATE-NOT-KEPT", "SCHED-LAG"],
-    about: "Rates that were asked for against those achieved, and how late operations were issued.",
+    about: "Requested rates compared with achieved ones, and how late operations were issued.",
     detect: |input, findings| {
         for job in input.jobs().filter(|job| !job.has_failed()) {
             findings.extend(find_missed_rate(&job));
@@ -56,7 +57,7 @@ fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
     same.then(|| (rates.iter().map(Rate::per_second).sum(), unit))
 }
 
-/// Whether every slot was in use when operations came due; `None` if the per-second facts do not
+/// True if every slot was in use when operations were due; `None` if the per-second facts do not
 /// show it.
 fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
     let slots: f64 = job.results.workers.iter().map(|worker| f64::from(worker.slots)).sum();
@@ -99,22 +100,26 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{:.0} {word} per second were achieved of {asked:.0} that were asked for",
+        "{:.0} {word} per second were achieved of {asked:.0} requested",
         done / seconds
     );
     let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
         Some(false) => (
             "operations were issued late although slots were free",
-            "leave a processor to each worker, or use more workers; other programs may use the processors",
+            "leave a processor free for each worker, or use more workers; other programs may be \
+             using the processors",
         ),
         Some(true) => (
-            "every slot was in use when operations came due; the response time shows how long they waited",
-            "ask for less; a greater --depth helps only if the target serves more at once",
+            "every slot was in use when operations were due; the response time shows how long they \
+             waited",
+            "request a lower rate; a greater --depth helps only if the target serves more \
+             operations in parallel",
         ),
         None => (
-            "operations waited for a free place in the queue; the response time shows for how long",
-            "the target cannot keep this rate at this depth: ask for less, or allow more depth or workers",
+            "operations waited for a free slot; the response time shows how long",
+            "the target cannot keep this rate at this depth: request a lower rate, or use more \
+             depth or workers",
         ),
     };
     Some(finding.why(why).help(help))
@@ -134,8 +139,9 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
     let finding = Finding::new("SCHED-LAG", Severity::Note, what).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
         Some(true) => (
-            "every slot was in use when they came due; response times count from then",
-            "the target is the limit: ask for less, or find out with `fathom sweep --over depth=1..64` what it can do",
+            "every slot was in use when they were due; response times count from the due time",
+            "the target is the limit: request a lower rate, or run `fathom sweep --over \
+             depth=1..64` to find what it can do",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times count from when they were due",
@@ -147,7 +153,7 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
 
 pub(super) const MIX: Check = Check {
     rules: &["MIX-DRIFT"],
-    about: "The share of writes against the one that was asked for.",
+    about: "The share of writes compared with the requested one.",
     detect: |input, findings| {
         for job in input.jobs() {
             let workers = job.plan.workers.iter().zip(&job.results.workers);
@@ -175,12 +181,16 @@ pub(super) const MIX: Check = Check {
             let chance_points = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
             if 100.0 * (share - wanted).abs() > MAX_DRIFT_POINTS + chance_points {
                 let (share, wanted) = (100.0 * share, 100.0 * wanted);
-                let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were asked for");
+                let what = format!(
+                    "{share:.1} % of the operations were writes, {wanted:.1} % were \
+                    requested"
+                );
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
                 let of_files = job.streams().any(|stream| stream.files.is_some());
                 findings.push(finding.why(match of_files {
                     true => {
-                        "operations that found no file, such as `create` where all exist, left their turns to others"
+                        "operations without a suitable file, such as `create` when all files \
+                         exist, were replaced by others"
                     }
                     false => "one direction is slower and fills the queue",
                 }));
@@ -217,7 +227,7 @@ mod tests {
         assert!(found.contains(&"SCHED-LAG".to_owned()), "{found:?}");
     }
 
-    /// Advice was "use more workers" where the storage held every slot.
+    /// Advice was "use more workers" although the storage held every slot.
     #[test]
     fn advice_follows_what_the_slots_show() {
         let advice = |blocked: u64| {
@@ -232,16 +242,16 @@ mod tests {
             let of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
             [of("RATE-NOT-KEPT"), of("SCHED-LAG")]
         };
-        // Those of a target that became slow halfway are fewer than half.
+        // A target that became slow halfway blocks fewer than half of them.
         for blocked in [8_900, 2_200] {
             let help = advice(blocked);
-            let is_of_target = |help: &String| help.contains("ask for less") && !help.contains("workers");
+            let is_of_target = |help: &String| help.contains("request a lower rate") && !help.contains("workers");
             assert!(help.iter().all(is_of_target), "{help:?}");
         }
         assert!(advice(0).iter().all(|help| help.contains("use more workers")));
     }
 
-    /// "Slots were free" stood beside 142 of 144 in flight.
+    /// "Slots were free" was once reported with 142 of 144 in flight.
     #[test]
     fn a_full_queue_has_no_free_slots() {
         let mut results = samples::paced(32, 9_000, Nanos::micros(3_550));
@@ -257,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_far_from_what_was_asked_for_is_reported() {
+    fn a_mix_far_from_the_requested_one_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::drawn(30.0, MixRule::Independent);
         // There was not a single write.

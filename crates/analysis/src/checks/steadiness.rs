@@ -21,7 +21,7 @@ const MIN_LEVEL_SECONDS: usize = 5;
 const TREND_END_SHARE: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one count as the same.
 const MIN_LEVEL_CHANGE: f64 = 0.10;
-/// If the squared error of a line is at most this many times that of the levels, the series is a
+/// If the squared error of a line is at most this multiple of that of the levels, the series is a
 /// slope.
 const MAX_LINE_ERROR_RATIO: f64 = 2.0;
 /// A finding lists at most this many changes.
@@ -89,7 +89,8 @@ pub fn level_changes(observation: &Observation) -> Vec<LevelChange> {
             to: to.mean,
         })
         .collect();
-    // A slope splits into a staircase of levels: if a line fits about as well, it is a drift.
+    // A slope splits into a staircase of levels, so it counts as a drift if a line fits about as
+    // well.
     if changes.is_empty() || line_error(&rates) <= MAX_LINE_ERROR_RATIO * level_error(&rates, &levels) {
         return Vec::new();
     }
@@ -117,7 +118,10 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
     let what = format!("operations per second changed {}{more}", levels.join(", "));
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the mean lies between the levels: the device never ran at that rate");
-    Some(finding.help("find out what happened at that time (a full cache, exhausted burst credits, another program), and judge each level separately"))
+    Some(finding.help(
+        "find out what happened at that time (full cache, exhausted burst credits, \
+        other programs), and judge each level separately",
+    ))
 }
 
 /// Sum of squared residuals from the fitted line.
@@ -138,7 +142,7 @@ fn level_error(values: &[f64], levels: &[Segment]) -> f64 {
     levels.iter().map(squared_residuals).sum()
 }
 
-/// Only a closed loop can drift: a paced rate is fixed.
+/// Finds a drift. Only a closed loop can drift, because a paced rate is fixed.
 fn detect_drift(observation: &Observation) -> Option<Finding> {
     if observation.load.closed_loop != Some(true) {
         return None;
@@ -273,9 +277,9 @@ mod tests {
             .collect()
     }
 
-    /// Only whole empty intervals count, so the real stall may be longer.
+    /// Only completely empty intervals count, so the real stall may be longer.
     #[test]
-    fn a_stall_says_whether_operations_failed() {
+    fn a_stall_reports_whether_operations_failed() {
         let stalls: Vec<u64> = (0..300).map(|n| if n % 100 < 8 { 0 } else { 100 }).collect();
         let mut results = results(&stalls);
         let what = |results: &Results| {
@@ -299,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_falls() {
+    fn a_falling_rate_is_reported() {
         let falling: Vec<u64> = (0..300).map(|n| 1000 - n / 2).collect();
         assert_eq!(found(&falling), ["NOT-STEADY"]);
         let slight: Vec<u64> = (0..300).map(|n| 1000 - n / 4).collect();
@@ -340,8 +344,8 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_changes() {
-        // 180 in each second, and 100 more in every other one.
+    fn a_level_change_is_reported() {
+        // 180 in each second, and 100 more in every second one.
         let noise = |n: u64| n % 10 * 4 + n / 10 % 2 * 10;
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 } + noise(n)).collect();
         let found = steps(&step);
@@ -351,7 +355,7 @@ mod tests {
             "{}",
             found[0].what
         );
-        // 8 % are one level; a slope, even one whose staircase has steps, is a drift.
+        // A difference of 8 % is one level. A slope is a drift, even if its staircase has steps.
         let slight: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 920 } + noise(n)).collect();
         assert!(steps(&slight).is_empty());
         let slope: Vec<u64> = (0..600).map(|n| 1000 - n + noise(n)).collect();
@@ -383,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall() {
+    fn stalls_are_reported() {
         let mut stalled = vec![1000; 300];
         stalled[100..105].fill(0);
         assert_eq!(found(&stalled), ["STALLS"]);

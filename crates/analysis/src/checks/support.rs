@@ -1,5 +1,5 @@
-//! How far percentiles can be trusted: a percentile with fewer than ten values beyond it is hardly
-//! more than the maximum.
+//! How far percentiles can be trusted: with fewer than ten values beyond it, a percentile is little
+//! better than the maximum.
 
 use model::finding::{Finding, Severity};
 use model::plan::{EngineKind, Job};
@@ -18,7 +18,7 @@ const REPORTED_PERCENTILES: [(f64, &str); 4] = [
 
 pub(super) const PERCENTILES: Check = Check {
     rules: &["PCT-UNSUPPORTED"],
-    about: "Whether there were enough operations for the percentiles that people read.",
+    about: "Whether there were enough operations for the usual percentiles.",
     detect: |input, findings| {
         for job in input.jobs() {
             for (direction, found) in job.results.directions().iter() {
@@ -34,11 +34,16 @@ pub(super) const PERCENTILES: Check = Check {
                 };
                 let (word, operations) = (direction.word(), found.operations);
                 let beyond = (operations as f64 * (1.0 - fraction)).floor();
-                let what = format!("{name} of {word}s rests on {beyond:.0} of {operations} operations");
+                let what = format!(
+                    "{name} of {word}s depends on only {beyond:.0} of {operations} \
+                    operations"
+                );
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
-                let finding = finding
-                    .why("a percentile with fewer than ten operations beyond it says hardly more than the maximum");
+                let finding = finding.why(
+                    "a percentile with fewer than ten operations beyond it is little better \
+                        than the maximum",
+                );
                 let times = needed / operations as f64;
                 let longer = match times {
                     ..1.1 => "a little longer".to_owned(),
@@ -52,9 +57,11 @@ pub(super) const PERCENTILES: Check = Check {
 
 pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
-    about: "Whether latencies have two modes, such as hits and misses of a cache, which no mean describes.",
+    about: "Whether latencies have two modes, such as cache hits and misses, which a mean does not \
+        describe.",
     detect: |input, findings| {
-        // Of operations on files several kinds share a direction, and reports list them apart.
+        // Several kinds of file operations share a direction, and reports list the kinds
+        // separately.
         let has_file_workers = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
         let observations = input.observations();
         let plain_jobs =
@@ -69,7 +76,7 @@ mod tests {
     use model::Nanos;
 
     #[test]
-    fn two_modes_of_a_run_are_named() {
+    fn two_modes_of_a_run_are_reported() {
         let mut results = samples::closed_loop(1, 20_000, Nanos::micros(50));
         assert!(!rules(&results).contains(&"TWO-MODES".to_owned()));
         let reads = reads(&mut results.steps[0].jobs[0]);
@@ -85,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn few_operations_make_weak_percentiles() {
+    fn percentiles_of_few_operations_are_weak() {
         for (operations, help) in [(999, "measure a little longer"), (500, "measure 2.0 times as long")] {
             let found = super::super::check(&samples::closed_loop(1, operations, Nanos::millis(1)));
             let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");

@@ -9,7 +9,7 @@ use super::Check;
 
 pub(super) const ALLOCATION: Check = Check {
     rules: &["HOLES", "UNWRITTEN-UNKNOWN"],
-    about: "Parts of files that were never written: reading them needs no device.",
+    about: "Parts of files that were never written: reading them needs no I/O.",
     detect: |input, findings| {
         let reads = |target: u32| {
             input.jobs().any(|job| {
@@ -33,9 +33,13 @@ pub(super) const ALLOCATION: Check = Check {
                     .map(|target| &target.prepare);
                 let existed = matches!(prepare, Some(Prepare::Existing | Prepare::LayOut { .. }));
                 if allocation.unwritten_unknown && existed {
-                    let what = "the file system does not report which part of the file was written";
+                    let what = "the file system does not report which part of the file has been \
+                        written";
                     let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, what).at(&*facts.path);
-                    let finding = finding.why("reads beyond that need no device, and figures with them are too good");
+                    let finding = finding.why(
+                        "reads beyond that part need no I/O, so the figures \
+                        may be too good",
+                    );
                     findings
                         .push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
                 }
@@ -44,7 +48,10 @@ pub(super) const ALLOCATION: Check = Check {
                     continue;
                 }
                 let share = 100.0 * never_written as f64 / facts.size.0.max(1) as f64;
-                let what = format!("{share:.1} % of the file was never written: reads there need no device");
+                let what = format!(
+                    "{share:.1} % of the file was never written: reads there need \
+                    no I/O"
+                );
                 let finding = Finding::new("HOLES", Severity::Warning, what).at(&*facts.path);
                 let finding = finding.why("the figures are too good");
                 findings.push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
@@ -55,15 +62,17 @@ pub(super) const ALLOCATION: Check = Check {
 
 pub(super) const CACHED: Check = Check {
     rules: &["BUFFERED"],
-    about: "Whether the page cache lies between the test and the device.",
+    about: "Whether operations went through the page cache.",
     detect: |input, findings| {
         for job in input.jobs() {
             let real = job.results.workers.iter().any(|worker| !worker.engine.kind.pretends());
             if real && job.streams().any(|stream| !stream.cache.direct) {
                 let what = "operations go through the page cache";
                 let finding = Finding::new("BUFFERED", Severity::Note, what).at(&*job.plan.name);
-                let finding =
-                    finding.why("reads may come from memory, and writes count as done before they are on disk");
+                let finding = finding.why(
+                    "reads may come from memory, and writes count as complete before \
+                        they reach the disk",
+                );
                 findings.push(finding.help(match job.streams().any(|stream| stream.files.is_some()) {
                     true => "use a tree larger than the memory, and `fsync`, to measure the device",
                     false => "keep the default `cache = \"direct\"` to measure the device",
@@ -75,23 +84,28 @@ pub(super) const CACHED: Check = Check {
 
 pub(super) const OWNER: Check = Check {
     rules: &["OWNER-MOVED"],
-    about: "Whether the node of a cluster that owns a volume changed while the test ran.",
+    about: "Whether a volume moved to another cluster node during the test.",
     detect: |input, findings| {
         for facts in input.environments().flat_map(|environment| &environment.targets) {
             let (Some(before), Some(after)) = (&facts.owner, &facts.owner_after) else {
                 continue;
             };
             if !before.eq_ignore_ascii_case(after) {
-                let what = format!("the volume belonged to {before} when the test began, and to {after} at its end");
+                let what = format!(
+                    "the volume belonged to {before} at the start of the test and \
+                    to {after} at its end"
+                );
                 let finding = Finding::new("OWNER-MOVED", Severity::Warning, what).at(&*facts.path);
-                let finding =
-                    finding.why("from then on operations went over the network, or no longer did: two tests in one");
+                let finding = finding.why(
+                    "part of the operations went over the network and part did not: \
+                        two tests in one",
+                );
                 findings.push(finding.help(match &facts.cluster_volume {
                     Some(name) => format!(
-                        "run it again, and keep the volume where it is meanwhile; Move-ClusterSharedVolume -Name \"{name}\" -Node {before} \
-                         moves it back"
+                        "repeat the test without moving the volume; Move-ClusterSharedVolume -Name \
+                         \"{name}\" -Node {before} moves it back"
                     ),
-                    None => "run it again, and keep the volume where it is meanwhile".into(),
+                    None => "repeat the test without moving the volume".into(),
                 }));
             }
         }
@@ -122,10 +136,9 @@ mod tests {
         assert_eq!(rules(&results), Vec::<String>::new());
     }
 
-    /// Holes that are known stay known, and what is not is said once, of files that were there
-    /// before.
+    /// Known holes stay known. Of files that existed before, the unknown is reported once.
     #[test]
-    fn an_unknown_end_of_what_was_written_is_reported() {
+    fn an_unknown_end_of_valid_data_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let facts = TargetFacts {
             size: Bytes::mib(100),
@@ -146,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_cache_is_named() {
+    fn use_of_the_page_cache_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         results.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode::BUFFERED;
         assert_eq!(rules(&results), ["BUFFERED"]);
@@ -155,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_that_changes_its_owner() {
+    fn a_moved_volume_is_reported() {
         let owned = |before: Option<&str>, after: Option<&str>| {
             let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
             results.hosts[0].environment.targets = vec![TargetFacts {

@@ -10,7 +10,8 @@ use super::{Check, JobView};
 
 pub(super) const TOTALS: Check = Check {
     rules: &["TOTALS-MISMATCH"],
-    about: "Bytes against operations × block size; histograms and interval series against the totals.",
+    about: "Bytes compared with operations × block size; histograms and interval series compared \
+        with the totals.",
     detect: |input, findings| {
         for job in input.jobs() {
             let mut faults = Vec::new();
@@ -42,7 +43,8 @@ fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults
                 let operations: u64 = operations_by_kind().map(|kind| kind.results.operations).sum();
                 if operations != found.operations {
                     faults.push(format!(
-                        "{operations} {word} operations are counted by kind, {} in all",
+                        "the counts by kind add up to {operations} {word} operations, the total is \
+                         {}",
                         found.operations
                     ));
                 }
@@ -72,7 +74,8 @@ fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults
             if !is_consistent {
                 let operations = found.operations;
                 faults.push(format!(
-                    "the histogram of {word} {name} latency holds {counted} of {operations} operations"
+                    "the histogram of {word} {name} latency contains {counted} of {operations} \
+                     operations"
                 ));
             }
         }
@@ -121,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn engines_that_do_no_io_are_held_to_what_they_do() {
+    fn engines_without_io_are_checked_by_their_operations() {
         use model::plan::EngineKind;
         let fails = |kind: EngineKind, bytes: u64, samples: u64| {
             let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));

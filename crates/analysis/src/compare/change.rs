@@ -1,12 +1,14 @@
 //! Compares a figure of two results.
 
 use model::observation::{Latency, Observation, SeriesPoint};
-use model::stats::{batch_means, holm, quantile_interval, student_quantile, two_sided_student, upper_tail_of_normal};
+use model::stats::{
+    adjust_by_holm, batch_means, quantile_interval, student_quantile, two_sided_student, upper_tail_of_normal,
+};
 use serde::Serialize;
 
 use crate::figures::{format_change, format_rate, format_time};
 
-/// A change whose whole interval lies within this share counts as none.
+/// A change whose whole interval is within this share counts as none.
 pub const MARGIN: f64 = 0.02;
 /// The confidence of all intervals.
 pub(super) const LEVEL: f64 = 0.95;
@@ -17,7 +19,7 @@ pub(super) const LEVEL: f64 = 0.95;
 pub enum Figure {
     /// Operations per second.
     Iops,
-    /// Mean latency; of paced loads the response time.
+    /// Mean latency; response time for paced loads.
     Mean,
     /// A quantile of it, as a share: 0.99 for p99.
     Quantile(f64),
@@ -43,9 +45,9 @@ pub enum Judgement {
     Same,
     /// The second is worse, by more than chance.
     Worse,
-    /// The runs do not decide it.
+    /// The runs do not decide.
     Undecided,
-    /// The plans ask for different loads, so the change is that of the load.
+    /// The plans define different loads, so the change shows the loads.
     DifferentLoad,
 }
 
@@ -73,11 +75,11 @@ pub struct Change {
     pub to: f64,
     /// Second / first.
     pub ratio: f64,
-    /// Lower bound of the 95 % interval of the ratio; absent where there is none.
+    /// Lower bound of the 95 % interval of the ratio, if there is one.
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// Probability of so large a change by chance, adjusted for the number of compared figures.
+    /// Probability of such a change by chance, adjusted for the number of compared figures.
     pub p: Option<f64>,
     /// The judgement.
     pub word: Judgement,
@@ -110,7 +112,7 @@ impl Figure {
         }
     }
 
-    /// Whether higher values are better.
+    /// True if higher values are better.
     pub fn higher_is_better(self) -> bool {
         match self {
             Figure::Iops => true,
@@ -189,11 +191,11 @@ struct Bounds {
     p: f64,
 }
 
-/// The standard error of the mean of a series as a share of that mean, by batch means, and its
-/// degrees of freedom.
+/// The standard error of a series mean as a share of the mean, by batch means, with its degrees of
+/// freedom.
 fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
-    // The last interval may be shorter, and then varies more than the others.
+    // The last interval may be shorter and then varies more than the others.
     let whole = observation.series.iter().filter(|point| point.length_ns == longest);
     let found = batch_means(&whole.filter_map(of).collect::<Vec<f64>>(), LEVEL)?;
     let degrees = found.batches - 1;
@@ -201,8 +203,8 @@ fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option
     (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
 }
 
-/// Welch's interval (1947) of the logarithm of the quotient of two means, each with the error that
-/// batch means give it.
+/// Welch's interval (1947) of the logarithm of the ratio of two means, with errors from batch
+/// means.
 fn welch_bounds(
     from: &Observation,
     to: &Observation,
@@ -230,7 +232,7 @@ fn welch_bounds(
 }
 
 /// The interval of the ratio of two quantiles: MOVER (Zou and Donner 2008) on the logarithms of
-/// their order-statistic intervals. It assumes independent operations.
+/// their order-statistic intervals. Assumes independent operations.
 fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
     let bounds = |latency: &Latency| {
         let histogram = latency.histogram.as_ref()?;
@@ -242,7 +244,7 @@ fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bou
     let difference = b - a;
     let below = (b - b_low).hypot(a_high - a);
     let above = (b_high - b).hypot(a - a_low);
-    // The side towards no change decides; the interval spans 1.96 deviations.
+    // The side nearer to no change decides; the interval spans 1.96 deviations.
     let side = if difference > 0.0 { below } else { above };
     let p = match (difference == 0.0, side > 0.0) {
         (true, _) => 1.0,
@@ -257,7 +259,7 @@ fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bou
 }
 
 impl Change {
-    /// Judges the change: same if the whole interval lies within the margin, better or worse if
+    /// Judges the change: same if the whole interval is within the margin, better or worse if
     /// chance does not explain it, otherwise undecided.
     pub(super) fn judge(&mut self, margin: f64) {
         let (Some(low), Some(high), Some(p)) = (self.low, self.high, self.p) else {
@@ -293,7 +295,7 @@ impl Change {
 }
 
 /// The deciding figure: operations per second if all are closed loops, otherwise the mean response,
-/// since the rate is set. `None` without results.
+/// because the rate is fixed. `None` without results.
 pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     let closed = |one: &&&Observation| one.load.closed_loop.unwrap_or(true);
     observations.first()?;
@@ -303,7 +305,7 @@ pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     })
 }
 
-/// Judged changes of every common figure, with Holm's adjustment. The intervals cover variation
+/// Judges the changes of all common figures, with Holm's adjustment. The intervals cover variation
 /// within the two runs, not between runs.
 pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change> {
     let found = FIGURES.iter().filter_map(|figure| figure.change(from, to));
@@ -312,7 +314,7 @@ pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change>
 
 /// Adjusts the probabilities by Holm's method and judges every change.
 pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
-    let raised = holm(&changes.iter().filter_map(|change| change.p).collect::<Vec<_>>());
+    let raised = adjust_by_holm(&changes.iter().filter_map(|change| change.p).collect::<Vec<_>>());
     let with_p = changes.iter_mut().filter(|change| change.p.is_some());
     for (change, p) in with_p.zip(raised) {
         change.p = Some(p);
@@ -340,7 +342,7 @@ pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
     }
 }
 
-/// A change in a sentence about the second result, `name`, against the first, `base`.
+/// Describes a change of the second result, `name`, relative to the first, `base`.
 pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
     let what = match found.figure {
         Figure::Iops => "operations per second".to_owned(),
@@ -359,8 +361,12 @@ pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
             format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
         }
         Judgement::Undecided if found.low.is_none() => format!(
-            "Whether {name} differs from {base} is not known: {words} {what}, and nothing tells how much of it is chance."
+            "Whether {name} differs from {base} is unknown: {words} {what}, and the data does not \
+             show how much of that is chance."
         ),
-        Judgement::Undecided => format!("Whether {name} differs from {base} is not known: {words} {what}."),
+        Judgement::Undecided => format!(
+            "Whether {name} differs from {base} is unknown: {words} \
+            {what}."
+        ),
     }
 }

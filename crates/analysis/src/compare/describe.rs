@@ -1,4 +1,4 @@
-//! Parts of a plan as text. The text is exact: different settings give different texts.
+//! Describes parts of a plan exactly: different settings have different texts.
 
 use model::block_size::BlockSizes;
 use model::mix::{Mix, MixRule};
@@ -44,7 +44,7 @@ fn directions<T: PartialEq>(values: &PerDirection<T>, describe: impl Fn(&T) -> S
 }
 
 /// Joins the parts whose condition holds.
-fn list(parts: &[(bool, String)], none: &str) -> String {
+fn join_enabled(parts: &[(bool, String)], none: &str) -> String {
     let present = parts.iter().filter(|(is, _)| *is).map(|(_, describe)| describe.clone());
     let present: Vec<String> = present.collect();
     match present.is_empty() {
@@ -53,7 +53,7 @@ fn list(parts: &[(bool, String)], none: &str) -> String {
     }
 }
 
-/// The part of a target.
+/// Describes the part of a target.
 pub(super) fn region(region: &Region) -> String {
     let Region { base, length } = region;
     let from = match *base == Extent::default() {
@@ -81,12 +81,12 @@ fn extent(extent: &Extent) -> String {
     };
     match (align, round_up) {
         (0 | 1, _) => sum,
-        (align, true) => format!("{sum} (up to a multiple of {})", bytes(Bytes(align))),
-        (align, false) => format!("{sum} (down to a multiple of {})", bytes(Bytes(align))),
+        (align, true) => format!("{sum} (rounded up to a multiple of {})", bytes(Bytes(align))),
+        (align, false) => format!("{sum} (rounded down to a multiple of {})", bytes(Bytes(align))),
     }
 }
 
-/// Block sizes.
+/// Describes block sizes.
 pub(super) fn sizes(sizes: &PerDirection<BlockSizes>) -> String {
     directions(sizes, |sizes| match sizes {
         BlockSizes::Fixed { size } => bytes(*size),
@@ -103,7 +103,7 @@ pub(super) fn sizes(sizes: &PerDirection<BlockSizes>) -> String {
     })
 }
 
-/// The mix of reads, writes and trims.
+/// Describes the mix of reads, writes and trims.
 pub(super) fn mix(mix: &Mix) -> String {
     match mix {
         Mix::Only { direction } => format!("{}s", direction.word()),
@@ -111,7 +111,7 @@ pub(super) fn mix(mix: &Mix) -> String {
             let rule = match rule {
                 MixRule::Independent => "drawn before the position",
                 MixRule::AfterPlace => "drawn after the position",
-                MixRule::Redrawn => "drawn anew where a share is reached",
+                MixRule::Redrawn => "redrawn when a share is reached",
             };
             format!("{write_percent} % writes, {rule}")
         }
@@ -120,12 +120,12 @@ pub(super) fn mix(mix: &Mix) -> String {
         Mix::Traced { reads, writes, trims } => {
             let named = |is: bool, word: &str| (is, word.to_owned());
             let parts = [named(*reads, "reads"), named(*writes, "writes"), named(*trims, "trims")];
-            format!("of a trace: {}", list(&parts, "nothing"))
+            format!("of a trace: {}", join_enabled(&parts, "nothing"))
         }
     }
 }
 
-/// How the stream uses caches.
+/// Describes how the stream uses caches.
 pub(super) fn cache(cache: &CacheMode) -> String {
     let CacheMode {
         direct,
@@ -144,15 +144,18 @@ pub(super) fn cache(cache: &CacheMode) -> String {
     };
     let mapped = mapping
         .as_ref()
-        .map(|mapping| format!("mapped into memory: {}", spell(mapping)));
-    list(
+        .map(|mapping| format!("mapped into memory: {}", humanize_debug(mapping)));
+    join_enabled(
         &[
             (true, path.to_owned()),
             (!through.is_empty(), through),
             (*local_only, "of this host only".into()),
             (
                 bypass_io.is_some(),
-                format!("by BypassIO, {}", bypass_io.as_ref().map(spell).unwrap_or_default()),
+                format!(
+                    "by BypassIO, {}",
+                    bypass_io.as_ref().map(humanize_debug).unwrap_or_default()
+                ),
             ),
             (mapped.is_some(), mapped.unwrap_or_default()),
             (*drop_before, "emptied before".into()),
@@ -162,7 +165,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
     )
 }
 
-/// When data is flushed.
+/// Describes when data is flushed.
 pub(super) fn flushes(rule: &SyncRule) -> String {
     let SyncRule {
         every_writes,
@@ -176,9 +179,9 @@ pub(super) fn flushes(rule: &SyncRule) -> String {
     let data_only = *kind == FlushKind::Data;
     let range = file_range
         .as_ref()
-        .map(|(writes, flags)| format!("of the range after {writes} writes ({})", spell(flags)));
+        .map(|(writes, flags)| format!("of the range after {writes} writes ({})", humanize_debug(flags)));
     let some = *every_writes > 0 || *at_end || *on_close;
-    list(
+    join_enabled(
         &[
             (*every_writes > 0, format!("after {every_writes} writes")),
             (
@@ -189,20 +192,20 @@ pub(super) fn flushes(rule: &SyncRule) -> String {
             (*at_end, "at the end".into()),
             (*on_close, "at each close".into()),
             (*file_system_at_end, "of the file system at the end".into()),
-            (some && data_only, "without metadata that reading does not need".into()),
+            (some && data_only, "without unneeded metadata".into()),
         ],
         "never",
     )
 }
 
-/// When operations are due.
+/// Describes when operations are due.
 pub(super) fn pacing(pacing: &Pacing) -> String {
     match pacing {
-        Pacing::Unpaced => "as fast as can be".into(),
+        Pacing::Unpaced => "as fast as possible".into(),
         Pacing::Together { rate: of } => rate(of),
         Pacing::PerDirection { rates } => directions(rates, |of| match of {
             Some(of) => rate(of),
-            None => "as fast as can be".into(),
+            None => "as fast as possible".into(),
         }),
     }
 }
@@ -222,9 +225,9 @@ fn rate(rate: &Rate) -> String {
     };
     let late = match catch_up {
         CatchUp::Unlimited => String::new(),
-        CatchUp::Within(within) => format!("late by {} at most", time(within)),
+        CatchUp::Within(within) => format!("at most {} late", time(within)),
     };
-    list(
+    join_enabled(
         &[
             (true, format!("{amount} in {}", time(per_ns))),
             (process == Process::Poisson, "at random".into()),
@@ -236,7 +239,7 @@ fn rate(rate: &Rate) -> String {
     )
 }
 
-/// Pauses between operations.
+/// Describes pauses between operations.
 pub(super) fn pauses(think: &Option<Think>) -> String {
     let Some(think) = think else { return "none".into() };
     let Think {
@@ -253,7 +256,7 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
         ThinkCount::Completed => "completed",
     };
     let after = after_ns.map(|after| format!("or {} of I/O", time(after)));
-    list(
+    join_enabled(
         &[
             (
                 true,
@@ -261,7 +264,7 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
             ),
             (after.is_some(), after.unwrap_or_default()),
             (spin_ns.0 > 0, format!("{} of it spinning", time(spin_ns))),
-            (shifts_schedule, "the schedule waits too".into()),
+            (shifts_schedule, "the schedule is shifted by the pauses".into()),
             (
                 cycles_each > 0,
                 format!("{cycles_each} cycles of computing after each operation"),
@@ -271,12 +274,12 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
     )
 }
 
-/// Spells out any value by its `Debug` form: `RoundRobin { start_at: 4 }` is
-/// `round robin (start at 4)`.
-pub(super) fn spell<T: std::fmt::Debug>(value: &T) -> String {
+/// Turns the `Debug` form of any value into words: `RoundRobin { start_at: 4 }` becomes `round
+/// robin (start at 4)`.
+pub(super) fn humanize_debug<T: std::fmt::Debug>(value: &T) -> String {
     let written = format!("{value:?}");
     let mut describe: Vec<String> = Vec::new();
-    // Omits the brackets of wrappers such as `Some(…)` and `Nanos(…)`.
+    // Omit the brackets of wrappers such as `Some(…)` and `Nanos(…)`.
     let mut shown: Vec<bool> = Vec::new();
     let mut rest = written.as_str();
     while let Some(first) = rest.chars().next() {
@@ -308,7 +311,7 @@ pub(super) fn spell<T: std::fmt::Debug>(value: &T) -> String {
             (",", _) => describe.push(",".into()),
             (":" | " ", _) => {}
             ("Some" | "Nanos" | "Bytes", _) => describe.push(String::new()),
-            _ if is_name(first) => describe.push(spell_name(token)),
+            _ if is_name(first) => describe.push(humanize_name(token)),
             _ => describe.push(token.to_owned()),
         }
     }
@@ -321,8 +324,8 @@ pub(super) fn spell<T: std::fmt::Debug>(value: &T) -> String {
     text
 }
 
-/// `AtEnd` and `at_end` as `at end`.
-fn spell_name(name: &str) -> String {
+/// Turns `AtEnd` and `at_end` into `at end`.
+fn humanize_name(name: &str) -> String {
     let mut text = String::new();
     for letter in name.chars() {
         if letter.is_uppercase() && !text.is_empty() {
@@ -342,7 +345,7 @@ mod tests {
     use model::access::{Access, Placement, Uniform};
 
     #[test]
-    fn a_part_of_a_target_is_exact() {
+    fn region_texts_are_exact() {
         let check = |base: Extent, length: Option<Extent>, expected: &str| {
             assert_eq!(region(&Region { base, length }), expected);
         };
@@ -361,18 +364,18 @@ mod tests {
         check(
             part(1.0),
             Some(aligned),
-            "12.5 % (down to a multiple of 512 B) from 1 %",
+            "12.5 % (rounded down to a multiple of 512 B) from 1 %",
         );
     }
 
     #[test]
-    fn nothing_of_the_language_is_left() {
+    fn no_rust_syntax_is_left() {
         let random = Access::random(Placement::Uniform(Uniform::default()));
         let all = [
-            spell(&vec![random]),
-            spell(&SyncRule::default()),
-            spell(&Some(Nanos(5))),
-            spell(&Pacing::default()),
+            humanize_debug(&vec![random]),
+            humanize_debug(&SyncRule::default()),
+            humanize_debug(&Some(Nanos(5))),
+            humanize_debug(&Pacing::default()),
         ];
         for text in &all {
             assert!(!text.contains(['{', '}', ':', '[', ']']), "{text}");

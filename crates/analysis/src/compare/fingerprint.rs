@@ -1,4 +1,4 @@
-//! Facts, besides the figures, that differ between results.
+//! Facts, other than figures, that differ between results.
 
 use model::environment::TargetFacts;
 use model::observation::{Load, Observation};
@@ -17,14 +17,14 @@ pub enum FactKind {
     Load,
     /// How it was measured, which may change figures.
     Measuring,
-    /// Where it was measured, often the subject of the comparison.
+    /// Where it was measured, which is often the subject of the comparison.
     Place,
     /// Harmless differences.
     Other,
 }
 
 impl FactKind {
-    /// Results that differ in such a fact are not comparable.
+    /// True if results that differ in such a fact are not comparable.
     pub fn prevents_comparison(self) -> bool {
         match self {
             FactKind::Load | FactKind::Measuring => true,
@@ -44,7 +44,7 @@ pub struct Fact {
     pub value: String,
 }
 
-/// A fact that is not the same in all results.
+/// A fact that differs between results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// What it is about.
@@ -63,7 +63,7 @@ fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
     }
 }
 
-/// Facts that differ among the results, the most important first. An unknown value alone is no
+/// Lists facts that differ between results, the most important first. An unknown value alone is no
 /// difference.
 pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
@@ -87,7 +87,7 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         let first = known.next();
         known.any(|value| Some(value) != first)
     });
-    // Drop the exact form of a fact that a short one already shows.
+    // Drop the exact form of a fact that a short form already shows.
     let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
     found.retain(|difference| {
         let short = SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
@@ -102,14 +102,14 @@ const LOAD_DEFINING_FACTS: [&str; 7] = [
     "rate", "pacing", "in flight", "workers", "pauses", "block size", "block sizes",
 ];
 
-/// True if the plans differ in such a fact.
+/// True if the plans differ in one of these facts.
 pub fn changes_load(differences: &[Difference]) -> bool {
     differences
         .iter()
         .any(|difference| LOAD_DEFINING_FACTS.contains(&difference.name.as_str()))
 }
 
-/// Exact facts of a plan, and the short facts that replace them.
+/// Exact facts of a plan, each with the short fact that replaces it.
 const SHORT_FACTS: [(&str, &str); 5] = [
     ("positions", "pattern"),
     ("block sizes", "block size"),
@@ -118,7 +118,7 @@ const SHORT_FACTS: [(&str, &str); 5] = [
     ("pacing", "rate"),
 ];
 
-/// The facts of a job of a saved result of ours. `None` if there is no such job.
+/// The facts of a job in a saved result; `None` if there is no such job.
 pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {
     let planned = results.plan.steps.get(step)?.jobs.get(job)?;
     let found = results.steps.get(step)?.jobs.get(job)?;
@@ -157,7 +157,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     Some(facts)
 }
 
-/// A directory covers the file that was created in it.
+/// True for the path itself, and for a directory in which the file was created.
 fn covers_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }
@@ -194,7 +194,7 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     facts
 }
 
-/// Facts of a plan beyond those of any observation.
+/// Facts of a plan that observations do not have.
 fn plan_facts(job: &Job) -> Vec<Fact> {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
     let stream_fact = |name: &str, value: fn(&Stream) -> String| {
@@ -203,10 +203,10 @@ fn plan_facts(job: &Job) -> Vec<Fact> {
         fact(FactKind::Load, name, values.join("; "))
     };
     vec![
-        stream_fact("positions", |stream| describe::spell(&stream.pattern.access)),
+        stream_fact("positions", |stream| describe::humanize_debug(&stream.pattern.access)),
         stream_fact("block sizes", |stream| describe::sizes(&stream.pattern.sizes)),
         stream_fact("mix", |stream| describe::mix(&stream.mix)),
-        stream_fact("contents", |stream| describe::spell(&stream.content)),
+        stream_fact("contents", |stream| describe::humanize_debug(&stream.content)),
         stream_fact("caches", |stream| describe::cache(&stream.cache)),
         stream_fact("flushes", |stream| describe::flushes(&stream.sync)),
         stream_fact("pacing", |stream| describe::pacing(&stream.pacing)),

@@ -9,24 +9,24 @@ use super::change::{Change, FIGURES, Figure, Judgement, LEVEL, judge_all, primar
 /// The result of alternating runs of two variants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interleaved {
-    /// Changes from A to B: better or worse only if the signed ranks agree. The intervals cover
-    /// variation between runs.
+    /// Changes from A to B. A figure is better or worse only if the rank test agrees. The intervals
+    /// cover variation between runs.
     pub changes: Vec<Change>,
     /// The figure that decides.
     pub primary: Figure,
     /// The judgement of its change.
     pub word: Judgement,
-    /// Pairs that were compared.
+    /// Number of pairs.
     pub pairs: usize,
-    /// Wilcoxon's probability for the deciding figure; absent if every pair was equal.
+    /// Wilcoxon's probability for the deciding figure; absent if all pairs are equal.
     pub p_of_ranks: Option<f64>,
     /// The smallest change of that figure, as a share, that this number of pairs detects in four of
-    /// five attempts; absent if the pairs are too few for any.
+    /// five attempts; absent if no change can be detected with so few pairs.
     pub detectable: Option<f64>,
 }
 
-/// Compares pairs (A, B) measured next to each other. `None` for fewer than two pairs or without
-/// the deciding figure.
+/// Compares pairs (A, B) that were measured next to each other. `None` for fewer than two pairs, or
+/// without the deciding figure.
 pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<Interleaved> {
     let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let primary = primary(&both)?;

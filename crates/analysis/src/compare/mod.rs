@@ -1,7 +1,8 @@
-//! Is the second result better than the first, the same, or worse, and how certain is that?
+//! Compares results: is the second better than the first, the same or worse, and how certain is
+//! that?
 //!
 //! One or two runs show only the variation within a run; repeated runs also show the variation
-//! between runs. Each comparison states which one its interval covers.
+//! between runs. Each comparison states which of these its interval covers.
 
 mod change;
 mod describe;
@@ -15,7 +16,7 @@ pub use interleaved::{Interleaved, interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};
 
 use model::observation::Observation;
-use model::stats::holm;
+use model::stats::adjust_by_holm;
 use serde::Serialize;
 
 /// A result in a ranking.
@@ -25,7 +26,7 @@ pub struct Ranked {
     pub index: usize,
     /// Its figures, the deciding one first.
     pub figures: Vec<RankedFigure>,
-    /// How it differs from the best; absent for the best itself.
+    /// Its difference from the best; absent for the best itself.
     pub to_best: Option<Change>,
 }
 
@@ -40,7 +41,7 @@ pub struct RankedFigure {
     pub interval: Option<(f64, f64)>,
 }
 
-/// The figures of one result that a ranking shows, `primary` first.
+/// The figures of one result in a ranking, `primary` first.
 fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigure> {
     let shown = [
         Figure::Iops,
@@ -60,7 +61,7 @@ fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigur
 }
 
 /// Ranks results by their [`primary`] figure, best first, with Holm's adjustment. Results without
-/// that figure are left out.
+/// that figure are omitted.
 pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
     let Some(figure) = primary(observations) else {
         return Vec::new();
@@ -85,7 +86,7 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
         })
         .collect();
     let p_value = |one: &Ranked| one.to_best.as_ref().and_then(|change| change.p);
-    let raised = holm(&ranked.iter().filter_map(p_value).collect::<Vec<_>>());
+    let raised = adjust_by_holm(&ranked.iter().filter_map(p_value).collect::<Vec<_>>());
     let with_p = ranked
         .iter_mut()
         .filter_map(|one| one.to_best.as_mut())

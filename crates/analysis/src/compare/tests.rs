@@ -1,4 +1,4 @@
-//! Results whose difference is known because they were made up.
+//! Artificial results whose difference is known.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -10,8 +10,8 @@ use model::{Bytes, Nanos};
 
 use super::*;
 
-/// A run of 60 s at about this rate, with latencies around this mean: noise of ±5 % from second to
-/// second.
+/// A run of 60 s at about this rate, with latencies around this mean and noise of ±5 % between
+/// seconds.
 fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
     let mut noise = || 0.95 + 0.1 * draws.unit(Purpose::Content);
     let mut histogram = Histogram::new();
@@ -78,7 +78,7 @@ fn ten_percent_are_found_in_every_figure() {
 }
 
 #[test]
-fn what_is_better_and_what_is_worse_are_both_named() {
+fn contrary_changes_are_both_named() {
     let change = |figure: Figure, word: Judgement, ratio: f64| Change {
         figure,
         from: 1.0,
@@ -102,7 +102,7 @@ fn what_is_better_and_what_is_worse_are_both_named() {
 }
 
 #[test]
-fn equal_runs_are_the_same_and_never_better_by_more_than_chance_allows() {
+fn equal_runs_differ_no_more_often_than_by_chance() {
     let draws = &mut draws();
     let mut wrong = 0;
     for _ in 0..100 {
@@ -126,7 +126,7 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
     b.series.clear();
     let found = changes(&a, &b, MARGIN);
     assert_eq!((found[0].word, found[0].low), (Judgement::Undecided, None));
-    assert!(sentence(&found[0], "B", "A", MARGIN).contains("nothing tells how much of it is chance"));
+    assert!(sentence(&found[0], "B", "A", MARGIN).contains("how much of that is chance"));
     b.total.latency.as_mut().unwrap().histogram = None;
     b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
     let found = changes(&a, &b, MARGIN);
@@ -138,9 +138,10 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
 }
 
 #[test]
-fn pairs_find_what_the_days_differ_by_more() {
+fn pairs_detect_a_change_smaller_than_daily_variation() {
     let draws = &mut draws();
-    // Each pair has a day of its own, up to twice as fast as another; B is 5 % better on each.
+    // Each pair has its own day, and a day can be twice as fast as another; B is 5 % better on
+    // each.
     let days: Vec<f64> = (0..8).map(|_| 1.0 + draws.unit(Purpose::Content)).collect();
     let made: Vec<(Observation, Observation)> = days
         .iter()
@@ -162,7 +163,7 @@ fn pairs_find_what_the_days_differ_by_more() {
 }
 
 #[test]
-fn one_pair_that_disagrees_leaves_six_undecided() {
+fn one_contrary_pair_leaves_six_undecided() {
     let draws = &mut draws();
     let mut made: Vec<(Observation, Observation)> = (0..6)
         .map(|_| (run(draws, 10_000.0, 800.0), run(draws, 10_400.0, 800.0)))
@@ -172,8 +173,8 @@ fn one_pair_that_disagrees_leaves_six_undecided() {
     assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Judgement::Undecided);
 }
 
-/// Student's test passes five pairs that agree; their signed ranks cannot, and no figure may be
-/// called better without them.
+/// Student's test passes five pairs with the same sign. Their signed ranks cannot pass, and no
+/// figure may be called better without them.
 #[test]
 fn every_figure_needs_the_signed_ranks() {
     let draws = &mut draws();
@@ -190,8 +191,8 @@ fn every_figure_needs_the_signed_ranks() {
     assert_eq!((found.word, found.detectable), (Judgement::Undecided, None));
 }
 
-/// Of 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find what the report
-/// calls detectable.
+/// Among 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find the change
+/// that the report calls detectable.
 #[test]
 fn the_detectable_change_is_found_in_four_of_five_attempts() {
     let draws = &mut draws();
@@ -199,7 +200,7 @@ fn the_detectable_change_is_found_in_four_of_five_attempts() {
     let change = 0.01 * detectable_shift(6, 0.05 / 6.0, 0.05).unwrap();
     let found = (0..300).filter(|_| {
         let mut noise = || normal_quantile(draws.unit(Purpose::Content).max(1e-12)) * 0.01;
-        // Only the rate changes: its probability is raised by the others that do not.
+        // Only the rate changes; the unchanged figures raise its adjusted probability.
         let mut changed = || {
             let mut b = a.clone();
             b.total.iops = b.total.iops.map(|iops| iops * (change + noise()).exp());
@@ -226,7 +227,7 @@ fn paced_loads_are_judged_by_their_response() {
 }
 
 #[test]
-fn ranking_tells_apart_what_can_be_distinguished() {
+fn ranking_states_which_results_differ() {
     let draws = &mut draws();
     let made = [8_000.0, 12_000.0, 12_010.0, 10_000.0].map(|iops| run(draws, iops, 800.0));
     let ranked = rank(&made.iter().collect::<Vec<_>>(), MARGIN);
@@ -244,7 +245,7 @@ fn ranking_tells_apart_what_can_be_distinguished() {
 }
 
 #[test]
-fn what_differs_is_listed_gravest_first_and_what_is_not_reported_is_no_difference() {
+fn differences_are_sorted_by_importance_and_unknowns_ignored() {
     let draws = &mut draws();
     let (mut a, mut b) = (run(draws, 1_000.0, 800.0), run(draws, 1_000.0, 800.0));
     assert_eq!(differences(&[facts_of_observation(&a), facts_of_observation(&b)]), []);

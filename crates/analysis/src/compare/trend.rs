@@ -1,9 +1,9 @@
-//! The trend of a repeated test: whether a figure stayed, and when it changed.
+//! The trend of a repeated test: whether a figure stayed the same, and when it changed.
 //!
-//! With fewer than [`MIN_RUNS`] runs no change is looked for; each level has at least [`MIN_LEVEL`]
-//! runs. On uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and
-//! fewer of longer ones (measured on 4,000 series of each length). Facts that differ across a
-//! change coincide with it; they need not have caused it.
+//! Changes are searched for from [`MIN_RUNS`] runs on; each level has at least [`MIN_LEVEL`] runs.
+//! With uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and fewer of
+//! longer ones (measured on 4,000 series of each length). Facts that differ across a change
+//! coincide with it, but need not be its cause.
 
 use model::stats::{Segment, segments};
 use serde::Serialize;
@@ -12,13 +12,13 @@ use super::change::{Figure, Judgement};
 use super::fingerprint::{Difference, Fact, differences};
 use crate::figures::format_change;
 
-/// No change is looked for in fewer runs.
+/// Minimum number of runs to search for changes.
 pub const MIN_RUNS: usize = 6;
-/// A level has at least this many runs.
+/// Minimum number of runs in a level.
 pub const MIN_LEVEL: usize = 2;
 /// The latest run is an outlier if it lies this many deviations from the level before it.
 const MIN_OUTLIER_DEVIATIONS: f64 = 4.0;
-/// Facts that are not listed as differences, because they explain nothing.
+/// Facts that explain no change, so they are not listed.
 const IGNORED_FACTS: [&str; 1] = ["seed"];
 
 /// One run of a series.
@@ -47,9 +47,9 @@ pub struct Trend {
     pub points: Vec<TrendPoint>,
     /// Successive levels; a single one if nothing changed or the runs are too few.
     pub levels: Vec<Level>,
-    /// The changes between them that are larger than the margin.
+    /// The changes between levels that exceed the margin.
     pub changes: Vec<LevelChange>,
-    /// A step of this share in the latest two runs would be found in about three of four series.
+    /// The step, as a share, that about three of four series would show in the latest two runs.
     /// Absent with too few runs.
     #[serde(rename = "smallest")]
     pub detectable_step: Option<f64>,
@@ -108,8 +108,8 @@ pub struct LevelChange {
     pub differences: Vec<Difference>,
 }
 
-/// The trend of a figure; `None` without two runs. `margin` is the share up to which levels count
-/// as the same.
+/// Analyses the trend of a figure; `None` for fewer than two runs. `margin` is the share up to
+/// which levels count as the same.
 pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
     if runs.len() < 2 {
         return None;
@@ -152,7 +152,7 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
     Some(trend)
 }
 
-/// Merges neighbouring levels that differ by no more than the margin.
+/// Merges neighbouring levels that differ by at most the margin.
 fn merge_close_levels(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
     let mut levels: Vec<Segment> = Vec::new();
     for segment in found {
@@ -185,13 +185,13 @@ fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment
     }
 }
 
-/// Smallest detectable step of two runs, as a share: (3 ln n + 6) / 2 deviations. A change costs
-/// 3 ln n, a step of d deviations gains about 2 d, and 6 covers the noise.
+/// Smallest detectable step in two runs, as a share: (3 ln n + 6) / 2 deviations. A change costs 3
+/// ln n, a step of d deviations gains about 2 d, and 6 allows for noise.
 fn detectable_step(levels: &[Segment], runs: usize) -> f64 {
     (1.5 * (runs as f64).ln() + 3.0) * pooled_variation(levels)
 }
 
-/// The variation within levels, pooled over all of them.
+/// The variation within levels, pooled over all levels.
 fn pooled_variation(levels: &[Segment]) -> f64 {
     let freedom = |level: &Segment| (level.end - level.start - 1) as f64;
     let squares: f64 = levels
@@ -234,7 +234,8 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
             format_change(latest.value / first.value)
         ));
         sentences.push(format!(
-            "{} runs are too few to tell a change from chance; at least {MIN_RUNS} are needed.",
+            "{} runs are too few to distinguish a change from chance; at least {MIN_RUNS} are \
+             needed.",
             runs.len()
         ));
         return sentences;
@@ -257,7 +258,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
             found.judgement.word()
         ));
         sentences.push(match found.differences.is_empty() {
-            true => "Nothing that is known changed around it.".into(),
+            true => "No known fact changed at that time.".into(),
             false => {
                 let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
                 let changes = found.differences.iter().map(|difference| {
@@ -265,7 +266,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
                     format!("{} {}", difference.name, values.join(" → "))
                 });
                 format!(
-                    "What changed around it, and need not be the cause: {}.",
+                    "Facts that changed at that time, not necessarily the cause: {}.",
                     changes.collect::<Vec<_>>().join("; ")
                 )
             }
@@ -281,13 +282,14 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     ));
     if let Some(entry) = trend.outlier {
         sentences.push(format!(
-            "The latest, {}, stands alone with {}: one run does not show a level, so repeat it.",
+            "The latest run, {}, differs with {}: one run is not a level, so repeat it.",
             run_label(entry),
             figure.words(latest.value)
         ));
     }
     sentences.push(format!(
-        "A change of about {:.0} % or more in the latest two runs would have been noticed; smaller or slower ones would not.",
+        "A change of about {:.0} % or more in the latest two runs would have been detected; \
+         smaller or slower changes would not.",
         (100.0 * detectable_step).ceil()
     ));
     sentences
@@ -298,7 +300,7 @@ mod tests {
     use super::super::fingerprint::FactKind;
     use super::*;
 
-    /// Normal draws, always the same.
+    /// Reproducible normal draws.
     struct Draws(u64);
 
     impl Draws {
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_drop_is_reported_with_what_changed_around_it() {
+    fn a_lasting_drop_is_reported_with_changed_facts() {
         let (trend, text) = describe(&[
             1000.0, 1004.0, 997.0, 1002.0, 999.0, 1001.0, 1003.0, 880.0, 882.0, 879.0,
         ]);
@@ -354,15 +356,16 @@ mod tests {
         assert_eq!(trend.levels.iter().map(|level| level.runs).collect::<Vec<_>>(), [7, 3]);
         assert_eq!(
             text,
-            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,001 (7 runs) to 880 (3 runs): worse. \
-             What changed around it, and need not be the cause: kernel 6.1 → 6.8. \
-             Operations per second have stayed the same since 17 (day 7): 880 in 3 runs, which vary by 0.2 %. \
-             A change of about 2 % or more in the latest two runs would have been noticed; smaller or slower ones would not."
+            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,001 (7 \
+             runs) to 880 (3 runs): worse. Facts that changed at that time, not necessarily the \
+             cause: kernel 6.1 → 6.8. Operations per second have stayed the same since 17 (day 7): \
+             880 in 3 runs, which vary by 0.2 %. A change of about 2 % or more in the latest two \
+             runs would have been detected; smaller or slower changes would not."
         );
     }
 
     #[test]
-    fn a_level_that_stays_says_what_would_have_been_seen() {
+    fn a_constant_level_reports_the_detectable_step() {
         let (trend, text) = describe(&[100.0, 103.0, 98.0, 101.0, 97.0, 102.0, 99.0, 100.0]);
         assert!(trend.changes.is_empty());
         assert!(
@@ -379,25 +382,28 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_no_level_and_five_are_no_series() {
+    fn one_run_is_no_level_and_five_runs_are_too_few() {
         let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
         assert!(
-            text.contains("The latest, 16 (day 6), stands alone with 60: one run does not show a level, so repeat it."),
+            text.contains(
+                "The latest run, 16 (day 6), differs with 60: one run is not a level, so \
+                repeat it."
+            ),
             "{text}"
         );
         let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);
         assert!(trend.changes.is_empty() && trend.detectable_step.is_none());
         assert_eq!(
             text,
-            "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few to tell a change from chance; \
-             at least 6 are needed."
+            "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few \
+             to distinguish a change from chance; at least 6 are needed."
         );
         assert!(super::trend(Figure::Iops, &runs(&[1.0]), 0.02).is_none());
     }
 
     #[test]
-    fn a_latency_that_rises_is_worse_and_a_change_within_the_margin_is_none() {
+    fn a_rising_latency_is_worse_unless_within_the_margin() {
         let rising = runs(&[1e6, 1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6]);
         let found = trend(Figure::Quantile(0.99), &rising, 0.02).unwrap();
         assert_eq!(found.changes[0].judgement, Judgement::Worse);
@@ -410,9 +416,9 @@ mod tests {
         assert_eq!(trend(Figure::Iops, &slight, 0.01).unwrap().changes.len(), 1);
     }
 
-    /// What the head of this file claims, and the sentence about the smallest step.
+    /// Checks the claims at the top of this file, and the sentence about the smallest step.
     #[test]
-    fn chance_is_rarely_taken_for_a_change_and_steps_of_the_size_reported_are_seen() {
+    fn false_changes_are_rare_and_detectable_steps_are_found() {
         let mut draws = Draws(0x2545_f491_4f6c_dd1d);
         for length in [6, 8, 12, 20] {
             let (mut alarms, mut seen) = (0, 0);

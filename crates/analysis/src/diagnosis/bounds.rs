@@ -1,4 +1,4 @@
-//! Converts every known limit to operations per second of this load, with the share used.
+//! Converts every known limit to operations per second of the load, with the share in use.
 
 use model::diagnosis::LayerUse;
 use model::observation::Observation;
@@ -7,7 +7,7 @@ use super::context::Counts;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
 use crate::shared_limits::sums_beyond_one_path;
 
-/// Tolerance around a rate that the test itself sets; narrow, because schedules are exact.
+/// Tolerance around a rate that the test sets; narrow, because schedules are exact.
 const REQUESTED_RATE_TOLERANCE: f64 = 0.01;
 
 /// One limit of one layer, on operations or on bytes.
@@ -41,7 +41,7 @@ impl Bound {
         }
     }
 
-    /// The load passed more than the limit allows.
+    /// True if the load exceeded the limit.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.limit.is_exceeded_by(self.used)
     }
@@ -59,7 +59,7 @@ impl Bound {
 }
 
 /// All limits that apply to the load, the tightest first. A limit shared with concurrent loads is
-/// compared with the sum of those loads.
+/// compared with their sum.
 pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Bound> {
     let mut found: Vec<Bound> = requested_rate_bound(observation).into_iter().collect();
     let Some(total) = total_iops(observation) else {
@@ -68,7 +68,7 @@ pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers:
     let loads = caps::concurrent_loads(observation, others);
     let sums = sums_beyond_one_path(&loads, layers);
     for layer in layers.iter().chain(&sums) {
-        // A layer that this load does not use cannot limit it.
+        // A layer that this load does not use cannot limit the load.
         if caps::demand(layer, &[observation]).is_some()
             && let Some(demand) = caps::demand(layer, &loads)
         {
@@ -98,8 +98,8 @@ fn requested_rate_bound(observation: &Observation) -> Option<Bound> {
     })
 }
 
-/// The limits of a layer for a load of `total` operations per second, assuming that all loads on
-/// the layer grow in proportion.
+/// The limits of a layer for a load of `total` operations per second. Assumes that all loads on the
+/// layer grow in proportion.
 pub(crate) fn layer_bounds(layer: &Layer, demand: Demand, total: f64) -> Vec<Bound> {
     let Demand {
         iops,
@@ -144,10 +144,10 @@ impl From<&Bound> for LayerUse {
     }
 }
 
-/// The table of limits. Capacity beyond the tightest limit is stranded: no load of this shape can
-/// reach it.
+/// Builds the table of limits. Capacity beyond the tightest limit is stranded: no load of this
+/// shape can use it.
 pub(super) fn layer_uses(bounds: &[Bound]) -> Vec<LayerUse> {
-    // A rate that the test sets strands nothing: the next test may set a higher one.
+    // A requested rate strands nothing, because the next test may request more.
     let tightest = bounds
         .iter()
         .find(|bound| bound.kind != LayerKind::Application && !bound.is_exceeded());

@@ -12,19 +12,20 @@ use super::symptom::{Symptom, figure, figure_vs};
 
 /// Minimum drop at the step, as a share of the level before it.
 const MIN_DROP: f64 = 0.10;
-/// A baseline without credits varies by less than this.
+/// An enforced baseline varies by less than this.
 const MAX_FLAT_VARIATION: f64 = 0.015;
-/// Or its variance divided by its mean stays below this: token buckets come close to 0, real
-/// service to 1.
+/// Alternatively, its variance divided by its mean is below this: token buckets are near 0, real
+/// service near 1.
 const MAX_FLAT_DISPERSION: f64 = 0.1;
 const BUCKET_TOLERANCE: f64 = 0.15;
-/// Tolerances within which a bucket and a level match those of the catalogue.
+/// Tolerances for matching a bucket and a level with known credits.
 const LEVEL_TOLERANCE: f64 = 0.05;
 
 pub(super) const BURST_END: Signature = Signature {
     answer: Answer::BurstEnd,
-    about: "After one step down the rate is as flat as only an allowance is (variation below 1.5 %), or both levels are those \
-            of credits that the layer is known to have. Bucket = (level before − level after) × time before.",
+    about: "The rate has one step down, and afterwards it is as flat as only an enforced rate is \
+        (variation below 1.5 %), or both levels match known credits of the layer. Bucket = (level \
+        before − level after) × time before.",
     detect,
 };
 
@@ -37,12 +38,12 @@ pub(super) struct StepDown {
     pub(super) at: f64,
 }
 
-/// Finds the step in a series of exactly two levels, the second lower.
+/// Finds the step in a series with exactly two levels, the second lower.
 pub(super) fn find_step_down(input: &Input<'_>) -> Option<StepDown> {
     let [before, after] = input.levels[..] else {
         return None;
     };
-    // The second that contains the step belongs to neither level.
+    // The second in which the step occurs belongs to neither level.
     let after = Segment::new(&input.rates_by_second, after.start + 1, after.end);
     let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
     (after.mean < before.mean * (1.0 - MIN_DROP)).then(|| StepDown {
@@ -52,7 +53,7 @@ pub(super) fn find_step_down(input: &Input<'_>) -> Option<StepDown> {
     })
 }
 
-/// The level is flat enough to be an enforced allowance.
+/// True if the level is flat enough to be an enforced rate.
 pub(super) fn is_flat(level: &Segment) -> bool {
     level.variation() < MAX_FLAT_VARIATION || level.deviation.powi(2) < MAX_FLAT_DISPERSION * level.mean
 }
@@ -61,7 +62,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let step = find_step_down(input)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
     let burst = find_burst(input, &step, bucket);
-    // Without known credits, a step of a write load is attributed to a full cache if that signature
+    // A step of a write load without known credits counts as a full cache if that signature
     // matches.
     if burst.is_none() && (!is_flat(&step.after) || slc::detect(input).is_some()) {
         return None;
@@ -79,14 +80,20 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 false => String::new(),
             };
             format!(
-                "the credits of {} ran out{was_full}: {fell}; the lower rate lasts",
+                "the credits of {} ran out{was_full}: {fell}; only the lower rate can be sustained",
                 burst.layer
             )
         }
         None if input.write_percent().is_some_and(|percent| percent > 99.0) => {
-            format!("{fell}, and stayed flat, as when credits run out or a write cache is full; the lower rate lasts")
+            format!(
+                "{fell}, and stayed flat, as when credits run out or a write cache is full; \
+                only the lower rate can be sustained"
+            )
         }
-        None => format!("{fell}, and stayed flat, as when credits run out; the lower rate lasts"),
+        None => format!(
+            "{fell}, and stayed flat, as when credits run out; only the lower rate can \
+            be sustained"
+        ),
     };
     let mut symptom = Symptom::new(sentence)
         .with_evidence(figure("level before", step.before.mean, "IOPS"))
@@ -123,7 +130,10 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 "{which} are full again after about {} without any load",
                 format_duration(refill_secs)
             ))
-            .with_advice("to judge the disk, measure after the step; to judge what a short peak gets, before it"),
+            .with_advice(
+                "to judge the sustained rate, measure after the step; to judge short \
+                peaks, measure before it",
+            ),
     )
 }
 
@@ -132,7 +142,7 @@ fn find_burst<'a>(input: &'a Input<'_>, step: &StepDown, bucket: f64) -> Option<
     input.context.bursts.iter().find(|burst| {
         let factor = bucket_in_operations(input, burst) / burst.bucket;
         let (ceiling, refill) = (burst.ceiling * factor, burst.refill * factor);
-        // The bucket may have started below full, and the load below the ceiling.
+        // The bucket may have started partly full, and the load below the ceiling.
         (step.after.mean / refill - 1.0).abs() <= LEVEL_TOLERANCE
             && step.before.mean <= ceiling * (1.0 + LEVEL_TOLERANCE)
             && bucket <= burst.bucket * factor * (1.0 + BUCKET_TOLERANCE)

@@ -11,21 +11,22 @@ use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::caps::LayerKind;
 
-/// Fewer seconds show no level.
+/// Fewer seconds do not show a level.
 const MIN_SECONDS: f64 = 10.0;
 /// A limit reached in this share of the seconds counts as reached, although stalls lower the mean.
 const MIN_SHARE_AT_LIMIT: f64 = 0.75;
-/// Share of the seconds that may lie above such a limit: after a stall the rate overshoots.
+/// Maximum share of the seconds above such a limit: the rate overshoots after a stall.
 const MAX_SHARE_ABOVE: f64 = 0.1;
 
-/// A rate that reaches this share of its target leaves no backlog.
+/// A rate that reaches this share of its target has no backlog.
 const KEPT_SHARE: f64 = 0.999;
 
 pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
-    about: "The rate lies from 3 % below to 5 % above a limit of a layer (1 % around a rate that the test itself asks for), \
-            or that of three seconds in four does and no more than 10 % of the seconds lie above it; of several, the least. A \
-            second depth that brings more refutes it, one that only adds latency confirms it.",
+    about: "The rate is from 3 % below to 5 % above a limit of a layer (1 % around a requested \
+        rate), or three of four seconds are at the limit and at most 10 % of the seconds are above \
+        it. Of several limits, the lowest counts. A higher rate at a second depth refutes it, a \
+        higher latency alone confirms it.",
     detect,
 };
 
@@ -40,8 +41,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     Some(met_limit(input, bound))
 }
 
-/// The rate that the test itself set, as the last answer when no other limit was reached. It also
-/// applies when single seconds fell behind and caught up.
+/// The requested rate, as the last answer if no other limit was reached. It also applies if single
+/// seconds fell behind and caught up.
 pub(super) fn requested_rate(input: &Input<'_>) -> Option<Symptom> {
     let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
     let bound = input.bounds.iter().find(is_requested_rate)?;
@@ -49,10 +50,11 @@ pub(super) fn requested_rate(input: &Input<'_>) -> Option<Symptom> {
     match input.context.question {
         Question::Limit => return None,
         Question::MissedRate => {}
-        // A slightly missed rate leaves a backlog, and the storage causes it.
+        // A slightly missed rate leaves a backlog, which the storage causes.
         Question::MissedLatency if bound.share() < KEPT_SHARE => return None,
         Question::MissedLatency => {
-            symptom.sentence += ". The test's own pace limits the rate and does not explain the latency"
+            symptom.sentence += ". The requested rate limits the load but does not explain the \
+                latency"
         }
     }
     Some(symptom)
@@ -64,7 +66,7 @@ fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));
     let sentence = match bound.kind {
         LayerKind::Application => {
-            format!("nothing but {}: {used} of {limit} ({percent:.1} %)", bound.layer)
+            format!("only {}: {used} of {limit} ({percent:.1} %)", bound.layer)
         }
         LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
             let all = match bound.jobs.len() {
@@ -109,7 +111,7 @@ fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     symptom
 }
 
-/// Most seconds lie at the limit and few above it: only stalls pull the mean below.
+/// True if most seconds are at the limit and few above it, so that only stalls lower the mean.
 fn is_met_in_most_seconds(input: &Input<'_>, bound: &Bound) -> bool {
     let seconds = input.rates_by_second.len() as f64;
     let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_met_by(used);
@@ -126,12 +128,12 @@ fn count_seconds(input: &Input<'_>, bound: &Bound, matches: impl Fn(&Bound, f64)
     input.rates_by_second.iter().filter(used).count()
 }
 
-/// A deeper run passed more through the same layer than its limit allows.
+/// True if a deeper run exceeded this limit of the same layer.
 fn is_refuted(input: &Input<'_>, bound: &Bound) -> bool {
     let Some(comparison) = input.comparison().filter(|_| bound.kind != LayerKind::Application) else {
         return false;
     };
-    // Jobs that share a limit can gain from one another, so the sum at twice the depth decides.
+    // Jobs that share a limit can gain from each other, so the sum at twice the depth decides.
     let deeper_bound = input.deeper_bounds.iter().find(|deeper_bound| {
         bound.jobs.len() > 1
             && deeper_bound.layer == bound.layer
@@ -146,34 +148,45 @@ fn is_refuted(input: &Input<'_>, bound: &Bound) -> bool {
 fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     let mut advice = Vec::new();
     match bound.kind {
-        // A promised rate cannot be left out.
+        // A promised rate cannot be removed.
         LayerKind::Application if input.context.question != Question::Limit => {}
-        LayerKind::Application => advice
-            .push("leave the rate out to see what the target can do: `fathom sweep --over depth=1..64`".to_owned()),
+        LayerKind::Application => advice.push(
+            "remove the rate to see what the target can do: `fathom sweep --over \
+                depth=1..64`"
+                .to_owned(),
+        ),
         LayerKind::ControlGroup => {
-            advice.push("raise or lift the limit of the control group, if this process may have more".into());
+            advice.push(
+                "raise or remove the limit of the control group, if this process is \
+                allowed more"
+                    .into(),
+            );
         }
-        LayerKind::Machine => advice.push("a larger machine; faster disks would bring nothing".into()),
-        LayerKind::Disk => advice.push("a faster disk, or several".into()),
-        LayerKind::Link => advice.push("a faster link".into()),
+        LayerKind::Machine => advice.push("use a larger machine; faster disks would not help".into()),
+        LayerKind::Disk => advice.push("use a faster disk, or several".into()),
+        LayerKind::Link => advice.push("use a faster link".into()),
     }
     let can_repeat = input.context.question == Question::Limit && input.verdict().is_none();
     if can_repeat && bound.kind != LayerKind::Application {
         advice.push(
-            "`fathom run --confirm` repeats it at twice the depth: IOPS stay and latency doubles if this is the limit"
+            "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, \
+             IOPS stay the same and latency doubles"
                 .into(),
         );
     }
     advice
 }
 
-/// Limits that the load exceeded, which therefore do not apply to it.
+/// Limits that the load exceeded, which therefore do not apply.
 pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
     let beyond = input.bounds.iter().filter(|bound| bound.is_exceeded());
     let remark_for = |bound: &Bound| {
         let why = match bound.kind {
-            LayerKind::ControlGroup => "it was changed during the test, or does not apply to this process",
-            _ => "a cache or credits served the rest, or the limit is another one",
+            LayerKind::ControlGroup => {
+                "the limit was changed during the test, or does not apply \
+                to this process"
+            }
+            _ => "a cache or credits served the excess, or another limit applies",
         };
         let what = format!(
             "{} are {:.0} % of the limit of {}: {why}",

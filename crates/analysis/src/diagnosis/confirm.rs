@@ -1,4 +1,4 @@
-//! Compares a load at two depths: a higher rate means latency-bound, an unchanged one a limit.
+//! Compares a load at two depths. A higher rate means latency-bound, an unchanged one a limit.
 
 use model::diagnosis::Evidence;
 use model::observation::Observation;
@@ -11,8 +11,8 @@ const RATE_TOLERANCE: f64 = 0.03;
 const STANDARD_ERRORS: f64 = 2.0;
 /// At least this share of the added depth must be in flight before an unchanged rate means a limit.
 const MIN_ADDED_IN_FLIGHT: f64 = 0.5;
-/// More operations in flight than the depth plus this share contradict the stated depth, so the
-/// comparison proves nothing.
+/// If the operations in flight exceed the depth by more than this share, the stated depth is wrong
+/// and the comparison proves nothing.
 const MAX_OVERFULL: f64 = 0.15;
 /// A latency-bound load must turn at least this share of the added depth into a higher rate.
 const MIN_RATE_GAIN: f64 = 0.5;
@@ -26,31 +26,30 @@ pub struct Comparison {
     pub rate: f64,
     /// Second mean latency divided by the first.
     pub latency: f64,
-    /// At least half of the added depth was in flight, and no more than the depth allows.
+    /// True if at least half of the added depth was in flight, and no more than the depth allows.
     pub queue_grew: bool,
     /// The conclusion.
     pub verdict: Verdict,
 }
 
-/// What the second depth shows.
+/// Conclusion from the second depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The rate stayed within 3 % plus chance, and the added operations waited: something limits
-    /// the rate.
+    /// The rate stayed within 3 % plus chance, and the added operations waited: a limit.
     Limit,
     /// The rate fell by more than that, and the added operations waited: beyond a limit, operations
     /// slow each other down.
     Decline,
-    /// At least half of the added depth became a higher rate: only the latency of an operation
-    /// limits it.
+    /// At least half of the added depth became a higher rate: only the latency of operations limits
+    /// it.
     Latency,
     /// None of the above.
     Unclear,
 }
 
-/// Compares the same load at two depths by Little's law: operations in flight = rate × latency, so
-/// added depth must raise one of them. `None` if rate, latency or depth of either is unknown, or
-/// the depths are equal.
+/// Compares a load at two depths by Little's law: operations in flight = rate × latency, so added
+/// depth must raise one of them. `None` if rate, latency or depth of either is unknown, or if the
+/// depths are equal.
 pub fn compare(observation: &Observation, deeper: &Observation) -> Option<Comparison> {
     let latency = |load: &Observation| load.total.latency.as_ref()?.mean_ns;
     let depths = (observation.load.depth? as f64, deeper.load.depth? as f64);

@@ -1,4 +1,4 @@
-//! Facts besides the observation and the layers.
+//! Facts other than the observation and the layers.
 
 use model::Nanos;
 use model::environment::VolumeUse;
@@ -6,33 +6,33 @@ use model::observation::Observation;
 use model::plan::{EngineKind, Job};
 use model::results::Results;
 
-/// Facts besides the observation and the layers. Any of them may be absent.
+/// Facts other than the observation and the layers. Each may be absent.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
     /// The same load at another depth.
     pub deeper: Option<&'a Observation>,
-    /// Other loads of the same source; those that ran at the same time share the limits.
+    /// Other loads of the same source. Those that ran at the same time share the limits.
     pub others: Vec<&'a Observation>,
     /// The other loads at twice the depth.
     pub others_deeper: Vec<&'a Observation>,
-    /// The same load at another rate on the same device, fresh again: when its step comes shows the
-    /// cause.
+    /// The same load at another rate on the same device in its initial state. The time of its step
+    /// shows the cause.
     pub other_rate: Option<&'a Observation>,
     /// The disk provider's own counters.
     pub volumes: Vec<VolumeUse>,
-    /// The time over which the provider counted.
+    /// The duration of the provider's counters.
     pub window_ns: Nanos,
     /// Known burst credits of the layers.
     pub bursts: Vec<KnownBurst>,
-    /// The network between machine and storage, where there is one.
+    /// The network between machine and storage, if there is one.
     pub network: Option<Network>,
     /// Temperature of the device.
     pub temperature: Option<Temperature>,
     /// Mean latency of one operation at a time, if measured.
     pub unloaded_ns: Option<f64>,
-    /// The workers take a whole processor by design: they poll.
+    /// The workers use a whole processor by design, because they poll.
     pub polls: bool,
-    /// The load waits for flushes, which empty the queue and count in no latency.
+    /// The load waits for flushes, which empty the queue but count in no latency.
     pub flushes: bool,
     /// The question to answer.
     pub question: Question,
@@ -44,10 +44,11 @@ pub enum Question {
     /// What limits the load.
     #[default]
     Limit,
-    /// Why a promised rate was not reached: asked by `fathom verify`, which measures at one depth
-    /// only.
+    /// Why a promised rate was not reached. `fathom verify` asks this, and measures at only one
+    /// depth.
     MissedRate,
-    /// Why a latency exceeds its limit although the rate was kept, so the rate is no explanation.
+    /// Why a latency exceeds its limit although the rate was kept, so that the rate is no
+    /// explanation.
     MissedLatency,
 }
 
@@ -80,7 +81,7 @@ pub enum Counts {
 pub struct Network {
     /// Share of the link's speed that was used, in the busier direction.
     pub link_share: Option<f64>,
-    /// Packets or frames that were lost or sent again.
+    /// Packets or frames that were lost or retransmitted.
     pub losses: Option<u64>,
 }
 
@@ -94,7 +95,7 @@ pub struct Temperature {
 }
 
 impl Context<'_> {
-    /// The facts that the saved results of a job contain.
+    /// The facts in the saved results of a job.
     pub fn for_job(results: &Results, step: usize, job: usize) -> Context<'static> {
         let mut context = Context::default();
         let planned = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
@@ -105,7 +106,7 @@ impl Context<'_> {
         if let Some(step_results) = results.steps.get(step) {
             context.volumes = step_results.volumes.iter().map(|entry| entry.volume.clone()).collect();
             context.window_ns = step_results.observed_ns;
-            // Simulated engines say nothing about a device's use of the processor.
+            // Simulated engines do not show how a device uses the processor.
             context.polls |= step_results.jobs.get(job).is_some_and(|job| {
                 let kinds = job.workers.iter().map(|worker| worker.engine.kind);
                 kinds.into_iter().any(EngineKind::pretends)

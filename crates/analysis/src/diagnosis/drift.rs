@@ -9,14 +9,15 @@ use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
 
-/// If at least this share of the operations found every slot taken, the latency is that of a
-/// backlog.
+/// If at least this share of the operations was due when every slot was taken, the latency is
+/// caused by a backlog.
 const MIN_BLOCKED_SHARE: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {
     answer: Answer::Drift,
-    about: "The rate falls, or the mean latency rises, from the start of the window to its end, without a step: the slope of a \
-            least-squares line over sixteen parts of the window is nine standard errors or more.",
+    about: "The rate falls or the mean latency rises over the whole window without a step: the \
+        slope of a least-squares line through sixteen parts of the window is at least nine \
+        standard errors.",
     detect,
 };
 
@@ -27,8 +28,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             figure("rate at the start", from, "IOPS"),
             figure("rate at the end", to, "IOPS"),
         ),
-        // If the rate is missed even by 1 %, operations wait longer and longer, so latency proves
-        // nothing.
+        // If the rate is missed by even 1 %, operations wait longer and longer, so the latency
+        // proves nothing.
         Shift::Drift { from, to }
             if to > from && (input.is_rate_kept() || input.is_closed_loop()) && !is_mostly_backlog(input) =>
         {
@@ -48,12 +49,16 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Symptom::new(sentence)
             .with_evidence(first)
             .with_evidence(last)
-            .with_advice("measure until it no longer changes: `fathom run --until-steady 0.3%`")
-            .with_advice("a disk that fills, fragments or runs warm becomes slower like this"),
+            .with_advice(
+                "measure until the rate no longer changes: `fathom run --until-steady \
+                0.3%`",
+            )
+            .with_advice("disks become slower like this as they fill, fragment or heat up"),
     )
 }
 
-/// Most operations of a paced load waited for a free slot, so latency shows the backlog.
+/// True if most operations of a paced load waited for a free slot, so that the latency shows the
+/// backlog.
 fn is_mostly_backlog(input: &Input<'_>) -> bool {
     Attribution::new(input.observation, None).is_some_and(|found| found.blocked_share() > MIN_BLOCKED_SHARE)
 }

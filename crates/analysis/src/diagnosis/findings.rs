@@ -1,5 +1,5 @@
-//! Turns a diagnosis into a finding of a plain run: only striking causes, so that a healthy run
-//! reports none.
+//! Turns a diagnosis into a finding of a plain run. Only clear causes are reported, so a healthy
+//! run has none.
 
 use model::diagnosis::{Answer, Diagnosis};
 use model::finding::{Finding, Severity};
@@ -30,7 +30,7 @@ pub(crate) fn diagnosis_finding(
 
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
     let severity = match diagnosis.answer {
-        // A rate set by the user is no news.
+        // A requested rate is not worth a finding.
         Answer::Cap
             if diagnosis
                 .layer
@@ -49,11 +49,11 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
             Severity::Warning
         }
         Answer::Noisy => Severity::Note,
-        // GEN-CPU reports processors that fathom itself used up.
+        // GEN-CPU reports processors that fathom itself kept busy.
         Answer::Processor if diagnosis.evidence.iter().any(|one| one.what == OTHER_PROGRAMS_FIGURE) => {
             Severity::Warning
         }
-        // Other checks report these, or they are not worth a finding.
+        // Other checks report these causes, or they are not worth a finding.
         Answer::Generator
         | Answer::Processor
         | Answer::Saturated
@@ -64,7 +64,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         | Answer::Undetermined => return None,
     };
     let finding = Finding::new(diagnosis.answer.rule(), severity, diagnosis.sentence.clone());
-    let why = "the mean of the whole window is not what the target does all the time";
+    let why = "the mean of the whole window does not describe the target at any one time";
     let finding = match diagnosis.answer {
         Answer::Cap => finding,
         Answer::Processor => finding.why("operations waited for a processor: the target may be able to do more"),
@@ -82,9 +82,9 @@ mod tests {
 
     use super::*;
 
-    /// Processors that fathom used up are those of GEN-CPU.
+    /// Processors that fathom kept busy belong to GEN-CPU.
     #[test]
-    fn busy_processors_of_others_are_a_finding() {
+    fn processors_kept_busy_by_others_are_reported() {
         let found = |figure: &str| {
             finding(&Diagnosis {
                 answer: Answer::Processor,

@@ -1,4 +1,5 @@
-//! Garbage collection: writes of the second half are slower and less even than those of the first.
+//! Detects garbage collection: writes in the second half are slower and less even than in the
+//! first.
 
 use model::diagnosis::Answer;
 use model::stats::{mean, sample_deviation};
@@ -7,7 +8,7 @@ use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 
-/// Fewer writes than this, in percent, leave little garbage to collect.
+/// Minimum percentage of writes; fewer leave little garbage.
 const MIN_WRITE_PERCENT: f64 = 30.0;
 /// The mean of the second half must be lower than that of the first by this share.
 const MIN_SLOWDOWN: f64 = 0.03;
@@ -15,13 +16,13 @@ const MIN_SLOWDOWN: f64 = 0.03;
 const MIN_VARIATION_GROWTH: f64 = 1.5;
 /// The standard deviation of the second half must be at least this share of its mean.
 const MIN_VARIATION: f64 = 0.08;
-/// Fewer intervals in a half prove nothing.
+/// Minimum number of intervals in each half.
 const MIN_INTERVALS: usize = 20;
 
 pub(super) const GARBAGE_COLLECTION: Signature = Signature {
     answer: Answer::GarbageCollection,
-    about: "Writes become slower and less even: in the second half of the window the mean is lower by 3 % or more, and the \
-            variation half as large again as in the first.",
+    about: "Writes become slower and less even: in the second half of the window the mean is lower \
+        by at least 3 %, and the variation at least 1.5 times that of the first half.",
     detect,
 };
 
@@ -35,7 +36,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let (first, second) = input.interval_rates.split_at(input.interval_rates.len() / 2);
     let [before, after] = [first, second].map(|half| (mean(half), sample_deviation(half)));
     let slowdown = 1.0 - after.0 / before.0;
-    // If the first half did not vary at all, the growth has no finite factor.
+    // If the first half did not vary, the growth has no finite factor.
     let growth = (before.1 > 0.0).then(|| after.1 / before.1);
     let variation = after.1 / after.0.max(f64::MIN_POSITIVE);
     (slowdown >= MIN_SLOWDOWN
@@ -45,7 +46,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
             let sentence = format!(
                 "garbage collection in the device: writes became {:.0} % slower and varied {}",
                 100.0 * slowdown,
-                growth.map_or("where they had not before".into(), |growth| format!(
+                growth.map_or("although they had not varied before".into(), |growth| format!(
                     "{growth:.1} times as much"
                 ))
             );

@@ -9,21 +9,20 @@ use crate::attribution::{Attribution, Fault};
 
 /// A worker above this share of a processor may be the limit.
 const BUSY_WORKER_SHARE: f64 = 0.90;
-/// Above this share of the engine's rate without a device, the engine takes a large part of the
-/// time.
+/// Above this share of its rate without a device, the engine itself takes a large part of the time.
 const MAX_CEILING_SHARE: f64 = 0.70;
-/// p99 of the schedule delay counts as late above this share of the median service time.
+/// The p99 of the schedule delay counts as late above this share of the median service time.
 const MAX_DELAY_SHARE: f64 = 0.10;
 /// Shorter delays come from timers.
 const MIN_DELAY_NS: f64 = 50_000.0;
-/// Share of the missing operations that makes a fault the answer.
+/// Minimum share of the missing operations for a fault to be the answer.
 const MIN_FAULT_SHARE: f64 = 0.5;
 
 pub(super) const GENERATOR: Signature = Signature {
     answer: Answer::Generator,
-    about: "A worker used more than 90 % of a processor, the rate came within 70 % of what the engine reaches without a \
-            device, the queue was not kept full, or in most of the seconds that a paced load missed slots were free and \
-            operations were issued late.",
+    about: "A worker used more than 90 % of a processor, the rate was above 70 % of what the \
+        engine reaches without a device, the queue was not full, or in most missed seconds of a \
+        paced load slots were free and operations were issued late.",
     detect,
 };
 
@@ -50,9 +49,9 @@ fn detect_busy_worker(input: &Input<'_>) -> Option<Symptom> {
                 percent,
                 "% of a processor",
                 100.0 * BUSY_WORKER_SHARE,
-                "what leaves it time to wait",
+                "the maximum that leaves time to wait",
             ))
-            .with_advice("use more workers, as long as there are idle processors, or larger blocks")
+            .with_advice("use more workers if processors are idle, or larger blocks")
     })
 }
 
@@ -66,7 +65,8 @@ fn detect_engine_ceiling(input: &Input<'_>) -> Option<Symptom> {
     (rate > MAX_CEILING_SHARE * ceiling).then(|| {
         let percent = 100.0 * rate / ceiling;
         let sentence = format!(
-            "the program itself was a good part of the limit: {percent:.0} % of what it reaches without a device"
+            "the program itself was a large part of the limit: {percent:.0} % of what it reaches \
+             without a device"
         );
         Symptom::new(sentence)
             .with_evidence(figure_vs("rate", rate, "IOPS", ceiling, "without a device"))
@@ -75,7 +75,7 @@ fn detect_engine_ceiling(input: &Input<'_>) -> Option<Symptom> {
 }
 
 fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
-    // Flushes and pauses empty the queue although the generator is fast enough.
+    // Flushes and pauses empty the queue even if the generator is fast enough.
     if !input.is_closed_loop() || input.context.flushes || input.is_queue_full()? {
         return None;
     }
@@ -89,8 +89,8 @@ fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// Seconds in which a paced load was issued late although slots were free; delays by the storage or
-/// other programs do not count.
+/// Finds seconds in which a paced load was issued late although slots were free. Delays caused by
+/// the storage or other programs do not count.
 fn detect_late_issue(input: &Input<'_>) -> Option<Symptom> {
     let observation = input.observation;
     let Some(found) = Attribution::new(observation, None) else {
@@ -107,20 +107,20 @@ fn detect_late_issue(input: &Input<'_>) -> Option<Symptom> {
         Symptom::new(sentence)
             .with_evidence(figure("operations missing in those seconds", missed, ""))
             .with_evidence(figure("busiest worker", used, "% of a processor"))
-            .with_advice("use more workers, and leave a processor to each")
+            .with_advice("use more workers, and leave a processor free for each")
     })
 }
 
-/// The same, for results without per-second facts.
+/// Finds late operations in results without per-second facts.
 fn detect_late_issue_on_average(input: &Input<'_>) -> Option<Symptom> {
-    // With a full queue, the target makes operations late.
+    // If the queue was full, the target made operations late.
     if input.is_queue_full()? {
         return None;
     }
     let total = &input.observation.total;
     let late = total.schedule_delay.as_ref()?.quantile(0.99)?;
     let service = total.latency.as_ref()?.quantile(0.5)?;
-    // A slow program makes half of all operations late; a stall, only a few.
+    // A slow program delays half of all operations; a stall delays only a few.
     let median = total.schedule_delay.as_ref()?.quantile(0.5)?;
     (late > MAX_DELAY_SHARE * service && late > MIN_DELAY_NS && median > MAX_DELAY_SHARE * service).then(|| {
         let sentence = format!(
@@ -136,6 +136,6 @@ fn detect_late_issue_on_average(input: &Input<'_>) -> Option<Symptom> {
                 MAX_DELAY_SHARE * service / 1e6,
                 "a tenth of the median service time",
             ))
-            .with_advice("use more workers, or leave a processor to each")
+            .with_advice("use more workers, or leave a processor free for each")
     })
 }

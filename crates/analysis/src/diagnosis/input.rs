@@ -1,4 +1,4 @@
-//! The load under diagnosis, with figures derived from it.
+//! The load under diagnosis, and figures derived from it.
 
 use model::diagnosis::{Evidence, Remark};
 use model::observation::Observation;
@@ -17,7 +17,7 @@ const FULL_QUEUE_SHARE: f64 = 0.95;
 const MIN_LEVEL_SECONDS: usize = 10;
 /// Levels that differ by less are merged.
 const MIN_LEVEL_DIFFERENCE: f64 = 0.08;
-/// If the device holds less than this share of the load, most of it waits above the device.
+/// If the device holds less than this share of the load, most of the load waits above the device.
 const MIN_SHARE_IN_DEVICE: f64 = 0.5;
 
 pub(super) struct Input<'a> {
@@ -68,14 +68,14 @@ impl<'a> Input<'a> {
         Some(in_flight / self.observation.load.depth.filter(|depth| *depth > 0)? as f64)
     }
 
-    /// Whether the queue was kept full; unknown where a figure is missing.
+    /// True if the queue was kept full; `None` if a figure is missing.
     pub(super) fn is_queue_full(&self) -> Option<bool> {
         let operations = self.observation.total.operations.unwrap_or(u64::MAX) as f64;
         let edge = self.observation.load.depth? as f64 / operations.max(1.0);
         Some(self.queue_fill()? >= FULL_QUEUE_SHARE - edge)
     }
 
-    /// The load reached the rate it set, so nothing limited it.
+    /// True if the load reached its requested rate, so that nothing limited it.
     pub(super) fn is_rate_kept(&self) -> bool {
         self.bounds
             .iter()
@@ -96,13 +96,13 @@ impl<'a> Input<'a> {
         self.comparison().map(|comparison| comparison.verdict)
     }
 
-    /// The whole window had one level: its totals describe one state.
+    /// True if the whole window had one level, so that its totals describe one state.
     pub(super) fn has_one_level(&self) -> bool {
         self.levels.len() <= 1
     }
 
-    /// The first level, the last, and when the last began, in seconds; `None` if the rate returned
-    /// to its first level.
+    /// The first level, the last level, and when the last began, in seconds; `None` if the rate
+    /// returned to its first level.
     pub(super) fn first_and_last_level(&self) -> Option<(f64, f64, f64)> {
         let (first, last) = (self.levels.first()?, self.levels.last()?);
         let differ = (first.level - last.level).abs() >= MIN_LEVEL_DIFFERENCE * first.level.max(last.level);
@@ -116,8 +116,8 @@ impl<'a> Input<'a> {
         Some(100.0 - reads)
     }
 
-    /// Operations in the device by the kernel's count, and those of the load. `None` unless they
-    /// are comparable: direct I/O, with all bytes reaching the device.
+    /// Operations in the device by the kernel's count, and operations in flight. `None` unless
+    /// comparable: direct I/O, with all bytes reaching the device.
     pub(super) fn requests_in_device(&self) -> Option<(f64, f64)> {
         let device = self.observation.device?;
         let in_flight = self.rate()? * self.mean_latency()? / 1e9;
@@ -131,13 +131,13 @@ impl<'a> Input<'a> {
         Some((device.in_flight * joined, in_flight))
     }
 
-    /// Most of the load waits somewhere above the device.
+    /// True if most of the load waits above the device.
     pub(super) fn waits_above_device(&self) -> bool {
         self.requests_in_device()
             .is_some_and(|(device, load)| load >= 4.0 && device < MIN_SHARE_IN_DEVICE * load)
     }
 
-    /// Adds the figures that every answer shows, unless present.
+    /// Adds the figures that every answer shows, unless they are present.
     pub(super) fn add_basic_evidence(&self, evidence: &mut Vec<Evidence>) {
         let mut add = |one: Evidence| {
             if !evidence.iter().any(|there| there.what == one.what) {
@@ -157,7 +157,7 @@ impl<'a> Input<'a> {
         }
         if let (Some(full), Some(depth)) = (self.queue_fill(), self.observation.load.depth) {
             let depth = depth as f64;
-            // Operations that began before the window can add up to a little more than the depth.
+            // Operations that began before the window can add slightly more than the depth.
             add(figure_vs(
                 "operations in flight",
                 full.min(1.0) * depth,
@@ -171,7 +171,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Figures that cannot all be true.
+    /// Figures that contradict each other.
     pub(super) fn contradictions(&self) -> Vec<Remark> {
         let mut found = Vec::new();
         let operations = self.observation.total.operations.unwrap_or(u64::MAX) as f64;
@@ -187,7 +187,7 @@ impl<'a> Input<'a> {
         found
     }
 
-    /// What could not be judged, and which input is missing.
+    /// What cannot be judged, and which input is missing.
     pub(super) fn missing_inputs(&self) -> Vec<String> {
         let observation = self.observation;
         let mut missing = Vec::new();
@@ -216,7 +216,7 @@ impl<'a> Input<'a> {
         );
         add_if(
             !self.bounds.iter().any(|bound| bound.kind != LayerKind::Application),
-            "limits: none is known; name those of machine and disks with --vm, --disk or --cap",
+            "limits: none is known; state those of machine and disks with --vm, --disk or --cap",
         );
         missing
     }
@@ -232,7 +232,7 @@ fn interval_rates(observation: &Observation) -> (Vec<f64>, f64) {
     (whole.map(|point| point.iops()).collect(), length.as_secs())
 }
 
-/// Means per second. A series of longer intervals stays unchanged.
+/// Means per second. A series with longer intervals stays unchanged.
 fn mean_by_second(interval_rates: &[f64], interval_secs: f64) -> Vec<f64> {
     if interval_secs <= 0.0 {
         return Vec::new();
@@ -244,7 +244,7 @@ fn mean_by_second(interval_rates: &[f64], interval_secs: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Splits the series into levels, merging neighbours that differ little.
+/// Splits the series into levels and merges neighbours that differ little.
 fn find_levels(seconds: &[f64]) -> Vec<Segment> {
     if seconds.len() < 2 * MIN_LEVEL_SECONDS {
         return Vec::new();

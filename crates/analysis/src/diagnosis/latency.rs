@@ -1,4 +1,4 @@
-//! Only the latency of an operation limits the rate: more depth would raise it.
+//! Only the latency of operations limits the rate: more depth would raise it.
 
 use model::diagnosis::Answer;
 
@@ -7,13 +7,13 @@ use super::confirm::Verdict;
 use super::input::Input;
 use super::symptom::{Symptom, figure, latency_vs_one};
 
-/// Up to this multiple of the unloaded latency, an operation hardly waits.
+/// Up to this multiple of the unloaded latency, operations hardly wait.
 const MAX_LATENCY_GROWTH: f64 = 1.3;
 
 pub(super) const LATENCY_BOUND: Signature = Signature {
     answer: Answer::LatencyBound,
-    about: "The queue was full, and twice the depth brought at least half as much again; or one operation was in flight at a \
-            time; or the latency is about that of an unloaded device.",
+    about: "The queue was full, and twice the depth raised the rate by at least half; or one \
+        operation was in flight at a time; or the latency is about that of an unloaded device.",
     detect,
 };
 
@@ -45,14 +45,15 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     let latency = input.mean_latency()? / 1e6;
     let sentence = format!(
-        "the time of an operation: {depth} in flight at {latency:.3} ms each are {:.0} IOPS",
+        "the latency of operations: {depth} in flight at {latency:.3} ms each give {:.0} IOPS",
         input.rate()?
     );
     let symptom = symptom.with_advice("raise the depth or the number of workers for more operations per second");
     Some(Symptom { sentence, ..symptom })
 }
 
-/// Another event disturbed the window, so the mean does not describe a single operation.
+/// True if another event disturbed the window, so that the mean does not describe a single
+/// operation.
 fn has_stalls_or_dips(input: &Input<'_>) -> bool {
     super::stall::detect(input).is_some()
         || super::noisy::detect(input).is_some()

@@ -1,11 +1,11 @@
-//! What limited a load: one answer, with the figures behind it.
+//! What limited a load: one answer, with the figures that show it.
 //!
-//! [`SIGNATURES`] is ordered by how far each source can be trusted. The first signature that
-//! matches is the answer; the others become remarks. The counters of the layer that enforces a
-//! limit come first. Then come the generator and the processors: if they were the limit, no other
-//! figure is valid. Then come known limits, the comparison of two depths, and the shape of the
-//! series. Missing or contradictory figures give `UNDETERMINED`, never a guess. `docs/diagnosis.md`
-//! has the rules with their sources.
+//! [`SIGNATURES`] are ordered by how reliable their sources are. The first match is the answer; the
+//! others become remarks. First come the counters of the layer that enforces a limit. Then come the
+//! generator and the processors, because no other figure is valid if these were the limit. Then
+//! come known limits, the comparison of two depths, and the shape of the series. Missing or
+//! contradictory figures give `UNDETERMINED`, never a guess. `docs/diagnosis.md` has the rules with
+//! their sources.
 
 mod bounds;
 mod burst;
@@ -50,7 +50,7 @@ use crate::caps::Layer;
 use input::Input;
 use symptom::Symptom;
 
-/// One cause of a limit, and how it is recognised.
+/// A cause of a limit, and how it is recognised.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The answer it gives.
@@ -106,7 +106,7 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
         sentence: symptom.sentence,
         layer: symptom.layer,
         share: symptom.share,
-        // If the signature ignores the second run, the answer is unconfirmed.
+        // If the signature ignored the second run, the answer is unconfirmed.
         confirmed: symptom.confirmed.or_else(|| input.comparison().map(|_| false)),
         evidence,
         layers: bounds::layer_uses(&input.bounds),
@@ -123,15 +123,19 @@ fn remark(rule: &str, what: String) -> Remark {
     }
 }
 
-/// The answer when no signature matches: what is unusual, and which measurement would help.
+/// The answer if no signature matches: what is unusual, and which measurement would help.
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };
         let what = format!(
-            "the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, but the cause is not in these figures"
+            "the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, but these figures do \
+             not show why"
         );
         let help = match to < from {
-            true => "repeat at half the rate: the time of the step then distinguishes burst credits from a write cache",
+            true => {
+                "repeat at half the rate: the time of the step distinguishes burst credits \
+                from a write cache"
+            }
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
         return Symptom::new(what).with_advice(help);

@@ -11,7 +11,8 @@ const FULL_LINK_SHARE: f64 = 0.90;
 
 pub(super) const NETWORK: Signature = Signature {
     answer: Answer::Network,
-    about: "A link to the storage was used to more than 90 % of its speed, or packets were lost or sent again.",
+    about: "A link to the storage was used to more than 90 % of its speed, or packets were lost or \
+        retransmitted.",
     detect,
 };
 
@@ -28,17 +29,17 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                     100.0 * FULL_LINK_SHARE,
                     "full",
                 ))
-                .with_advice("a faster link, or several paths"),
+                .with_advice("use a faster link, or several paths"),
         );
     }
     let losses = network.losses.filter(|losses| *losses > 0)?;
     Some(
         Symptom::new(format!(
-            "the network: {losses} packets were lost or sent again during the test"
+            "the network: {losses} packets were lost or retransmitted during the test"
         ))
         .with_evidence(figure_vs(
-            "lost or sent again", losses as f64, "packets", 0.0, "a sound network",
+            "lost or retransmitted", losses as f64, "packets", 0.0, "a healthy network",
         ))
-        .with_advice("look at cables, flow control and MTU before anything else"),
+        .with_advice("check cables, flow control and MTU first"),
     )
 }

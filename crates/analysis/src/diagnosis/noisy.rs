@@ -9,19 +9,19 @@ use super::symptom::{Symptom, figure, figure_vs};
 
 /// A dip lies below this share of the usual rate ...
 const DIP_BELOW: f64 = 0.80;
-/// ... and this many deviations of the usual noise below it.
+/// ... and this many deviations of the usual noise below the usual rate.
 const MIN_DIP_DEVIATIONS: f64 = 4.0;
 /// A single dip may have any cause.
 const MIN_DIPS: usize = 2;
-/// A dip of this many seconds at the end of the window is a new level.
+/// A dip of this many seconds at the end of the window counts as a new level.
 const MAX_LAST_DIP: usize = 10;
-/// With more of the time in dips, the rate without dips is not the usual one.
+/// If more of the time is in dips, the rate without dips is not the usual one.
 const MAX_DIP_SHARE: f64 = 0.5;
 
 pub(super) const NOISY: Signature = Signature {
     answer: Answer::Noisy,
-    about: "The rate dips below 80 % of its usual level now and then, at no regular distance, without stopping, and comes \
-            back each time.",
+    about: "The rate dips below 80 % of its usual level several times, at irregular intervals, \
+        without stopping, and recovers each time.",
     detect,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     }
     let level = level_without_dips(seconds);
     let floor = (DIP_BELOW * level.0).min(level.0 - MIN_DIP_DEVIATIONS * level.1);
-    // A second without any completion is a stall, not another user.
+    // A second without completions is a stall, not another user.
     let stalls = super::stall::stalls(input);
     let is_stalled = |second: usize| {
         let (from, to) = (second as f64, second as f64 + 1.0);
@@ -53,14 +53,17 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     if count < MIN_DIPS || share > MAX_DIP_SHARE || period(seconds).is_some() || !comes_back || declines(input, floor) {
         return None;
     }
-    let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS, at no regular distance");
+    let sentence = format!(
+        "others used the same storage: {count} dips below {floor:.0} IOPS at \
+        irregular intervals"
+    );
     Some(
         Symptom::new(sentence)
             .with_evidence(figure("usual rate", level.0, "IOPS"))
             .with_evidence(figure_vs("dips", count as f64, "", MIN_DIPS as f64, "chance"))
             .with_evidence(figure("time in dips", 100.0 * share, "%"))
-            .with_advice("repeat at another time of day: dips at other moments prove it")
-            .with_advice("judge percentiles over several runs, not one mean"),
+            .with_advice("repeat at another time of day: dips at different moments confirm it")
+            .with_advice("judge percentiles over several runs instead of one mean"),
     )
 }
 
@@ -77,9 +80,9 @@ fn level_without_dips(seconds: &[f64]) -> (f64, f64) {
     (level, 1.4826 * median(&distances))
 }
 
-/// The seconds without dips become slower too, so the device itself is the cause.
+/// True if the seconds without dips become slower too, so that the device itself is the cause.
 fn declines(input: &Input<'_>, floor: f64) -> bool {
-    // A paced load catches up after a dip; that excess is not part of the level.
+    // A paced load catches up after a dip; that excess does not belong to the level.
     let requested = input.observation.load.rate_iops.unwrap_or(f64::INFINITY);
     let calm = input.rates_by_second.iter().filter(|value| **value >= floor);
     let calm: Vec<f64> = calm.map(|value| value.min(requested)).collect();

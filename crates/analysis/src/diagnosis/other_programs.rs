@@ -1,4 +1,4 @@
-//! Other programs made a paced load miss its rate, or raised its latencies.
+//! Other programs caused a paced load to miss its rate, or raised its latencies.
 
 use model::diagnosis::Answer;
 
@@ -10,21 +10,23 @@ use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_
 
 /// Other programs are the answer if they explain at least this share of the missing operations.
 const MIN_DECISIVE_SHARE: f64 = 0.5;
-/// Above this share the verdict on a missed promise is inconclusive, and names the other programs
-/// too.
+/// Above this share, the verdict on a missed promise is inconclusive and also names the other
+/// programs.
 const MIN_DISTURBING_SHARE: f64 = 0.1;
 
 pub(super) const OTHER_PROGRAMS: Signature = Signature {
     answer: Answer::Processor,
-    about: "A paced load missed its rate in seconds in which its threads waited for processors that other programs used; or \
-            a promised latency was exceeded, and half of the seconds were like that.",
+    about: "A paced load missed its rate in seconds in which its threads waited for processors \
+        that other programs used. For an exceeded promised latency, at least half of the seconds \
+        were like that.",
     detect: |input| detect(input, Fault::OtherCpu),
 };
 
 pub(super) const OTHER_IO: Signature = Signature {
     answer: Answer::Noisy,
-    about: "A paced load missed its rate in seconds in which other programs moved as many bytes on the device as were \
-            missing; or a promised latency was exceeded, and half of the seconds were like that.",
+    about: "A paced load missed its rate in seconds in which other programs moved as many bytes on \
+        the device as were missing. For an exceeded promised latency, at least half of the seconds \
+        were like that.",
     detect: |input| detect(input, Fault::OtherIo),
 };
 
@@ -50,7 +52,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
 /// their share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(input.observation, None)?;
-    // What was missed was caught up, or is the storage's fault all the same.
+    // The missed operations were caught up, or are the storage's fault anyway.
     if input.is_rate_kept() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
         return None;
     }
@@ -91,7 +93,7 @@ mod tests {
     use super::super::{Answer, Context, Question, diagnose};
     use crate::attribution::tests::second;
 
-    /// Other programs take the processors in the first second of four.
+    /// Other programs use the processors in the first of four seconds.
     fn answer(operations: [u64; 4], question: Question) -> Answer {
         let mut observation = closed(32, operations.iter().sum::<u64>() as f64 / 4.0);
         (observation.load.rate_iops, observation.load.closed_loop) = (Some(1000.0), Some(false));
@@ -110,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn other_programs_explain_only_what_was_missed() {
+    fn other_programs_explain_only_missed_operations() {
         assert_eq!(answer([500, 1000, 1000, 1000], Question::Limit), Answer::Processor);
         // Caught up.
         assert_eq!(answer([800, 1070, 1070, 1060], Question::Limit), Answer::Cap);
     }
 
     #[test]
-    fn other_programs_are_no_answer_where_the_storage_fails_without_them() {
+    fn other_programs_do_not_excuse_failing_storage() {
         assert_eq!(answer([500, 960, 960, 960], Question::MissedRate), Answer::Processor);
         assert_ne!(answer([500, 500, 500, 500], Question::MissedRate), Answer::Processor);
     }

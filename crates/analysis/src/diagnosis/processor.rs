@@ -11,10 +11,9 @@ use crate::attribution::{Attribution, Fault, describe_fault, other_activity};
 
 /// A processor above this share of its time is full.
 const FULL_SHARE: f64 = 0.95;
-/// A full processor with at least this kernel share handles interrupts and the I/O path.
+/// Minimum kernel share for a full processor to be attributed to interrupts and the I/O path.
 const MIN_KERNEL_SHARE: f64 = 0.5;
-/// Workers below this share of a processor are idle: they wait for something other than a
-/// processor.
+/// Workers below this share of a processor are idle: they do not wait for a processor.
 const MAX_IDLE_WORKER_SHARE: f64 = 0.25;
 /// From this share on, other programs keep the processors busy.
 const MIN_OTHERS_SHARE: f64 = 0.3;
@@ -25,7 +24,7 @@ const BUSY_WORKER_SHARE: f64 = 0.9;
 /// Kernel time is skewed if one processor has more than this multiple of the median.
 const MIN_SKEW: f64 = 3.0;
 /// Below this share of a processor's time, kernel time is too small to count as skewed.
-const MIN_SKEWED_SHARE: f64 = 0.10;
+const MIN_SKEWED_KERNEL_SHARE: f64 = 0.10;
 
 /// The storage is at fault if it caused more than this share of the missing operations.
 const MIN_STORAGE_SHARE: f64 = 0.5;
@@ -35,26 +34,22 @@ pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
 
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
-    about: "All processors were more than 95 % busy, or one was, with at least half of its time in the kernel \
-            (interrupts, I/O path). In addition, fathom's threads waited for a processor or used 90 % of one. The \
-            answer names other programs if they kept the processors busy.",
+    about: "All processors were more than 95 % busy, or one was, with at least half of its time in \
+        the kernel (interrupts, I/O path). In addition, fathom's threads waited for a processor or \
+        used 90 % of one. The answer names other programs if they kept the processors busy.",
     detect,
 };
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let cores = &input.observation.cores;
-    if cores.is_empty()
-        || input.is_rate_kept()
-        || is_limit_met_with_idle_workers(input)
-        || storage_caused_most_misses(input)
-    {
+    if cores.is_empty() || input.is_rate_kept() || is_limit_met_with_idle_workers(input) || is_storage_at_fault(input) {
         return None;
     }
     let full = |core: &&CoreShare| core.busy() > FULL_SHARE;
     let in_kernel = cores.iter().filter(full).find(|core| core.kernel >= MIN_KERNEL_SHARE);
     let busiest = cores.iter().max_by(|a, b| a.busy().total_cmp(&b.busy()))?;
     let all = cores.iter().all(|core| full(&core));
-    if let Some(symptom) = used_by_others(input, busiest.busy(), all || in_kernel.is_some()) {
+    if let Some(symptom) = detect_other_programs(input, busiest.busy(), all || in_kernel.is_some()) {
         return Some(symptom);
     }
     if !may_have_waited(input) {
@@ -89,8 +84,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// Other programs kept the processors busy while our threads waited for one.
-fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom> {
+/// Finds other programs that kept the processors busy while our threads waited for one.
+fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom> {
     let others = other_activity(input.observation, |_| true);
     let theirs = others.cpu_share.max(others.stolen_share);
     if !full || theirs <= MIN_OTHERS_SHARE || theirs <= others.own_share || share_waited(input)? < MIN_WAITED_SHARE {
@@ -98,8 +93,8 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
     }
     let sentence =
         describe_fault(Fault::OtherCpu, &others) + ": operations waited for a processor, not for the storage";
-    // Stolen time has its own figure name: STOLEN-TIME already reports it, so `diagnosis_finding`
-    // must not.
+    // Stolen time has its own figure name, so that `diagnosis_finding` skips it: STOLEN-TIME
+    // already reports it.
     let (whose, advice) = match others.stolen_share > others.cpu_share {
         true => (
             "other machines",
@@ -144,16 +139,16 @@ fn share_waited(input: &Input<'_>) -> Option<f64> {
     (all > 0.0).then(|| waited / (workers * all))
 }
 
-/// The load is at a known limit and its workers mostly sleep: that limit decides, whatever else
-/// uses the processors.
+/// True if the load is at a known limit and its workers mostly sleep. That limit decides, whatever
+/// else uses the processors.
 fn is_limit_met_with_idle_workers(input: &Input<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < MAX_IDLE_WORKER_SHARE;
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())
 }
 
-/// Other programs used more of the processors than fathom, yet the storage caused most of the
-/// missing operations.
-fn storage_caused_most_misses(input: &Input<'_>) -> bool {
+/// True if other programs used more of the processors than fathom, but the storage caused most of
+/// the missing operations.
+fn is_storage_at_fault(input: &Input<'_>) -> bool {
     let Some(attribution) = Attribution::new(input.observation, None) else {
         return false;
     };
@@ -170,7 +165,7 @@ pub(super) fn kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     let shares: Vec<f64> = cores.iter().map(|core| core.kernel).collect();
     let middle = median(&shares);
     let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
-    (busiest.kernel >= MIN_SKEWED_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
+    (busiest.kernel >= MIN_SKEWED_KERNEL_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
         let what = format!(
             "processor {} spent {:.1} % of its time in the kernel, the median processor {:.1} %: interrupts go to \
              one processor",

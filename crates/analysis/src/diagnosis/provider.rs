@@ -1,4 +1,4 @@
-//! The provider's own counters: they show which limit it enforced.
+//! The provider's own counters, which show the limit that it enforced.
 
 use model::Nanos;
 use model::diagnosis::{Answer, Evidence};
@@ -14,8 +14,8 @@ const MIN_EXCEEDED_SHARE: f64 = 0.05;
 
 pub(super) const PROVIDER: Signature = Signature {
     answer: Answer::Cap,
-    about: "The provider of the disk counted more than 5 % of the time as time in which a limit of the volume or of the \
-            instance was exceeded (Amazon's log page 0xD0).",
+    about: "The provider of the disk counted that a limit of the volume or instance was exceeded \
+        for more than 5 % of the time (Amazon's log page 0xD0).",
     detect,
 };
 
@@ -49,14 +49,15 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         percent,
         "%",
         100.0 * MIN_EXCEEDED_SHARE,
-        "what chance bursts reach",
+        "maximum of random bursts",
     );
     let sentence = format!(
-        "the limit of {of} of the {what} was exceeded in {percent:.0} % of the time: {provider} itself counts it"
+        "the limit of {of} of the {what} was exceeded for {percent:.0} % of the time, according to \
+         {provider}'s own counters"
     );
     let help = match kind {
-        LayerKind::Machine => "a larger instance; other volumes would not help",
-        _ => "a larger or faster volume, or several; the instance allows more",
+        LayerKind::Machine => "use a larger instance; other volumes would not help",
+        _ => "use a larger or faster volume, or several; the instance allows more",
     };
     Some(Symptom {
         layer: Some(layer),

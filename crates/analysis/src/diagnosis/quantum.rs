@@ -2,27 +2,28 @@
 
 use model::Nanos;
 use model::diagnosis::Answer;
-use model::stats::{period, two_modes, variation};
+use model::stats::{find_two_modes, period, variation};
 
 use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 
-/// Throttles refill at least once in this many seconds.
+/// Throttles refill at least this often, in seconds.
 const MAX_PERIOD_SECONDS: f64 = 1.0;
 /// A series with at least this autocorrelation is periodic.
 const MIN_AUTOCORRELATION: f64 = 0.5;
-/// A period this close to the latency comes from the operations themselves.
+/// A period this close to the latency is caused by the operations themselves.
 const LATENCY_TOLERANCE: f64 = 0.1;
-/// A series with at least this variation between intervals comes in batches.
+/// Minimum variation between intervals.
 const MIN_VARIATION: f64 = 0.4;
-/// The same if latencies have two modes. Less is explained by waves in the queue.
+/// The same if latencies have two modes; below it, waves in the queue explain them.
 const MIN_VARIATION_WITH_MODES: f64 = 0.05;
 
 pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     answer: Answer::ThrottleQuantum,
-    about: "The series repeats itself (autocorrelation above 0.5) with a period of a second or less, and its intervals vary by \
-            40 %; or latencies have two humps: operations that pass, and operations that wait for the next portion.",
+    about: "The series is periodic (autocorrelation above 0.5) with a period of at most a second, \
+        and its intervals vary by 40 %; or latencies have two modes: operations that pass, and \
+        operations that wait for the next refill.",
     detect,
 };
 
@@ -35,9 +36,9 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let latency = input.observation.total.latency.as_ref();
     let modes = latency
         .and_then(|latency| latency.histogram.as_ref())
-        .and_then(two_modes);
+        .and_then(find_two_modes);
     let varies = variation(&input.interval_rates);
-    // Operations of equal latency complete in waves one latency apart, even without a throttle.
+    // Operations of equal latency complete in waves one latency apart even without a throttle.
     let wave = input.mean_latency().unwrap_or(0.0) / 1e9;
     if modes.is_none() && (seconds - wave).abs() <= input.interval_secs.max(LATENCY_TOLERANCE * wave) {
         return None;
@@ -54,7 +55,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     }
     let rate = input.rate()?;
     let sentence = format!(
-        "a throttle that lets through {:.0} operations every {}",
+        "a throttle that passes {:.0} operations every {}",
         rate * seconds,
         Nanos((seconds * 1e9) as u64)
     );
@@ -65,7 +66,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
             found.correlation,
             "",
             MIN_AUTOCORRELATION,
-            "the least that counts",
+            "minimum for this answer",
         ))
         .with_evidence(figure("variation between intervals", 100.0 * varies, "%"));
     if let Some(modes) = modes {

@@ -1,9 +1,9 @@
-//! Observations with figures in them, for tests.
+//! Sample observations for tests.
 
 use model::observation::{Flow, Latency, Load, Observation, SeriesPoint};
 use model::{Bytes, Nanos, PerDirection};
 
-/// A closed loop of reads of 8 KiB over a minute, with a full queue.
+/// A closed loop of 8 KiB reads over a minute with a full queue.
 pub(super) fn closed(depth: u64, iops: f64) -> Observation {
     let flow = Flow {
         operations: Some((iops * 60.0) as u64),
@@ -32,7 +32,7 @@ pub(super) fn closed(depth: u64, iops: f64) -> Observation {
     }
 }
 
-/// The same load with this series, second by second.
+/// The same load with this series of seconds.
 pub(super) fn with_series(mut observation: Observation, seconds: &[f64]) -> Observation {
     let point = |(number, rate): (usize, &f64)| SeriesPoint {
         start_ns: Nanos::secs(number as u64),

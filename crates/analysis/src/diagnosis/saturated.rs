@@ -8,13 +8,14 @@ use super::input::Input;
 use super::symptom::{Symptom, latency_vs_one};
 use crate::caps::concurrent_loads;
 
-/// A latency this many times that of the unloaded device is mostly waiting.
+/// A latency of this multiple of the unloaded latency is mostly waiting.
 const MIN_LATENCY_GROWTH: f64 = 3.0;
 
 pub(super) const SATURATED: Signature = Signature {
     answer: Answer::Saturated,
-    about: "Twice the depth brought no more operations: the added ones only waited; or the queue was full, and the latency \
-            is three times that of a single operation. No known limit lies there, and the operations wait in the device.",
+    about: "Twice the depth did not raise the rate, so the added operations only waited; or the \
+        queue was full and the latency three times that of a single operation. No known limit \
+        explains the rate, and the operations wait in the device.",
     detect,
 };
 
@@ -25,8 +26,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let rate = input.rate()?;
     let comparison = input.comparison();
     let symptom = match (comparison, input.context.unloaded_ns) {
-        // Waiting operations prove a limit, even if flushes emptied the queue at times or the
-        // report does not state a closed loop.
+        // Waiting operations prove a limit, even if flushes emptied the queue at times, or the
+        // report does not say whether the loop was closed.
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)
@@ -48,15 +49,18 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let loads = concurrent_loads(input.observation, &input.context.others);
     let beside: Vec<&str> = loads[1..].iter().map(|load| &*load.name).collect();
     let mut sentence = match beside.is_empty() {
-        true => format!("the device delivers no more than {rate:.0} IOPS, or an unknown limit in front of it applies"),
+        true => format!(
+            "the device delivers at most {rate:.0} IOPS, or an unknown limit in front \
+            of it applies"
+        ),
         false => format!(
-            "beside {} this job gets no more than {rate:.0} IOPS",
+            "while {} ran, this job reached at most {rate:.0} IOPS",
             beside.join(" and ")
         ),
     };
     if let Some(comparison) = comparison.filter(|comparison| comparison.verdict == Verdict::Decline) {
         sentence += &format!(
-            "; at {:.1} times the depth it gave {:.0} % less",
+            "; at {:.1} times the depth it delivered {:.0} % less",
             comparison.depth,
             100.0 * (1.0 - comparison.rate)
         );
@@ -66,7 +70,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             .with_advice(
                 "reduce the depth: the rate stays the same and latency falls; only a faster device delivers more",
             )
-            .with_advice(format!("if this is a limit, name it: --cap iops={rate:.0}")),
+            .with_advice(format!("if this is a limit, state it: --cap iops={rate:.0}")),
         false => symptom.with_advice("measure this job alone to see what the device delivers to it"),
     };
     Some(Symptom { sentence, ..symptom })
@@ -79,7 +83,7 @@ mod tests {
     use super::super::samples::closed;
     use super::super::{Answer, Context, diagnose};
 
-    /// Two jobs share a device of 2,000 IOPS: what one of them gets is no limit of the device.
+    /// Two jobs share a device of 2,000 IOPS, so the rate of one job is no limit of the device.
     #[test]
     fn a_share_of_a_device_is_not_its_limit() {
         let job = |name: &str, depth: u64, iops: f64| {
@@ -98,7 +102,7 @@ mod tests {
         context.others = vec![&other];
         let beside = diagnose(&shallow, &[], &context);
         assert_eq!(beside.answer, Answer::Saturated);
-        assert_eq!(beside.sentence, "beside b this job gets no more than 1600 IOPS");
+        assert_eq!(beside.sentence, "while b ran, this job reached at most 1600 IOPS");
         assert!(
             !beside.advice.iter().any(|advice| advice.contains("--cap")),
             "{:?}",

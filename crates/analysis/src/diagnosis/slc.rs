@@ -7,9 +7,9 @@ use super::burst::{StepDown, find_step_down, is_flat};
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 
-/// Minimum drop at the cliff, as a share of the level before it.
+/// Minimum drop at the step, as a share of the level before it.
 const MIN_DROP: f64 = 0.25;
-/// The seconds on either side of the step that must already have the levels before and after ...
+/// Seconds on each side of the step that must already be at the two levels, ...
 const SIDE_SECONDS: usize = 5;
 const MAX_BLUR: f64 = 0.25;
 /// Byte counts within this share count as equal.
@@ -17,9 +17,9 @@ const BYTES_TOLERANCE: f64 = 0.15;
 
 pub(super) const SLC_CLIFF: Signature = Signature {
     answer: Answer::SlcCliff,
-    about: "A load of writes alone loses a quarter or more of its rate in one sharp step, where no credits are known (unknown \
-            ones look the same if the level after it is flat); or a run at another rate has the step after the same number \
-            of bytes.",
+    about: "A write-only load loses at least a quarter of its rate in one sharp step, and no \
+        credits are known (unknown credits look the same if the level after the step is flat); or \
+        a run at another rate has the step after the same number of bytes.",
     detect,
 };
 
@@ -32,13 +32,14 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         return None;
     }
     let bytes = bytes_before(input, &step)?;
-    // Only a run at another rate distinguishes a full cache from spent credits.
+    // Only a run at another rate distinguishes a full cache from exhausted credits.
     let or_credits = match at_the_same_bytes.is_none() && is_flat(&step.after) {
         true => ", or credits ran out",
         false => "",
     };
     let sentence = format!(
-        "the fast memory for writes was full after {:.1} GB{or_credits}: the rate fell from {:.0} to {:.0} IOPS",
+        "the write cache was full after {:.1} GB{or_credits}: the rate fell from {:.0} to {:.0} \
+         IOPS",
         bytes / 1e9,
         step.before.mean,
         step.after.mean
@@ -59,16 +60,17 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     if at_the_same_bytes.is_none() {
         symptom = symptom.with_advice(
-            "repeat at half the rate: the step comes after the same number of bytes if it is a cache, and not if credits \
-             ran out",
+            "repeat at half the rate: if a cache was full, the step comes after the same number of \
+             bytes; if credits ran out, it does not",
         );
     }
-    Some(symptom.with_advice(
-        "what counts for long writes is the second level; the cache is free again after a while without writes",
-    ))
+    Some(
+        symptom
+            .with_advice("for long writes the second level counts; the cache empties after some time without writes"),
+    )
 }
 
-/// Whether the step came after the same number of bytes at another rate; `None` without such a run,
+/// True if the step came after the same number of bytes at another rate; `None` without such a run,
 /// or if it wrote too little.
 fn is_at_same_bytes(input: &Input<'_>, step: &StepDown) -> Option<bool> {
     let bytes = bytes_before(input, step)?;
@@ -76,11 +78,11 @@ fn is_at_same_bytes(input: &Input<'_>, step: &StepDown) -> Option<bool> {
     if stepped {
         return Some((at_step / bytes - 1.0).abs() <= BYTES_TOLERANCE);
     }
-    // It wrote more without a step, so the byte count is not the cause.
+    // The other run wrote more without a step, so the byte count is not the cause.
     (written > bytes * (1.0 + BYTES_TOLERANCE)).then_some(false)
 }
 
-/// Of the run at another rate: bytes before its step (all if it had none), all bytes, and whether
+/// Summary of the run at another rate: bytes before its step (all if none), all bytes, and whether
 /// it had a step.
 fn other_run_summary(input: &Input<'_>) -> Option<(f64, f64, bool)> {
     let other = Input::new(input.context.other_rate?, &[], &super::Context::default()).bytes_at_step()?;

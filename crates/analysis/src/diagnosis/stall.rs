@@ -1,4 +1,4 @@
-//! For a while the storage completed nothing.
+//! The storage completed nothing for some time.
 
 use model::diagnosis::Answer;
 
@@ -9,15 +9,17 @@ use crate::attribution::{Attribution, Fault, MissedSecond};
 
 /// With fewer operations per interval on average, an empty interval may be chance.
 const MIN_EXPECTED_OPERATIONS: f64 = 5.0;
-/// Shortest stall in seconds: one interval may fall between two batches of completions.
+/// Minimum length of a stall in seconds, because one interval may fall between two batches of
+/// completions.
 const MIN_STALL_SECS: f64 = 0.2;
 /// A stall is longer than this many median latencies.
 const MIN_MEDIAN_LATENCIES: f64 = 5.0;
 
 pub(super) const STALL: Signature = Signature {
     answer: Answer::Stall,
-    about: "No operation was completed for 0.2 s or more, which is more than five median latencies, where five or more \
-            are usual in each interval; not in seconds in which a paced load was issued late although slots were free.",
+    about: "No operation completed for at least 0.2 s and five median latencies, although five or \
+        more per interval are usual. Seconds in which a paced load was issued late although slots \
+        were free do not count.",
     detect,
 };
 
@@ -31,7 +33,8 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let times: Vec<String> = stalls.iter().take(5).map(|stall| format!("{:.1} s", stall.0)).collect();
     let more = if stalls.len() > 5 { " and later" } else { "" };
     let sentence = format!(
-        "nothing was served for {all:.1} s in all, at {}{more}: the longest time was {longest:.1} s",
+        "nothing completed for {all:.1} s in total, at {}{more}; the longest stall was \
+         {longest:.1} s",
         times.join(", ")
     );
     let span = input.interval_rates.len() as f64 * input.interval_secs;
@@ -44,13 +47,16 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
                 100.0 * all / span,
                 "%",
                 0.0,
-                "a sound device",
+                "a healthy device",
             ))
-            .with_advice("look at the system's log at these moments: resets, path changes, snapshots"),
+            .with_advice(
+                "check the system log at these times for resets, path changes and \
+                snapshots",
+            ),
     )
 }
 
-/// Start and length of each stall in seconds, whether the storage or the host paused.
+/// Start and length of each stall in seconds, whether storage or host paused.
 pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
     let usual_operations = model::stats::median(&input.interval_rates) * input.interval_secs;
     let latency = input
@@ -75,7 +81,8 @@ pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
     found
 }
 
-/// Most operations missing in the stall were never issued: the host paused, not the storage.
+/// True if most operations missing in the stall were never issued, so that the host paused and not
+/// the storage.
 fn is_generator_pause(attribution: &Attribution, (start, length): (f64, f64)) -> bool {
     let (mut storage, mut others) = (0.0, 0.0);
     let touches = |missed: &&MissedSecond| missed.at < start + length && missed.at + 1.0 > start;

@@ -51,7 +51,7 @@ pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which:
     }
 }
 
-/// The mean latency beside that of one operation at a time, both in nanoseconds.
+/// The mean latency, with that of one operation at a time as reference, both in nanoseconds.
 pub(super) fn latency_vs_one(latency: f64, alone: f64) -> Evidence {
     figure_vs(
         "mean latency",

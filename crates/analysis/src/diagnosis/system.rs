@@ -1,4 +1,4 @@
-//! Limits that control groups of this machine set.
+//! Limits that control groups of this machine impose.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use model::results::{JobResults, Results};
 
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
-/// The limits that control groups set for the devices of a job's targets, as layers. Empty if the
-/// step has several jobs: they share each limit, so none of them reaches it alone.
+/// The control group limits for the devices of a job's targets, as layers. Empty if the step has
+/// several jobs: they share each limit, so none of them reaches it alone.
 pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<Layer> {
     let jobs = results.steps.get(step).map(|step| &step.jobs[..]);
     let (Some([job_results]), Some(host)) = (jobs, results.hosts.first()) else {
@@ -50,8 +50,8 @@ fn layers_of_targets(environment: &Environment, targets: &BTreeSet<u32>, job: &J
     limits.filter(|layer| layer.share > Some(0.0)).collect()
 }
 
-/// The share of a job's operations that went to some of its targets. `None` if there were none, or
-/// if a stream used others too.
+/// The share of a job's operations on some of its targets. `None` if there were no operations, or
+/// if a stream also used other targets.
 fn share_of_targets(job: &JobResults, direction: Direction, targets: &BTreeSet<u32>) -> Option<f64> {
     let (mut theirs, mut all) = (0, 0);
     for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_below_some_targets_counts_their_share_of_the_operations() {
+    fn a_limit_counts_the_operations_of_its_targets() {
         let limit = |device: &str, read_iops: Option<u64>| DeviceLimit {
             device: device.into(),
             read_iops,
@@ -205,7 +205,7 @@ mod tests {
             found(&first, &[on(&["7:1"]), on(&["7:2"])], &unevenly),
             [row("7:1", 500.0, 0.25)]
         );
-        // How a stream divides its operations is not recorded.
+        // Results do not record how a stream divides its operations.
         assert_eq!(found(&first, &[on(&["7:1"]), on(&["7:2"])], &[(vec![0, 1], 900)]), []);
         // A target on two limited devices counts for both.
         let two = [on(&["7:1", "7:2"]), on(&["7:2", "8:0"])];

@@ -1,4 +1,4 @@
-//! Reports of others and cases made by hand, with the answers that people gave.
+//! Published reports and artificial cases, with the answers of experts.
 
 use model::environment::VolumeUse;
 use model::histogram::Histogram;
@@ -24,7 +24,7 @@ fn layer(name: &str, kind: LayerKind, iops: f64) -> Layer {
 
 /// A cluster of three small virtual machines with four premium disks each: 1953.31 IOPS, depth 64.
 #[test]
-fn a_small_machine_holds_its_large_disks_back() {
+fn a_small_machine_limits_its_large_disks() {
     let layers = [
         layer("VM Standard_B2ms", LayerKind::Machine, 1920.0),
         layer("4 × P30", LayerKind::Disk, 20_000.0),
@@ -42,9 +42,9 @@ fn a_small_machine_holds_its_large_disks_back() {
     assert!(!disks.binds && found.layers[0].binds);
 }
 
-/// A host with a cache for reads: 78.3k cached reads beside 12.6k uncached writes.
+/// A host with a read cache: 78.3k cached reads and 12.6k uncached writes at the same time.
 #[test]
-fn caps_of_reads_and_writes_are_held_against_their_own_direction() {
+fn caps_of_reads_and_writes_count_their_own_direction() {
     let mut both = closed(128, 90_900.0);
     let flow = |iops: f64| Flow {
         iops: Some(iops),
@@ -85,7 +85,7 @@ fn long_operations_count_in_units() {
 }
 
 #[test]
-fn bytes_bind_where_operations_do_not() {
+fn the_byte_limit_binds_for_large_operations() {
     let disk = Layer {
         bytes_per_sec: Some(Limit {
             low: 22.0e6,
@@ -100,7 +100,7 @@ fn bytes_bind_where_operations_do_not() {
 }
 
 #[test]
-fn twice_the_depth_confirms_a_limit_or_refutes_it() {
+fn a_second_depth_confirms_or_refutes_a_limit() {
     let disk = [layer("disk", LayerKind::Disk, 5000.0)];
     let shallow = closed(32, 4990.0);
     let (same, more) = (closed(64, 5005.0), closed(64, 9600.0));
@@ -114,7 +114,7 @@ fn twice_the_depth_confirms_a_limit_or_refutes_it() {
     };
     let confirmed = judged(&same);
     assert_eq!((confirmed.answer, confirmed.confirmed), (Answer::Cap, Some(true)));
-    // The coincidence is seen through: the disk gives more than its limit says.
+    // The match is a coincidence: the disk delivers more than its limit.
     assert_eq!(judged(&more).answer, Answer::LatencyBound);
     assert_eq!(compare(&same, &shallow), None);
 }
@@ -137,12 +137,12 @@ fn a_limit_without_a_name_is_saturation() {
     assert_eq!(
         (found.answer, found.confirmed),
         (Answer::Undetermined, Some(false)),
-        "it was tried, and decided nothing"
+        "the second depth decided nothing"
     );
 }
 
-/// Also with flushes that empty the queue at times, with reports that do not say whether the loop
-/// was closed, and with rates that were asked for and not reached.
+/// This also holds if flushes empty the queue at times, if the report does not say whether the loop
+/// was closed, and if a requested rate was not reached.
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
     let deeper = closed(64, 7000.0);
@@ -191,18 +191,20 @@ fn a_second_depth_that_costs_operations_is_saturation() {
     let found = diagnose(&shallow, &[], &context);
     assert_eq!(found.answer, Answer::Saturated);
     assert!(
-        found.sentence.ends_with("at 2.0 times the depth it gave 10 % less"),
+        found
+            .sentence
+            .ends_with("at 2.0 times the depth it delivered 10 % less"),
         "{}",
         found.sentence
     );
-    // A limit of 7000 lets through 7000 at any depth: a decline does not confirm it.
+    // A limit of 7000 passes 7000 at any depth, so a decline does not confirm it.
     let found = diagnose(&shallow, &[layer("disk", LayerKind::Disk, 7000.0)], &context);
     assert_eq!((found.answer, found.confirmed), (Answer::Cap, Some(false)));
 }
 
-/// The rate stays because the added operations never were in flight: no limit follows from that.
+/// The rate stays the same because the added operations were never in flight, which shows no limit.
 #[test]
-fn a_depth_that_is_not_in_flight_shows_no_limit() {
+fn unused_depth_shows_no_limit() {
     let shallow = closed(32, 7000.0);
     let mut deeper = closed(32, 7000.0);
     deeper.load.depth = Some(64);
@@ -237,7 +239,7 @@ fn without_a_second_depth_nothing_is_guessed() {
 }
 
 #[test]
-fn an_unloaded_latency_stands_for_a_second_depth() {
+fn an_unloaded_latency_replaces_a_second_depth() {
     let judged = |alone: f64| {
         let context = Context {
             unloaded_ns: Some(alone),
@@ -282,7 +284,7 @@ fn a_generator_that_cannot_keep_up_comes_first() {
 }
 
 #[test]
-fn a_rate_that_is_kept_is_its_own_limit() {
+fn a_kept_rate_is_its_own_limit() {
     let mut paced = closed(32, 4000.0);
     (paced.load.closed_loop, paced.load.rate_iops, paced.load.depth) = (Some(false), Some(4000.0), Some(64));
     let disk = [layer("disk", LayerKind::Disk, 4000.0)];
@@ -301,9 +303,9 @@ fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
 }
 
 /// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %:
-/// reported, not blamed.
+/// worth a remark, but not the limit.
 #[test]
-fn interrupts_on_one_processor_are_reported_beside_the_answer() {
+fn interrupts_on_one_processor_are_a_remark() {
     let mut skewed = closed(64, 7177.0);
     skewed.cores = (1..8).map(|cpu| core(cpu, 0.01, 0.02)).collect();
     skewed.cores.insert(0, core(0, 0.013, 0.1229));
@@ -312,13 +314,13 @@ fn interrupts_on_one_processor_are_reported_beside_the_answer() {
     assert_eq!(found.answer, Answer::Undetermined);
     skewed.cores[0] = core(0, 0.10, 0.88);
     assert_eq!(diagnose(&skewed, &[], &Context::default()).answer, Answer::Processor);
-    // A foreign program on one processor is not the limit of a load.
+    // Another program on one processor does not limit a load.
     skewed.cores[0] = core(0, 0.97, 0.02);
     assert_eq!(diagnose(&skewed, &[], &Context::default()).answer, Answer::Undetermined);
 }
 
 #[test]
-fn the_provider_is_asked_first() {
+fn the_providers_counters_come_first() {
     let mut context = Context {
         window_ns: Nanos::secs(60),
         volumes: vec![VolumeUse {
@@ -338,7 +340,7 @@ fn the_provider_is_asked_first() {
     assert_eq!(found.layer.as_deref(), Some("gp3"));
 }
 
-/// gp2 of 100 GiB: 3000 IOPS until 5.4 million credits are gone, 300 for ever.
+/// gp2 of 100 GiB: 3000 IOPS until 5.4 million credits are used up, then 300.
 #[test]
 fn known_credits_are_named_with_their_refill() {
     let mut series = vec![3000.0; 100];
@@ -362,7 +364,7 @@ fn known_credits_are_named_with_their_refill() {
 }
 
 #[test]
-fn a_network_that_loses_packets_and_a_hot_device_are_named() {
+fn packet_loss_and_heat_are_recognised() {
     let context = Context {
         network: Some(Network {
             link_share: Some(0.2),
@@ -381,19 +383,19 @@ fn a_network_that_loses_packets_and_a_hot_device_are_named() {
     };
     let observation = with_series(closed(32, 6100.0), &falling);
     assert_eq!(diagnose(&observation, &[], &hot).answer, Answer::Thermal);
-    // Without its temperature, only the drift is known.
+    // Without the temperature, only the drift is known.
     assert_eq!(diagnose(&observation, &[], &Context::default()).answer, Answer::Drift);
 }
 
 #[test]
-fn what_no_queue_can_hold_is_reported() {
+fn more_in_flight_than_the_depth_is_reported() {
     let mut wrong = closed(32, 7000.0);
     wrong.load.depth = Some(16);
     let found = diagnose(&wrong, &[], &Context::default());
     assert!(found.also.iter().any(|remark| remark.rule == "LITTLE-MISMATCH"));
 }
 
-/// Every signature says how it recognises its answer.
+/// Every signature describes how it recognises its answer.
 #[test]
 fn every_signature_is_explained() {
     for Signature { about, .. } in super::SIGNATURES {
@@ -401,7 +403,7 @@ fn every_signature_is_explained() {
     }
 }
 
-/// A paced load of 1,200 a second that got 1,000, with these facts in each of its seconds.
+/// A paced load of 1,200 per second that reached 1,000, with these facts in each second.
 fn paced(second: impl Fn(&mut Second)) -> Observation {
     let mut observation = closed(32, 1000.0);
     observation.load.closed_loop = Some(false);
@@ -441,9 +443,9 @@ fn paced(second: impl Fn(&mut Second)) -> Observation {
     observation
 }
 
-/// It advised more workers for a device behind a throttle.
+/// The advice was once "more workers" for a device behind a throttle.
 #[test]
-fn a_throttled_device_is_no_slow_generator() {
+fn a_throttled_device_is_not_a_slow_generator() {
     let throttled = paced(|second| {
         second.facts.queue.in_use_ns = Nanos::secs(32);
         second.facts.queue.full_ns = Nanos::secs(1);
@@ -460,9 +462,10 @@ fn a_throttled_device_is_no_slow_generator() {
     );
 }
 
-/// It said that every processor was full where other programs used them and this one 0.15 of 2.
+/// The diagnosis once claimed that every processor was full, when other programs used them and this
+/// one 0.15 of 2.
 #[test]
-fn processors_that_others_keep_busy_are_named_as_theirs() {
+fn processors_kept_busy_by_others_are_attributed_to_them() {
     let full = |cpu| CoreShare {
         cpu,
         user: 0.99,
@@ -494,10 +497,10 @@ fn processors_that_others_keep_busy_are_named_as_theirs() {
         "{}",
         found.sentence
     );
-    // Threads that never waited for a processor were not held up by busy ones.
+    // Busy processors do not delay threads that never waited for one.
     assert_ne!(others(Nanos(0)).answer, Answer::Processor);
-    // 700 of 1,200 are missing in each second, and 200 ms of it are worth 240. Those that every
-    // slot held are the storage's.
+    // 700 of 1,200 are missing in each second, and 200 ms of waiting explain 240. The rest, with
+    // every slot taken, is the storage's fault.
     let waited = Nanos::millis(200);
     assert_ne!(others_of(waited, Nanos::secs(32), 500).answer, Answer::Processor);
     assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
@@ -511,9 +514,9 @@ fn judged(observation: &Observation, question: Question) -> Diagnosis {
     diagnose(observation, &[], &context)
 }
 
-/// The verdict named others, and the diagnosis below it advised more depths.
+/// The verdict once named other programs, and the diagnosis below it advised more depths.
 #[test]
-fn others_are_named_for_seconds_that_they_disturb() {
+fn others_are_named_for_disturbed_seconds() {
     let with_device = |second: &mut Second| {
         second.hosts[0].device = Some(DeviceSample {
             operations: 1300,
@@ -525,7 +528,7 @@ fn others_are_named_for_seconds_that_they_disturb() {
     assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
     let words = "in 60 of 60 missed seconds other programs moved";
     assert!(found.sentence.starts_with(words), "{}", found.sentence);
-    // The rate is kept, and others had a part in the latencies.
+    // The rate is kept, but other programs affected the latencies.
     disturbed.load.rate_iops = Some(1000.0);
     let found = judged(&disturbed, Question::MissedLatency);
     assert!(
@@ -533,7 +536,7 @@ fn others_are_named_for_seconds_that_they_disturb() {
         "{}",
         found.sentence
     );
-    // Other programs on the processors, of which this source has no shares.
+    // Other programs on the processors, in a source without shares of processors.
     let starved = paced(|second| {
         second.facts.threads.run_delay_ns = Nanos::millis(400);
         second.hosts[0].busy_ns = Nanos::millis(1980);
@@ -542,9 +545,9 @@ fn others_are_named_for_seconds_that_they_disturb() {
     assert_eq!(found.answer, Answer::Processor, "{}", found.sentence);
 }
 
-/// "The rate rose from 6000 to 6000 IOPS": it came back.
+/// A report once said "the rate rose from 6000 to 6000 IOPS": it had returned to its first level.
 #[test]
-fn a_rate_that_comes_back_has_not_risen() {
+fn a_rate_that_recovers_has_not_risen() {
     let series = [vec![6000.0; 25], vec![5000.0; 12], vec![6000.0; 25]].concat();
     let found = diagnose(&with_series(closed(32, 5806.0), &series), &[], &Context::default());
     assert_eq!(found.answer, Answer::Undetermined);
@@ -555,9 +558,9 @@ fn a_rate_that_comes_back_has_not_risen() {
     );
 }
 
-/// Thirteen dips after each of which a paced load caught up, more of them late than early.
+/// Thirteen dips, after each of which a paced load caught up; more of them late than early.
 #[test]
-fn what_a_paced_load_catches_up_hides_no_neighbour() {
+fn catching_up_does_not_hide_a_neighbour() {
     let starts = [5, 11, 17, 23, 29, 34, 42, 49, 56, 63, 80, 100, 111];
     let mut series = vec![6000.0; 120];
     for (number, start) in starts.into_iter().enumerate() {
@@ -573,10 +576,10 @@ fn what_a_paced_load_catches_up_hides_no_neighbour() {
     assert!(found.sentence.contains("13 dips"), "{}", found.sentence);
 }
 
-/// Operations of 300 us on 12 servers at depth 16: two humps, and a count that swings by less than
+/// Operations of 300 us on 12 servers at depth 16: two modes, and a count that varies by less than
 /// the depth.
 #[test]
-fn a_plain_queue_lets_through_no_portions() {
+fn a_plain_queue_is_no_throttle() {
     let waves = |swing: u64| {
         let mut observation = closed(16, 40_000.0);
         let one = |number: u64| SeriesPoint {
@@ -604,9 +607,9 @@ fn a_plain_queue_lets_through_no_portions() {
     assert_eq!(waves(1000), Answer::ThrottleQuantum);
 }
 
-/// An outage of four seconds, after which the load caught up: 1,000 a second on average.
+/// An outage of four seconds, after which the load caught up to 1,000 per second on average.
 #[test]
-fn an_outage_is_no_rate_that_the_test_asks_for() {
+fn an_outage_is_not_the_requested_rate() {
     let outage = |in_use: Nanos| {
         let observation = paced(|second| {
             if (7..11).contains(&(second.facts.start_ns.as_secs() as u64)) {
@@ -622,7 +625,7 @@ fn an_outage_is_no_rate_that_the_test_asks_for() {
     let found = judged(&outage(Nanos::secs(32)), Question::MissedRate);
     assert_eq!(found.answer, Answer::Stall, "{}", found.sentence);
     assert!(!found.also.iter().any(|remark| remark.rule == "D-CAP"));
-    // Slots were free and nothing was issued: the host was paused.
+    // Slots were free and nothing was issued, so the host was paused.
     let found = judged(&outage(Nanos(0)), Question::MissedRate);
     assert_eq!(
         found.answer,
@@ -633,16 +636,16 @@ fn an_outage_is_no_rate_that_the_test_asks_for() {
     assert!(found.also.is_empty(), "{:?}", found.also);
 }
 
-/// `fathom verify` advised to leave out the rate of the promise itself.
+/// `fathom verify` once advised to remove the promised rate itself.
 #[test]
-fn the_rate_of_a_promise_is_not_advised_away() {
+fn advice_keeps_the_promised_rate() {
     let mut kept = closed(32, 1000.0);
     (kept.load.closed_loop, kept.load.rate_iops) = (Some(false), Some(1000.0));
     let found = judged(&kept, Question::MissedRate);
     assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
     assert!(found.advice.is_empty(), "{:?}", found.advice);
-    assert!(judged(&kept, Question::Limit).advice[0].contains("leave the rate out"));
-    // Seconds that were behind and caught up are paced all the same.
+    assert!(judged(&kept, Question::Limit).advice[0].contains("remove the rate"));
+    // A load whose seconds fell behind and caught up is still paced.
     let uneven = with_series(kept.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
     let said = judged(&kept, Question::MissedLatency).sentence;
@@ -652,7 +655,7 @@ fn the_rate_of_a_promise_is_not_advised_away() {
 }
 
 #[test]
-fn writes_without_known_credits_filled_a_cache() {
+fn a_step_of_writes_without_credits_is_a_full_cache() {
     let series = [vec![5000.0; 12], vec![1500.0; 18]].concat();
     let mut writes = with_series(closed(32, 2900.0), &series);
     writes.directions.write = writes.directions.read.take();
@@ -672,7 +675,7 @@ fn writes_without_known_credits_filled_a_cache() {
     assert_eq!(diagnose(&writes, &[], &context).answer, Answer::BurstEnd);
 }
 
-/// A limit of 5,950 and 6,000 asked for: the rate counts as kept, and the backlog grows.
+/// The limit is 5,950 and the requested rate 6,000: the rate counts as kept, but the backlog grows.
 #[test]
 fn a_growing_backlog_is_no_drift() {
     let rising = |blocked: u64| {
@@ -688,7 +691,7 @@ fn a_growing_backlog_is_no_drift() {
 }
 
 #[test]
-fn service_time_is_named_where_there_is_a_response_time() {
+fn evidence_names_the_service_time_of_paced_loads() {
     let mut both = closed(32, 1000.0);
     let names = |observation: &Observation| -> Vec<String> {
         let found = diagnose(observation, &[], &Context::default());

@@ -12,7 +12,7 @@ const MIN_DECLINE: f64 = 0.05;
 
 pub(super) const THERMAL: Signature = Signature {
     answer: Answer::Thermal,
-    about: "The rate declines while the device is as hot as it may become.",
+    about: "The rate declines while the device is at its maximum temperature.",
     detect,
 };
 
@@ -30,10 +30,15 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         );
         Symptom::new(sentence)
             .with_evidence(figure_vs(
-                "temperature", temperature.highest, "°C", temperature.limit, "where it slows down",
+                "temperature",
+                temperature.highest,
+                "°C",
+                temperature.limit,
+                "throttling \
+                    temperature",
             ))
             .with_evidence(figure("decline over the window", 100.0 * lost, "%"))
-            .with_advice("cool the device; it keeps the rate of its first minutes only while it is cold")
+            .with_advice("cool the device; it keeps its initial rate only while it is cool")
     })
 }
 

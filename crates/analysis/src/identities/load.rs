@@ -9,7 +9,7 @@ use super::Rule;
 
 /// Tolerance, as a share of the depth, within which a queue counts as full.
 const TOLERANCE: f64 = 0.01;
-/// A queue below this share of its depth is a warning.
+/// Below this share of its depth, a queue is reported as a warning.
 const MISLEADING_BELOW: f64 = 0.95;
 /// Tolerated deviation of the mix, in percentage points.
 const MAX_DRIFT_POINTS: f64 = 1.0;
@@ -44,8 +44,8 @@ pub fn little(load: &Observation) -> Option<Little> {
     })
 }
 
-/// Rounding error of a printed mean, as a share of it: DiskSpd and Vdbench print thousandths of a
-/// millisecond.
+/// Rounding error of a printed mean, as a share of the mean: DiskSpd and Vdbench print thousandths
+/// of a millisecond.
 fn print_rounding(load: &Observation, mean: f64) -> f64 {
     match load.tool.as_str() {
         "DiskSpd" | "Vdbench" if mean > 0.0 => 500.0 / mean,
@@ -55,7 +55,7 @@ fn print_rounding(load: &Observation, mean: f64) -> f64 {
 
 /// How a queue differs from a full one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum QueueFill {
+pub(crate) enum QueueDeviation {
     /// More operations than slots: a figure is wrong.
     Beyond,
     /// Not full; how severe that is.
@@ -63,23 +63,23 @@ pub(crate) enum QueueFill {
 }
 
 impl Little {
-    /// How the queue differed from full; `None` if it was full or the depth is unknown. `above` is
-    /// the tolerance added for shares above 1.
-    pub(crate) fn queue_fill(&self, above: f64) -> Option<QueueFill> {
+    /// Deviation of the queue from full; `None` if it was full or the depth is unknown. `above` is
+    /// an additional tolerance for shares above 1.
+    pub(crate) fn queue_deviation(&self, above: f64) -> Option<QueueDeviation> {
         let share = self.share?;
         if share > 1.0 + self.tolerance + above {
-            return Some(QueueFill::Beyond);
+            return Some(QueueDeviation::Beyond);
         }
         let severity = if share < MISLEADING_BELOW {
             Severity::Warning
         } else {
             Severity::Note
         };
-        (share < 1.0 - self.tolerance).then_some(QueueFill::Short(severity))
+        (share < 1.0 - self.tolerance).then_some(QueueDeviation::Short(severity))
     }
 
     /// Little's law for exact counts.
-    pub(crate) fn exact(found: &InFlight) -> Little {
+    pub(crate) fn from_counts(found: &InFlight) -> Little {
         Little {
             in_flight: found.average,
             depth: Some(found.depth),
@@ -99,8 +99,8 @@ fn judge(load: &Observation) -> Option<Finding> {
     let found = little(load)?;
     let depth = found.depth?;
     let what = format!("on average {:.2} of {depth} operations were in flight", found.in_flight);
-    let severity = match found.queue_fill(0.0)? {
-        QueueFill::Beyond => {
+    let severity = match found.queue_deviation(0.0)? {
+        QueueDeviation::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
             let why = "that is more than the queue depth: the rate, latency or depth in this report is wrong, or \
                        they come from different runs";
@@ -110,9 +110,9 @@ fn judge(load: &Observation) -> Option<Finding> {
                     .help("check the queue depth, the number of threads and the unit of the latency"),
             );
         }
-        // A paced load leaves slots free on purpose.
-        QueueFill::Short(_) if load.load.closed_loop != Some(true) => return None,
-        QueueFill::Short(severity) => severity,
+        // A paced load leaves slots free intentionally.
+        QueueDeviation::Short(_) if load.load.closed_loop != Some(true) => return None,
+        QueueDeviation::Short(severity) => severity,
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, what).at(&*load.name);
     let (why, help) = match load.load.direct {
@@ -121,7 +121,8 @@ fn judge(load: &Observation) -> Option<Finding> {
             "bypass the cache: -Sh for DiskSpd, direct=1 for fio",
         ),
         Some(true) | None => (
-            "the queue was not kept full: threads could not issue fast enough, or the engine waits for each operation",
+            "the queue was not kept full: threads could not issue operations fast enough, or the \
+             engine waits for each operation",
             "use more threads with less depth each, or an asynchronous engine",
         ),
     };
@@ -131,7 +132,7 @@ fn judge(load: &Observation) -> Option<Finding> {
 /// Vdbench prints tenths of an operation in flight.
 const IN_FLIGHT_ROUNDING: f64 = 0.05;
 
-pub(super) const STATED: Rule = Rule {
+pub(super) const STATED_IN_FLIGHT: Rule = Rule {
     names: &["IN-FLIGHT-MISMATCH"],
     about: "Operations in flight that the report states, compared with rate × latency.",
     detect: |load, _, findings| {
@@ -143,14 +144,15 @@ pub(super) const STATED: Rule = Rule {
             + (TOLERANCE + print_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
         if (counted - stated_in_flight).abs() > allowed {
             let what = format!(
-                "rate × latency gives {counted:.2} operations in flight; the report states {stated_in_flight:.2}"
+                "rate × latency gives {counted:.2} operations in flight; the report states \
+                 {stated_in_flight:.2}"
             );
             // Tools count operations in flight differently, so this alone does not make the figures
             // invalid.
             let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
             let finding = finding.why(
-                "by Little's law the two must be equal: the rate, latency or queue depth may \
-                                       have been edited, mistyped or taken from another run",
+                "by Little's law the two must be equal: rate, latency or queue depth may have been \
+                 edited, mistyped or taken from another run",
             );
             findings.push(finding.help("use the original report of the tool"));
         }
@@ -172,8 +174,8 @@ pub(super) const RATE: Rule = Rule {
                 "the target or the path to it is slower than the requested rate, or the queue depth was too small",
             );
             findings.push(finding.help(
-                "check the operations in flight: if every slot was in use, raise the queue depth and \
-                              run the test again",
+                "check the operations in flight: if every slot was in use, increase the queue \
+                 depth and repeat the test",
             ));
         }
     },
@@ -194,9 +196,15 @@ pub(super) const MIX: Rule = Rule {
             .operations
             .map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1) as f64).sqrt());
         if (found - asked).abs() > MAX_DRIFT_POINTS + chance {
-            let what = format!("{found:.1} % of the operations were writes, {asked:.1} % were asked for");
+            let what = format!(
+                "{found:.1} % of the operations were writes, {asked:.1} % were \
+                requested"
+            );
             let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
-            let finding = finding.why("the figures belong to another load than the one that was described");
+            let finding = finding.why(
+                "the figures belong to a different load than the described \
+                one",
+            );
             findings.push(finding.help("fio: rate= or rate_iops= with randrw fixes each direction; DiskSpd: check -w"));
         }
     },
@@ -213,17 +221,17 @@ mod tests {
         assert_eq!((found.in_flight, found.depth), (64.0, Some(64)));
         let mut load = sound();
         load.load.depth = Some(63);
-        assert!(rules(&load).contains(&"LITTLE-MISMATCH".to_owned()), "1.6 % too much");
+        assert!(rules(&load).contains(&"LITTLE-MISMATCH".to_owned()), "1.6 % too many");
         load.load.depth = Some(128);
         assert!(rules(&load).contains(&"QD-NOT-ACHIEVED".to_owned()));
         load.load.closed_loop = Some(false);
-        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "held to a rate");
+        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "a paced load");
         load.load.closed_loop = None;
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "not known");
     }
 
     #[test]
-    fn a_queue_depth_that_is_stated_is_held_against_the_law() {
+    fn stated_operations_in_flight_are_compared_with_the_law() {
         let mut load = sound();
         load.stated.in_flight = Some(64.6);
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "0.05 and 1 % of 64.6 make 0.696");
@@ -232,12 +240,12 @@ mod tests {
         load.total.latency = None;
         assert!(
             !rules(&load).contains(&"IN-FLIGHT-MISMATCH".to_owned()),
-            "nothing to hold it against"
+            "no rate and latency to compare with"
         );
     }
 
     #[test]
-    fn rates_and_mixes_that_were_missed_are_reported() {
+    fn missed_rates_and_mixes_are_reported() {
         let mut load = sound();
         (load.load.rate_iops, load.load.closed_loop) = (Some(40_000.0), Some(false));
         assert!(rules(&load).contains(&"RATE-NOT-KEPT".to_owned()));

@@ -1,6 +1,7 @@
-//! Judges the figures of a load without its device: whether they agree with each other, how far
-//! they can be trusted, and what weakens them. They may come from any tool, rounded and incomplete;
-//! absent figures are not judged.
+//! Judges the figures of a load without its device: do they agree with each other, how far can they
+//! be trusted, and what weakens them?
+//!
+//! The figures may come from any tool, rounded and incomplete. Absent figures are not judged.
 
 mod load;
 mod modes;
@@ -12,7 +13,7 @@ mod validity;
 use model::finding::Finding;
 use model::observation::Observation;
 
-pub(crate) use load::QueueFill;
+pub(crate) use load::QueueDeviation;
 pub use load::{Little, little};
 pub(crate) use modes::find_two_modes;
 pub use percentiles::{PercentileRow, PercentileValue, Trust, percentiles};
@@ -27,10 +28,10 @@ pub struct Rule {
     detect: fn(&Observation, Purpose, &mut Vec<Finding>),
 }
 
-/// What the figures are used for.
+/// The purpose of the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
-    /// They judge a promise, which needs longer measurements.
+    /// The figures judge a promise, which needs longer measurements.
     pub promise: bool,
 }
 
@@ -41,7 +42,7 @@ pub const RULES: &[Rule] = &[
     sums::DIRECTIONS,
     sums::PARTS,
     load::LITTLE,
-    load::STATED,
+    load::STATED_IN_FLIGHT,
     load::RATE,
     load::MIX,
     times::ORDER,
@@ -120,7 +121,7 @@ mod samples {
     }
 
     #[test]
-    fn a_sound_load_is_silent_but_for_its_largest_value() {
+    fn a_sound_load_has_only_the_finding_about_its_maximum() {
         assert_eq!(rules(&sound()), ["MAX-ONE-SAMPLE"]);
     }
 }

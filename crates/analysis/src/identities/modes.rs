@@ -1,15 +1,15 @@
-//! Two kinds of operation under one name: a distribution of latencies with two modes.
+//! Detects two kinds of operation under one name: a latency distribution with two modes.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
 use model::observation::{Latency, Observation};
-use model::stats::two_modes;
+use model::stats;
 
 use super::Rule;
 use crate::checks::level_changes;
 use crate::figures;
 
-/// Modes whose typical latencies differ by less than this factor are ordinary variation.
+/// Minimum ratio of the typical latencies of two modes; a lower ratio is ordinary variation.
 const MIN_RATIO: f64 = 3.0;
 
 pub(super) const MODES: Rule = Rule {
@@ -18,11 +18,11 @@ pub(super) const MODES: Rule = Rule {
     detect: |load, _, findings| findings.extend(find_two_modes(load)),
 };
 
-/// One finding for each direction whose latencies have two modes. Only full histograms show them,
-/// not percentiles.
+/// Finds directions whose latencies have two modes. Only full histograms show them, not
+/// percentiles.
 ///
-/// Directions are judged separately: reads and writes of different latency would show two modes
-/// together.
+/// Directions are judged separately, because reads and writes of different latency would show two
+/// modes together.
 pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
     let directions = [
         ("reads", load.directions.read.as_ref()),
@@ -43,29 +43,29 @@ pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
         Some(match change {
             Some(change) => finding
                 .why(format!(
-                    "the rate changed after {} s: these are probably the latencies before and after the change",
+                    "the rate changed after {} s: the modes are probably the latencies before and \
+                     after the change",
                     change.at_secs
                 ))
                 .help("judge each level separately"),
             None => finding
                 .why(
-                    "two kinds of operation share one name, such as hits and misses of a cache, or operations that a throttle \
-                     lets pass and holds back; the mean describes neither",
+                    "two kinds of operation are mixed, such as cache hits and misses, or \
+                     operations that a throttle passes and delays; the mean describes neither",
                 )
                 .help(
-                    "judge the two apart; a range much larger than the caches on the way, or a rate below the throttle, \
-                     leaves one",
+                    "judge the two separately; a range much larger than the caches on the path, or \
+                     a rate below the throttle, leaves only one",
                 ),
         })
     };
     flows.into_iter().filter_map(finding).collect()
 }
 
-/// Both modes with their shares: the median of the operations on either side of the valley between
-/// them.
+/// Describes both modes with their shares: the median of the operations on each side of the valley.
 fn describe(name: &str, latency: &Latency) -> Option<String> {
     let histogram = latency.histogram.as_ref()?;
-    let slow = two_modes(histogram)?.share_above;
+    let slow = stats::find_two_modes(histogram)?.share_above;
     let fast = 1.0 - slow;
     let median_of = |from: f64, share: f64| histogram.quantile(from + share / 2.0);
     let (low, high) = (median_of(0.0, fast), median_of(fast, slow));

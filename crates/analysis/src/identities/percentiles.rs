@@ -1,4 +1,4 @@
-//! The table of percentiles and how far to trust each: with fewer than ten values beyond it, a
+//! The table of percentiles, and how far to trust each: with fewer than ten values beyond it, a
 //! percentile is as random as the maximum.
 
 use model::finding::{Finding, Severity};
@@ -12,7 +12,7 @@ use super::Rule;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
-    /// A hundred values or more lie beyond it.
+    /// At least a hundred values lie beyond it.
     Good,
     /// Ten to a hundred lie beyond it.
     Weak,
@@ -97,7 +97,7 @@ fn trust(samples: Option<u64>, share: f64) -> Trust {
 
 /// `p99.9` for 0.999.
 fn percentile_name(share: f64) -> String {
-    // Nines are built as 1 - 10^-n, whose last bits are noise.
+    // Nines are computed as 1 - 10^-n, whose last bits are noise.
     let percent = (share * 100.0 * 1e8).round() / 1e8;
     format!("p{percent}")
 }
@@ -124,7 +124,7 @@ pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
                 }) = column(first)
             {
                 parts.push(format!(
-                    "{} and above of {whose} (only {beyond:.1} operations lie beyond it)",
+                    "{} and above of {whose} (only {beyond:.1} operations are beyond it)",
                     first.name
                 ));
             }
@@ -134,9 +134,11 @@ pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
         }
         let what = format!("too few operations for reliable percentiles: {}", parts.join(", "));
         let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*load.name);
-        let finding =
-            finding.why("fewer than ten operations lie beyond each of them, so the next run will give other values");
-        findings.push(finding.help("measure for longer, or judge by lower percentiles"));
+        let finding = finding.why(
+            "fewer than ten operations are beyond each of them, so the next run will \
+                give other values",
+        );
+        findings.push(finding.help("measure for longer, or judge lower percentiles"));
     },
 };
 
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_follow_from_what_lies_beyond() {
+    fn trust_depends_on_the_values_beyond() {
         assert_eq!(trust(Some(215_348), 1.0 - 1e-4), Trust::Weak, "21.5 beyond");
         assert_eq!(trust(Some(43_476), 1.0 - 1e-4), Trust::Unsupported, "4.3 beyond");
         assert_eq!(trust(Some(215_348), 1.0 - 1e-5), Trust::Unsupported, "2.2 beyond");

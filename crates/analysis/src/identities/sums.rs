@@ -1,6 +1,6 @@
 //! Figures that follow from each other: operations × block size = bytes, IOPS = operations / time,
-//! throughput = IOPS × block size, the sum of directions or threads = total. An unedited report
-//! breaks them by rounding only.
+//! throughput = IOPS × block size, the sum of directions or threads = total. In an unedited report
+//! they differ only by rounding.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Flow, Observation};
@@ -16,7 +16,7 @@ const MAX_SHORT_SHARE: f64 = 0.001;
 
 pub(super) const OPERATIONS: Rule = Rule {
     names: &["BYTES-MISMATCH"],
-    about: "Operations × block size against the bytes that the report counts.",
+    about: "Operations × block size, compared with the bytes in the report.",
     detect: |load, _, findings| {
         for (name, flow) in flows(load) {
             let (Some(block), Some(operations), Some(bytes)) = (load.load.block, flow.operations, flow.bytes) else {
@@ -36,7 +36,7 @@ pub(super) const OPERATIONS: Rule = Rule {
 
 pub(super) const RATES: Rule = Rule {
     names: &["RATE-MISMATCH", "THROUGHPUT-MISMATCH"],
-    about: "IOPS against operations / time, and throughput against IOPS × block size.",
+    about: "IOPS compared with operations / time, and throughput compared with IOPS × block size.",
     detect: |load, _, findings| {
         let seconds = load
             .measured_ns
@@ -67,7 +67,7 @@ pub(super) const RATES: Rule = Rule {
     },
 };
 
-/// Throughput against IOPS × the mean size that the report states.
+/// Compares throughput with IOPS × the mean size that the report states.
 fn check_mean_size(load: &Observation) -> Option<Finding> {
     let (iops, size) = (load.total.iops?, load.stated.bytes_per_operation?);
     let (counted, stated) = (to_mib(iops * size), to_mib(load.total.bytes_per_sec?));
@@ -81,7 +81,7 @@ fn check_mean_size(load: &Observation) -> Option<Finding> {
 
 pub(super) const DIRECTIONS: Rule = Rule {
     names: &["DIRECTIONS-MISMATCH"],
-    about: "Reads, writes and trims together against all operations.",
+    about: "The sum of reads, writes and trims, compared with all operations.",
     detect: |load, _, findings| {
         let flows_by_direction: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
         if !flows_by_direction.is_empty()
@@ -94,7 +94,7 @@ pub(super) const DIRECTIONS: Rule = Rule {
 
 pub(super) const PARTS: Rule = Rule {
     names: &["PARTS-MISMATCH"],
-    about: "The rows of the threads together against the row of all.",
+    about: "The sum of the threads' rows, compared with the total row.",
     detect: |load, _, findings| {
         let rows = load.parts.iter().filter(|part| part.direction.is_none());
         let rows: Vec<&Flow> = rows.map(|part| &part.flow).collect();
@@ -156,8 +156,10 @@ fn relative_difference(one: f64, other: f64) -> f64 {
 
 fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {
     let finding = Finding::new(rule, Severity::Error, what).at(&*load.name);
-    let finding = finding
-        .why("these figures follow from each other: one of them was changed, mistyped or comes from another run");
+    let finding = finding.why(
+        "these figures depend on each other: one of them was changed, mistyped or comes from \
+            another run",
+    );
     finding.help("use the original report of the tool")
 }
 

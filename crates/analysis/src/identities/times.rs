@@ -1,4 +1,4 @@
-//! The shape of latencies: order of percentiles, tail, spread, the largest value.
+//! The shape of latencies: order of percentiles, tail, spread, maximum.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
@@ -7,14 +7,14 @@ use model::stats::{Support, support};
 
 use super::Rule;
 
-/// Bins and decimals can put neighbouring percentiles out of order by this share.
+/// Bins and rounding can put neighbouring percentiles out of order by this share.
 const MAX_ROUNDING: f64 = 0.01;
 /// From this ratio on, the tail is a second distribution.
 const MIN_TAIL_RATIO: f64 = 5.0;
 
 pub(super) const ORDER: Rule = Rule {
     names: &["PCT-DISORDER"],
-    about: "A higher percentile is never shorter than a lower one.",
+    about: "Whether percentiles are in ascending order.",
     detect: |load, _, findings| {
         for (whose, latency) in latencies_by_direction(load) {
             let mut values: Vec<(f64, f64)> = latency.quantiles.clone();
@@ -35,7 +35,10 @@ pub(super) const ORDER: Rule = Rule {
                 (None, false) => continue,
             };
             let finding = Finding::new("PCT-DISORDER", Severity::Error, what).at(&*load.name);
-            let finding = finding.why("percentiles ascend: a row was changed, mistyped or comes from another run");
+            let finding = finding.why(
+                "percentiles must ascend: a row was changed, mistyped or \
+                comes from another run",
+            );
             findings.push(finding.help("use the original report of the tool"));
         }
     },
@@ -43,7 +46,7 @@ pub(super) const ORDER: Rule = Rule {
 
 pub(super) const TAIL: Rule = Rule {
     names: &["TAIL"],
-    about: "p99.9 against p99: a jump shows a second kind of operation.",
+    about: "p99.9 compared with p99: a jump indicates a second kind of operation.",
     detect: |load, _, findings| {
         let lines: Vec<String> = latencies_by_direction(load)
             .filter_map(|(whose, latency)| describe_tail(whose, latency))
@@ -52,13 +55,12 @@ pub(super) const TAIL: Rule = Rule {
             return;
         }
         let finding = Finding::new("TAIL", Severity::Warning, lines.join("; ")).at(&*load.name);
-        let why = "so long a jump is not the end of one distribution: about one operation in a thousand meets something else (a stall, a \
-                   throttle, a full cache, another user)";
-        findings.push(
-            finding
-                .why(why)
-                .help("look when they happen: an interval series shows stalls, saw teeth and bursts"),
-        );
+        let why = "such a jump is not the tail of one distribution: something else delays about \
+            one operation in a thousand (a stall, a throttle, a full cache, another user)";
+        findings.push(finding.why(why).help(
+            "find out when they occur: an interval series shows stalls, throttling and \
+                    bursts",
+        ));
     },
 };
 
@@ -83,7 +85,7 @@ fn describe_tail(whose: &str, latency: &Latency) -> Option<String> {
 
 pub(super) const SPREAD: Rule = Rule {
     names: &["LATENCY-SPREAD"],
-    about: "The standard deviation of the latency against its mean.",
+    about: "The standard deviation of the latency, compared with its mean.",
     detect: |load, _, findings| {
         let Some(latency) = &load.total.latency else { return };
         let (Some(mean), Some(deviation)) = (latency.mean_ns, latency.deviation_ns) else {
@@ -97,8 +99,10 @@ pub(super) const SPREAD: Rule = Rule {
                 to_nanos(mean)
             );
             let finding = Finding::new("LATENCY-SPREAD", Severity::Note, what).at(&*load.name);
-            let finding =
-                finding.why("a few operations take very much longer than the others, and the mean describes neither");
+            let finding = finding.why(
+                "a few operations take much longer than the others, and the mean \
+                    describes neither",
+            );
             findings.push(finding.help("read the percentiles"));
         }
     },
@@ -106,7 +110,7 @@ pub(super) const SPREAD: Rule = Rule {
 
 pub(super) const LARGEST: Rule = Rule {
     names: &["MAX-ONE-SAMPLE"],
-    about: "The largest value is a single operation.",
+    about: "The maximum latency, which is a single operation.",
     detect: |load, _, findings| {
         let Some(latency) = load.total.waited() else { return };
         if let (Some(max), Some(samples)) = (latency.max_ns, latency.samples)
@@ -118,7 +122,10 @@ pub(super) const LARGEST: Rule = Rule {
             };
             let what = format!("the largest {which} ({}) is one operation of {samples}", to_nanos(max));
             let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, what).at(&*load.name);
-            findings.push(finding.why("it grows with the length of a test and says nothing about the next"));
+            findings.push(finding.why(
+                "it grows with the length of a test and does not predict the \
+                next run",
+            ));
         }
     },
 };
@@ -150,9 +157,9 @@ mod tests {
         assert!(found.contains(&expected.to_owned()), "{found:?}");
     }
 
-    /// The table shows response times up to 115 s, and the service time of 17.3 ms beside them.
+    /// The table shows response times up to 115 s as well as the service time of 17.3 ms.
     #[test]
-    fn the_largest_value_is_that_of_the_table() {
+    fn the_largest_value_matches_the_table() {
         let mut load = sound();
         load.total.response.clone_from(&load.total.latency);
         load.total.response.as_mut().expect("just set").max_ns = Some(115e9);
@@ -168,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_found() {
+    fn unusual_shapes_are_reported() {
         check(|latency| latency.quantiles[1].1 = 1e6, "PCT-DISORDER");
         check(|latency| latency.min_ns = Some(3e7), "PCT-DISORDER");
         check(|latency| latency.max_ns = Some(8.5e6), "PCT-DISORDER");

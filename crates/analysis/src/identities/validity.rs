@@ -10,7 +10,7 @@ use super::Rule;
 const MIN_LENGTH: Nanos = Nanos::secs(60);
 /// Minimum length to judge a promise.
 const PROMISE_LENGTH: Nanos = Nanos::secs(300);
-/// Smaller files fit into caches of hosts and arrays, and barely move a disk's head.
+/// Smaller files fit into caches of hosts and arrays, and a disk's head barely moves over them.
 const MIN_TARGET_BYTES: u64 = 8 << 30;
 /// A busier processor may be the limit.
 const BUSY_SHARE: f64 = 0.95;
@@ -25,10 +25,13 @@ pub(super) const LENGTH: Rule = Rule {
                 let suffix = if purpose.promise { " for a promise" } else { "" };
                 let what = format!("{measured} were measured; {} s are needed{suffix}", wanted.as_secs());
                 let finding = Finding::new("SHORT-RUN", Severity::Warning, what).at(&*load.name);
-                let finding =
-                    finding.why("caches have not filled, credits for bursts have not run out, rare events are missing");
+                let finding = finding.why(
+                    "caches have not filled, burst credits have not run out, rare \
+                        events are missing",
+                );
                 findings.push(finding.help(
-                    "measure for longer: 60 s for a look, 300 s for a promise, beyond the burst on disks that have one",
+                    "measure for longer: 60 s for an overview, 300 s for a promise, and longer \
+                     than the burst on disks with burst credits",
                 ));
             }
         }
@@ -36,10 +39,13 @@ pub(super) const LENGTH: Rule = Rule {
             let finding = Finding::new(
                 "NO-WARM-UP",
                 Severity::Note,
-                "the measured time began with the first operation",
+                "no warm-up: measurement started with the first operation",
             )
             .at(&*load.name);
-            let finding = finding.why("the first seconds differ: empty queues, cold caches, files that are allocated");
+            let finding = finding.why(
+                "the first seconds differ: queues are empty, caches cold, \
+                files not yet allocated",
+            );
             findings.push(finding.help("DiskSpd: -W30; fio: ramp_time=30; Vdbench: warmup=30"));
         }
     },
@@ -47,13 +53,15 @@ pub(super) const LENGTH: Rule = Rule {
 
 pub(super) const CACHE: Rule = Rule {
     names: &["BUFFERED"],
-    about: "Whether the operating system's cache was in the way.",
+    about: "Whether the operating system's cache was in use.",
     detect: |load, _, findings| {
         if load.load.direct == Some(false) {
             let what = "the operating system's cache was in use";
             let finding = Finding::new("BUFFERED", Severity::Warning, what).at(&*load.name);
-            let finding =
-                finding.why("reads come from memory and writes end there: the figures are not those of the storage");
+            let finding = finding.why(
+                "reads may come from memory and writes may end there, so the figures \
+                    are not those of the storage",
+            );
             findings.push(finding.help("DiskSpd: -Sh; fio: direct=1"));
         }
     },
@@ -61,7 +69,7 @@ pub(super) const CACHE: Rule = Rule {
 
 pub(super) const SIZE: Rule = Rule {
     names: &["SMALL-FILE"],
-    about: "The size of what was tested.",
+    about: "The size of the tested files.",
     detect: |load, _, findings| {
         let Some(size) = load.load.size else { return };
         let files = load.load.targets.len().max(1) as u64;
@@ -72,7 +80,8 @@ pub(super) const SIZE: Rule = Rule {
                 _ => format!("the {files} files have only {size} each"),
             };
             let finding = Finding::new("SMALL-FILE", Severity::Note, what).at(&*load.name);
-            let why = "caches of controllers, arrays and hosts hold as much, and the head of a rotating disk barely moves over it";
+            let why = "caches of controllers, arrays and hosts can hold that much, and the head of \
+                a rotating disk barely moves over it";
             findings.push(
                 finding
                     .why(why)
@@ -84,7 +93,7 @@ pub(super) const SIZE: Rule = Rule {
 
 pub(super) const PROCESSORS: Rule = Rule {
     names: &["IRQ-SKEW", "CPU-BUSY"],
-    about: "Whether one processor did most of the kernel's work, or had no time left.",
+    about: "Whether one processor did most of the kernel's work, or was always busy.",
     detect: |load, _, findings| {
         findings.extend(find_busy_processors(load));
         let mut kernel: Vec<f64> = load.cores.iter().map(|core| core.kernel).collect();
@@ -99,7 +108,8 @@ pub(super) const PROCESSORS: Rule = Rule {
         };
         if kernel.len() > 2 && busiest.kernel > 3.0 * median && busiest.kernel > 0.05 {
             let what = format!(
-                "processor {} spent {:.2} % of its time in the kernel, the one in the middle {:.2} %",
+                "processor {} spent {:.2} % of its time in the kernel, the median processor {:.2} \
+                 %",
                 busiest.cpu,
                 100.0 * busiest.kernel,
                 100.0 * median
@@ -110,8 +120,10 @@ pub(super) const PROCESSORS: Rule = Rule {
                 Severity::Note
             };
             let finding = Finding::new("IRQ-SKEW", severity, what).at(&*load.name);
-            let finding = finding
-                .why("interrupts of the device or the network arrive there; it will be the first to have no time left");
+            let finding = finding.why(
+                "interrupts of the device or the network arrive there, so it will be the \
+                    first to saturate",
+            );
             findings.push(finding.help("spread the interrupts over the processors (RSS, multiple queues)"));
         }
         let full: Vec<String> = load
@@ -147,7 +159,10 @@ pub(super) const ERRORS: Rule = Rule {
         if let Some(errors) = load.errors.filter(|errors| *errors > 0) {
             let finding =
                 Finding::new("IO-ERRORS", Severity::Error, format!("{errors} operations failed")).at(&*load.name);
-            findings.push(finding.why("figures of a target that fails say nothing about one that works"));
+            findings.push(finding.why(
+                "figures of a failing target do not show how a working one \
+                performs",
+            ));
         }
     },
 };
@@ -158,9 +173,8 @@ pub(super) const LATENCY: Rule = Rule {
     detect: |load, _, findings| {
         if load.total.waited().is_none() {
             let finding = Finding::new("NO-LATENCY", Severity::Warning, "the report has no latencies").at(&*load.name);
-            let finding =
-                finding.why("a rate without the time that operations took says nothing about what a program would see");
-            findings.push(finding.help("DiskSpd: -L; fio: leave out gtod_reduce and disable_lat"));
+            let finding = finding.why("a rate without latencies does not show how long a program would wait");
+            findings.push(finding.help("DiskSpd: -L; fio: remove gtod_reduce and disable_lat"));
         }
     },
 };
@@ -189,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn weak_tests_are_named() {
+    fn weak_tests_are_reported() {
         check(|load| load.load.warm_up_ns = Some(Nanos(0)), "NO-WARM-UP");
         check(|load| load.load.direct = Some(false), "BUFFERED");
         check(|load| load.load.size = Some(Bytes(2 << 30)), "SMALL-FILE");
@@ -213,12 +227,12 @@ mod tests {
         assert_eq!(
             rules(&load),
             ["MAX-ONE-SAMPLE"],
-            "an idle machine has no skew worth telling"
+            "the skew of an idle machine is not reported"
         );
     }
 
     #[test]
-    fn a_promise_asks_for_five_minutes() {
+    fn a_promise_needs_five_minutes() {
         let mut load = sound();
         load.measured_ns = Some(Nanos::secs(30));
         assert!(rules(&load).contains(&"SHORT-RUN".to_owned()));

@@ -1,4 +1,4 @@
-//! The recommendation from a curve, in a sentence that claims no more than was measured.
+//! The recommendation that follows from a curve, in a sentence that claims only what was measured.
 
 use serde::Serialize;
 
@@ -9,19 +9,19 @@ use crate::figures::{format_change, format_number, format_rate, format_time};
 /// A recommendation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Advice {
-    /// What kind of answer it is.
+    /// The kind of answer.
     pub kind: AdviceKind,
     /// The recommended load; absent if the points do not show one.
     pub load: Option<f64>,
-    /// The knee, or the edge of the limit, is at or above this measured load.
+    /// The knee, or the largest load within the limit, is at or above this measured load.
     pub at_least: Option<f64>,
-    /// It is at or below this measured load.
+    /// The knee, or the largest load within the limit, is at or below this measured load.
     pub at_most: Option<f64>,
     /// The recommendation as text.
     pub sentence: String,
 }
 
-/// What kind of answer an [`Advice`] is.
+/// The kind of answer of an [`Advice`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdviceKind {
@@ -30,36 +30,36 @@ pub enum AdviceKind {
     TooFew,
     /// The curve has a knee.
     Knee,
-    /// It bends, but the points are too far apart to show where.
+    /// The curve bends, but the points are too far apart to show where.
     Between,
     /// The rate still rises with the load at the last point.
     StillRising,
     /// The rate does not rise with the load.
     Flat,
-    /// The most load that keeps the limit.
+    /// The largest load within the limit.
     LimitKept,
     /// Every point keeps the limit.
     LimitNotReached,
     /// No point keeps it.
     LimitMissed,
-    /// Too few operations to decide whether it is kept.
+    /// Too few operations to decide whether the limit is kept.
     LimitUnknown,
     /// The largest offered rate that was delivered.
     Delivered,
-    /// Every rate that was offered was delivered.
+    /// Every offered rate was delivered.
     AllDelivered,
-    /// Not even the smallest was.
+    /// Not even the smallest offered rate was delivered.
     NoneDelivered,
 }
 
-/// At this multiple of the unloaded latency an operation waits as long as it is served, the usual
-/// mark of a queue.
+/// At this multiple of the unloaded latency, an operation waits as long as its service takes: the
+/// usual sign of a queue.
 const WAITING_FACTOR: f64 = 2.0;
 /// A rate that grows by less than this over the whole sweep does not depend on the load.
 const MIN_GAIN: f64 = 1.1;
 /// From this power of the load on, growth of the rate counts as nearly proportional.
 const MIN_PROPORTIONAL_POWER: f64 = 0.7;
-/// A rate below this share of the offered one was not delivered; the margin covers the window's
+/// A rate below this share of the offered one was not delivered. The margin allows for the window's
 /// edges.
 const MIN_DELIVERED_SHARE: f64 = 0.99;
 
@@ -90,7 +90,8 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
         let best = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
         let peak = knee.bounds.map_or(last.load, |bounds| bounds.most_at);
         advice.sentence += &format!(
-            " Beyond {} the rate falls again, by {:.0} % up to {}: operations get in each other's way.",
+            " Beyond {} the rate falls again, by {:.0} % up to {}: operations slow each other \
+             down.",
             format_load(axis, peak),
             (1.0 - last.iops / best) * 100.0,
             format_load(axis, last.load),
@@ -112,7 +113,8 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (None, _) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
-                "Whether {limit} is kept is not known: already at {} too few operations lie beyond it. Measure for longer.",
+                "It is unknown whether {limit} is kept: even at {} too few operations are beyond \
+                 the percentile. Measure for longer.",
                 format_load(axis, first)
             ),
         ),
@@ -123,14 +125,15 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (None, _) => (
             AdviceKind::LimitMissed,
             format!(
-                "{limit} is not kept even at {}, the least that was measured.",
+                "{limit} is not kept even at {}, the smallest measured load.",
                 format_load(axis, first)
             ),
         ),
         (Some(_), None) => (
             AdviceKind::LimitNotReached,
             format!(
-                "{limit} is kept at every point, up to {}: {} operations per second. More was not measured.",
+                "{limit} is kept at every point, up to {}: {} operations per second. Higher loads \
+                 were not measured.",
                 format_load(axis, last),
                 format_rate(kept.iops.unwrap_or(0.0)),
             ),
@@ -138,8 +141,8 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (Some(at), Some(next)) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
-                "{limit} is kept up to {}: {} operations per second. At {} too few operations lie beyond it to say; measure \
-                 for longer.",
+                "{limit} is kept up to {}: {} operations per second. At {} too few operations are \
+                 beyond the percentile to decide; measure for longer.",
                 format_load(axis, at),
                 format_rate(kept.iops.unwrap_or(0.0)),
                 format_load(axis, next),
@@ -152,17 +155,18 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
     };
     if is_first_unknown {
         sentence += &format!(
-            " At {} too few operations lie beyond it to say{}.",
+            " At {} too few operations are beyond the percentile to decide{}.",
             format_load(axis, first),
             kept.kept_at.map_or(
                 "; measure for longer",
-                |_| ", and less load is taken to wait for no longer"
+                |_| ", but a smaller load is assumed to wait no longer"
             )
         );
     }
     if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
         sentence = format!(
-            "Use {}: {} operations per second at a mean of {}. More load brings no more than 2 %: {} takes {} for {}. {sentence}",
+            "Use {}: {} operations per second at a mean of {}. More load gains at most 2 %: {} \
+             takes {} for {}. {sentence}",
             format_load(axis, enough.load),
             format_rate(enough.iops),
             format_time(enough.mean_ns),
@@ -209,7 +213,7 @@ fn describe_limit_edge(
 ) -> String {
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
     let iops = point(at).map_or(0.0, |point| point.iops);
-    // Its measured value is within the limit, its upper bound is not.
+    // The measured value is within the limit, but its upper bound is not.
     let max_ns = limit.most_ns.0 as f64;
     let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= max_ns));
     let missed = match uncertain_point.and_then(|point| point.limited_ns_high) {
@@ -223,28 +227,28 @@ fn describe_limit_edge(
     };
     let between = kept.iops.unwrap_or(0.0);
     if axis == Axis::Rate {
-        // Offered rates beyond the device's capacity wait without end, so nothing can be
+        // Operations offered beyond the device's capacity wait without end, so nothing can be
         // interpolated.
         format!(
-            "{limit} is kept up to {}; {missed}. The most lies between.",
+            "{limit} is kept up to {}; {missed}. The maximum is in between.",
             format_load(axis, at)
         )
     } else if smaller_works {
         format!("{limit} is kept up to {}; {missed}.", format_load(axis, at))
     } else if between > iops {
         format!(
-            "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; what \
-             lies between is interpolated.",
+            "The maximum with {limit} is about {} operations per second at about {}: {} keeps it \
+             with {}, {missed}; the values in between are interpolated.",
             format_rate(between),
-            // Whole operations, despite rounding of the logarithm.
+            // Use whole operations, despite rounding of the logarithm.
             format_load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
             format_load(axis, at),
             format_rate(iops),
         )
     } else {
-        // Beyond that point the rate does not rise.
+        // Beyond this point the rate does not rise.
         format!(
-            "The most with {limit} is {} operations per second at {}; {missed}.",
+            "The maximum with {limit} is {} operations per second at {}; {missed}.",
             format_rate(iops),
             format_load(axis, at),
         )
@@ -264,7 +268,8 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (None, _) => (
             AdviceKind::NoneDelivered,
             format!(
-                "Not even {} operations per second are delivered, the least that was offered: {} are.",
+                "Not even {} operations per second, the lowest offered rate, are delivered: {} \
+                 are.",
                 format_rate(points[0].load),
                 format_rate(points[0].iops)
             ),
@@ -272,8 +277,8 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (Some(last), None) => (
             AdviceKind::AllDelivered,
             format!(
-                "All that was offered is delivered, up to {} operations per second with a mean response of {}. More was \
-                 not offered.",
+                "Every offered rate is delivered, up to {} operations per second with a mean \
+                 response of {}. Higher rates were not offered.",
                 format_rate(last.load),
                 format_time(last.mean_ns)
             ),
@@ -281,8 +286,8 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (Some(last), Some(missed)) => (
             AdviceKind::Delivered,
             format!(
-                "{} operations per second are delivered with a mean response of {}; of {} offered only {} are. The most \
-                 lies between.",
+                "{} operations per second are delivered with a mean response of {}; of {} offered \
+                 only {} are. The maximum is in between.",
                 format_rate(last.load),
                 format_time(last.mean_ns),
                 format_rate(missed.load),
@@ -311,8 +316,8 @@ fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
             at_least: None,
             at_most: Some(first.load),
             sentence: format!(
-                "More load brings next to nothing: {} reach {} operations per second, and no point reaches more than {}. \
-                 The knee lies at or below {}.",
+                "More load gains almost nothing: {} reach {} operations per second, and no point \
+                 exceeds {}. The knee is at or below {}.",
                 format_load(axis, first.load),
                 format_rate(first.iops),
                 format_rate(bounds.most_iops),
@@ -336,7 +341,8 @@ fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
             at_least: Some(before.load),
             at_most: None,
             sentence: format!(
-                "No knee up to {}: the rate still rises there, to {} operations per second. Measure with more.",
+                "No knee up to {}: the rate still rises there, to {} operations per second. \
+                 Measure higher loads.",
                 format_load(axis, last.load),
                 format_rate(last.iops)
             ),
@@ -351,7 +357,7 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     let below = index.checked_sub(1).map(|below| points[below].load);
     let above = points.get(index + 1);
     let mut sentence = format!(
-        "Use {}: {} operations per second, {:.0} % of the most that was measured.",
+        "Use {}: {} operations per second, {:.0} % of the measured maximum.",
         format_load(axis, at),
         format_rate(here.iops),
         100.0 * here.iops / bounds.most_iops,
@@ -366,7 +372,7 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
     if let (Some(below), Some(above)) = (below, above) {
         sentence += &format!(
-            " At {} the rate changes by {} and the latency by {}; the knee lies between {} and {}.",
+            " At {} the rate changes by {} and the latency by {}; the knee is between {} and {}.",
             format_load(axis, above.load),
             format_change(above.iops / here.iops),
             format_change(above.mean_ns / here.mean_ns),
@@ -382,7 +388,8 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     };
     if let Some(power) = knee.power.filter(|power| steps(*power).is_some_and(|steps| steps > 1)) {
         sentence += &format!(
-            " By rate for latency the best is {}; which of the two is right depends on what latency costs you.",
+            " The best ratio of rate to latency is at {}; which of the two suits you depends on \
+             the cost of latency.",
             format_load(axis, power)
         );
     }
@@ -395,13 +402,13 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
 }
 
-/// Advice if the curve bends between two points that are far apart. `index` is the first at which
+/// Advice for a curve that bends between two distant points. `index` is the first point at which
 /// operations wait.
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(
-        "The knee lies between {} and {}, and the points do not say where: the bounds meet at {}. At {} an operation takes \
-         {}, at {} {} times as long for {} times the rate.",
+        "The knee is between {} and {}, but the points do not show where: the bounds meet at {}. \
+         At {} an operation takes {}, at {} {} times as long for {} times the rate.",
         format_number(low.load),
         format_load(axis, high.load),
         format_number(bounds.meet_at),

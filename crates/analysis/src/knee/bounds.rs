@@ -5,20 +5,20 @@ use serde::Serialize;
 
 use super::Point;
 
-/// Bounds for any load: with N operations in flight the rate is at most min(N / R₀, X_max), the
+/// Bounds for any load: with N operations in flight the rate is at most min(N / R₀, X_max), and the
 /// latency at least max(R₀, N / X_max).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
     /// R₀: latency in nanoseconds at the smallest measured load.
     pub alone_ns: f64,
-    /// That load. Above 1, R₀ is an upper bound of the latency of a single operation.
+    /// That load. If it is above 1, R₀ is an upper bound of the latency of a single operation.
     pub alone_at: f64,
-    /// X_max: the largest rate that was measured. The device may be able to do more.
+    /// X_max: the largest measured rate. The device may be able to do more.
     pub most_iops: f64,
     /// The load at which it was measured.
     pub most_at: f64,
-    /// N* = R₀ · X_max: where the two bounds meet. Fewer operations leave the device idle at times,
-    /// more have to wait.
+    /// N* = R₀ · X_max, where the two bounds meet. Fewer operations leave the device idle at times;
+    /// with more, some have to wait.
     pub meet_at: f64,
 }
 
@@ -35,7 +35,7 @@ pub fn bounds(points: &[Point]) -> Option<Bounds> {
     if rest.is_empty() || first.mean_ns <= 0.0 {
         return None;
     }
-    // The first of equal maxima: more load did not help.
+    // Take the first of equal maxima, because more load did not help.
     let peak = points
         .iter()
         .fold(first, |peak, point| if point.iops > peak.iops { point } else { peak });

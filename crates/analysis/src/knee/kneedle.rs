@@ -4,9 +4,9 @@
 /// How far the difference must fall after a knee; the authors use 1.
 const SENSITIVITY: f64 = 1.0;
 
-/// The index of the knee of a rising, concave curve in order of x. With both axes scaled to 0 … 1,
-/// a knee is a local maximum of y − x after which that difference falls by one average step of x
-/// before the next maximum. Returns the knee with the largest difference; `None` if there is none
+/// Finds the index of the knee of a rising, concave curve in order of x. With both axes scaled to 0
+/// … 1, a knee is a local maximum of y − x after which that difference falls by one average step of
+/// x before the next maximum. Returns the knee with the largest difference; `None` if there is none
 /// or the curve does not rise.
 pub fn kneedle(curve: &[(f64, f64)]) -> Option<usize> {
     let (first, last) = (curve.first()?, curve.last()?);
@@ -24,7 +24,7 @@ pub fn kneedle(curve: &[(f64, f64)]) -> Option<usize> {
     let is_maximum = |i: usize| difference[i] > difference[i - 1] && difference[i] >= difference[i + 1];
     let maxima: Vec<usize> = (1..curve.len() - 1).filter(|i| is_maximum(*i)).collect();
     let is_knee = |(number, at): (usize, &usize)| {
-        // A straight part has equal differences, which rounding must not turn into a fall.
+        // On a straight part the differences are equal, and rounding must not look like a fall.
         let threshold = difference[*at] - SENSITIVITY * step + 1e-12;
         let until = maxima.get(number + 1).copied().unwrap_or(curve.len());
         difference[at + 1..until].iter().any(|after| *after < threshold)

@@ -1,4 +1,4 @@
-//! The largest load that keeps a latency limit.
+//! The largest load within a latency limit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Point;
 use crate::requirement::{self, Metric, RequirementError};
 
-/// The figure that is limited.
+/// The limited figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitedFigure {
@@ -46,11 +46,11 @@ impl FromStr for Limit {
             Metric::Mean => LimitedFigure::Mean,
             Metric::Quantile { share } => LimitedFigure::Quantile(share),
             Metric::Iops | Metric::Throughput | Metric::Availability => {
-                return Err(refuse("this is not a limit on a latency"));
+                return Err(refuse("this is not a latency limit"));
             }
         };
         if clause.direction.is_some() {
-            return Err(refuse("the limit is on the latency of all operations"));
+            return Err(refuse("the limit must apply to the latency of all operations"));
         }
         Ok(Limit {
             figure,
@@ -75,38 +75,39 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Up to which load a limit is kept.
+/// The largest load within a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LimitResult {
-    /// The largest measured load up to which every point keeps it, by the upper bounds of the
-    /// intervals.
+    /// The largest measured load up to which every point keeps the limit, by the upper bounds of
+    /// the intervals.
     pub kept_at: Option<f64>,
-    /// The next measured load, which does not keep it with certainty.
+    /// The next measured load, which may exceed the limit.
     pub missed_at: Option<f64>,
-    /// The next point has too few operations to decide.
+    /// True if the next point has too few operations to decide.
     pub unknown: bool,
     /// The load at which the upper bound meets the limit, interpolated on the logarithm of the
-    /// load; the largest measured load if all keep it; absent if none does.
+    /// load. The largest measured load if all keep it; absent if none does.
     pub depth: Option<f64>,
-    /// The interpolated rate at that load.
+    /// The rate at that load, interpolated.
     pub iops: Option<f64>,
-    /// The smallest measured load that keeps the limit and comes within 2 % of the highest rate
-    /// within it; absent if none does.
+    /// The smallest measured load that keeps the limit and reaches the highest rate within it, to 2
+    /// %; absent if none does.
     pub smallest_at: Option<f64>,
 }
 
-/// Loads whose rates differ by less than this share reach the same rate.
+/// Rates that differ by less than this share count as equal.
 const RATE_TOLERANCE: f64 = 0.02;
 
-/// The points from the first that has enough operations to decide. If it keeps the limit, smaller
-/// loads are taken to keep it too: they complete fewer operations, and wait for no longer.
+/// The points from the first one with enough operations to decide. If that one keeps the limit,
+/// smaller loads are assumed to keep it too, because they complete fewer operations and wait no
+/// longer.
 pub(super) fn decided_points(points: &[Point]) -> &[Point] {
     let first = points.iter().position(|point| point.limited_ns_high.is_some());
     &points[first.unwrap_or(0)..]
 }
 
-/// Finds up to which load the points, in order of load, keep a limit by the upper bounds of their
-/// 95 % intervals, without a gap.
+/// Finds the load up to which all points, in order of load, keep a limit, by the upper bounds of
+/// their 95 % intervals.
 pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
     let max_ns = limit.most_ns.0 as f64;
     let points = decided_points(points);

@@ -1,8 +1,8 @@
-//! How much load a device takes before more load only waits: bounds, knee, limit, scalability.
+//! How much load a device can serve before more load only waits: bounds, knee, limit, scalability.
 //!
-//! A sweep gives points of operations in flight, rate and latency. Several methods of reading such
-//! a curve are in use and can disagree. All are computed, and one sentence states the conclusion
-//! and between which points it lies.
+//! A sweep gives points with operations in flight, rate and latency. Several methods to read such a
+//! curve are in use, and they can disagree. All are computed, and one sentence states the
+//! conclusion and between which points it lies.
 
 mod advice;
 mod bounds;
@@ -26,7 +26,7 @@ pub struct Point {
     pub load: f64,
     /// Operations per second.
     pub iops: f64,
-    /// Half-width of its 95 % confidence interval, where there is one.
+    /// Half-width of its 95 % confidence interval, if there is one.
     pub iops_half_width: Option<f64>,
     /// Mean latency in nanoseconds.
     pub mean_ns: f64,
@@ -48,7 +48,7 @@ impl Point {
     }
 }
 
-/// What was varied.
+/// The varied quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Axis {
@@ -67,21 +67,22 @@ pub struct Knee {
     pub points: Vec<Point>,
     /// Asymptotic bounds; absent for offered rates.
     pub bounds: Option<Bounds>,
-    /// The load of the sharpest bend (Kneedle); absent if no bend is sharp enough.
+    /// The load at the sharpest bend (Kneedle); absent if no bend is sharp enough.
     pub kneedle: Option<f64>,
-    /// The load with the largest rate for its latency (Kleinrock's power).
+    /// The load with the largest ratio of rate to latency (Kleinrock's power).
     pub power: Option<f64>,
-    /// Up to which load a latency limit is kept; absent without a limit.
+    /// The largest load within a latency limit; absent without a limit.
     pub kept: Option<LimitResult>,
-    /// The universal scalability law, fitted; absent for offered rates and fewer than three points.
+    /// The fitted universal scalability law; absent for offered rates and for fewer than three
+    /// points.
     pub usl: Option<Scalability>,
-    /// The rate falls again under more load, beyond the confidence intervals.
+    /// The rate falls again under more load, by more than the confidence intervals.
     pub retrograde: bool,
     /// The recommendation.
     pub advice: Advice,
 }
 
-/// Analyses a curve. Points without operations are left out.
+/// Analyses a curve. Points without operations are omitted.
 pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
     let mut points: Vec<Point> = points.iter().copied().filter(|point| point.iops > 0.0).collect();
     points.sort_by(|a, b| a.load.total_cmp(&b.load));
@@ -104,7 +105,7 @@ pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
     Knee { advice, ..knee }
 }
 
-/// The point with the largest rate per latency (Kleinrock 1979).
+/// The load with the largest ratio of rate to latency (Kleinrock 1979).
 fn max_power_load(points: &[Point]) -> Option<f64> {
     let rate_per_latency = |point: &Point| point.iops / point.mean_ns;
     let best = points.iter().filter(|point| point.mean_ns > 0.0);
@@ -112,10 +113,10 @@ fn max_power_load(points: &[Point]) -> Option<f64> {
         .map(|point| point.load)
 }
 
-/// A smaller fall from the largest rate does not count, however narrow the intervals.
+/// Minimum fall from the largest rate, however narrow the intervals are.
 const MIN_FALL: f64 = 0.02;
 
-/// True if the last point lies more than 2 % below the best, and their intervals do not touch: the
+/// True if the last point is more than 2 % below the best and their intervals do not touch. The
 /// best of many points is partly luck.
 fn is_retrograde(points: &[Point]) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
@@ -129,9 +130,9 @@ fn is_retrograde(points: &[Point]) -> bool {
     best.load < last.load && best.iops - last.iops > doubt.max(MIN_FALL * best.iops)
 }
 
-/// Further loads to measure, in ascending order: 1.5 times the knee and 1.5 times the point below
-/// it, which enclose the knee. With a limit, the same around the smallest load that reaches the
-/// rate and the largest that keeps the limit.
+/// Suggests further loads to measure, in ascending order: 1.5 times the knee and 1.5 times the
+/// point below it, which enclose the knee. With a limit, does the same around the smallest load
+/// that reaches the rate and the largest load within the limit.
 pub fn refinement(knee: &Knee) -> Vec<u64> {
     let edge_loads = match (&knee.kept, knee.kneedle.or(knee.power)) {
         (Some(kept), _) if kept.depth.is_some() => [kept.smallest_at, kept.kept_at],
@@ -142,8 +143,8 @@ pub fn refinement(knee: &Knee) -> Vec<u64> {
         let middle = (low * 1.5).round();
         (high / low > 1.6 && middle > low && middle < high).then_some(middle as u64)
     };
-    // No load beyond the last point was requested, and a load close to a measured one shows nothing
-    // new.
+    // Loads beyond the last point were not requested, and loads close to a measured one show
+    // nothing new.
     let midpoints_around = |at: f64| {
         let pairs = loads.windows(2).map(|pair| (pair[0], pair[1]));
         pairs

@@ -1,4 +1,4 @@
-//! Published figures, and curves of which the knee is known because the formula that makes them is.
+//! Published figures, and curves whose knee is known from their formula.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -18,7 +18,7 @@ fn array() -> Vec<Point> {
 }
 
 #[test]
-fn three_published_points_say_where_the_knee_is_not() {
+fn three_distant_points_do_not_locate_the_knee() {
     let knee = analyse(&array(), Axis::InFlight, None);
     let bounds = knee.bounds.unwrap();
     assert!((bounds.alone_ns - 33_333.3).abs() < 1.0, "{bounds:?}");
@@ -39,14 +39,15 @@ fn three_published_points_say_where_the_knee_is_not() {
     assert_eq!((knee.advice.at_least, knee.advice.at_most), (Some(1.0), Some(64.0)));
     assert_eq!(
         knee.advice.sentence,
-        "The knee lies between 1 and 64 in flight, and the points do not say where: the bounds meet at 4.9. At 1 an \
-         operation takes 33.3 us, at 64 17.9 times as long for 3.6 times the rate. From 64 to 512 the rate changes by \
-         +36 % for 5.9 times the latency. Measure between 1 and 64."
+        "The knee is between 1 and 64 in flight, but the points do not show where: the bounds meet \
+         at 4.9. At 1 an operation takes 33.3 us, at 64 17.9 times as long for 3.6 times the rate. \
+         From 64 to 512 the rate changes by +36 % for 5.9 times the latency. Measure between 1 and \
+         64."
     );
 }
 
 #[test]
-fn without_the_constraint_those_points_would_want_a_negative_cost() {
+fn an_unconstrained_fit_would_have_a_negative_cost() {
     // (N·X₁/X_N − 1)/(N−1) = α + βN through the two points above 1: β = −1.45e-4, α = 0.278.
     let c = |n: f64, x: f64| (n * 30_000.0 / x - 1.0) / (n - 1.0);
     let beta = (c(512.0, 146_000.0) - c(64.0, 107_000.0)) / 448.0;
@@ -54,7 +55,7 @@ fn without_the_constraint_those_points_would_want_a_negative_cost() {
     assert!((c(64.0, 107_000.0) - beta * 64.0 - 0.278).abs() < 1e-3);
 }
 
-/// Servers that take the same time each: X = min(N, servers) / service.
+/// Servers with equal service times: X = min(N, servers) / service.
 fn servers(count: f64, service_us: f64) -> Vec<Point> {
     let point = |n: &f64| (*n, n.min(count) / service_us * 1e6);
     closed(&DEPTHS.iter().map(point).collect::<Vec<_>>())
@@ -76,14 +77,14 @@ fn the_knee_of_equal_servers_is_their_number() {
     let eight = analyse(&servers(8.0, 100.0), Axis::InFlight, None).advice.sentence;
     assert_eq!(
         eight,
-        "Use 8 in flight: 80,000 operations per second, 100 % of the most that was measured. An operation takes 100 us, \
-         as long as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by +100 %; the knee lies \
-         between 4 and 16."
+        "Use 8 in flight: 80,000 operations per second, 100 % of the measured maximum. An \
+         operation takes 100 us, as long as at 1 in flight. At 16 in flight the rate changes by 0 \
+         % and the latency by +100 %; the knee is between 4 and 16."
     );
 }
 
-/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network: a delay of `alone`
-/// and one queue that serves one at a time. The bounds meet at (alone + service) / service.
+/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network with a delay of
+/// `alone` and one queue with one server. The bounds meet at (alone + service) / service.
 fn mean_values(alone_us: f64, service_us: f64) -> Vec<Point> {
     let (mut queue, mut found) = (0.0, Vec::new());
     for n in 1..=512u32 {
@@ -98,15 +99,15 @@ fn mean_values(alone_us: f64, service_us: f64) -> Vec<Point> {
 }
 
 #[test]
-fn the_bounds_of_a_queueing_network_meet_where_theory_says() {
+fn the_bounds_of_a_queueing_network_match_theory() {
     for servers in [4.0, 8.0, 16.0, 32.0] {
-        // A service that takes 1/servers of the whole, like a bus or a controller behind many
+        // One stage takes 1/servers of the whole, like a bus or a controller in front of many
         // chips.
         let service = 100.0 / servers;
         let knee = analyse(&mean_values(100.0 - service, service), Axis::InFlight, None);
         let meet = knee.bounds.unwrap().meet_at;
         assert!((meet / servers - 1.0).abs() < 0.001, "{meet} for {servers}");
-        // The queue bends the curve around the bound: within one step of the grid.
+        // The queue bends the curve around the bound, within one step of the grid.
         let found = knee.kneedle.unwrap();
         assert!(
             (servers / 2.0..=servers * 2.0).contains(&found),
@@ -123,7 +124,7 @@ fn noise_does_not_move_the_knee_by_more_than_a_step() {
     for _ in 0..200 {
         let mut points = servers(8.0, 100.0);
         for point in &mut points {
-            // ±2 % on the rate: more than a sweep of 20 s per point has.
+            // ±2 % on the rate is more than a sweep with 20 s per point has.
             point.iops *= 0.98 + 0.04 * draws.unit(Purpose::Content);
             point.mean_ns = point.load / point.iops * 1e9;
             point.iops_half_width = Some(0.02 * point.iops);
@@ -136,7 +137,7 @@ fn noise_does_not_move_the_knee_by_more_than_a_step() {
 }
 
 #[test]
-fn no_knee_is_said_where_there_is_none() {
+fn a_curve_without_a_knee_has_none() {
     let rising = analyse(&servers(4096.0, 100.0), Axis::InFlight, None);
     assert_eq!((rising.kneedle, rising.advice.kind), (None, AdviceKind::StillRising));
     assert!(
@@ -154,7 +155,7 @@ fn no_knee_is_said_where_there_is_none() {
 }
 
 #[test]
-fn a_law_that_made_the_points_is_found_again() {
+fn the_law_behind_the_points_is_recovered() {
     let (lambda, alpha, beta) = (1000.0, 0.03, 0.0005);
     let law = |n: f64| lambda * n / (1.0 + alpha * (n - 1.0) + beta * n * (n - 1.0));
     let knee = analyse(&closed(&DEPTHS.map(|n| (n, law(n)))), Axis::InFlight, None);
@@ -176,7 +177,7 @@ fn a_law_that_made_the_points_is_found_again() {
 }
 
 #[test]
-fn a_fall_within_the_intervals_is_none() {
+fn a_fall_within_the_intervals_does_not_count() {
     let mut points = servers(8.0, 100.0);
     points[9].iops *= 0.96;
     assert!(analyse(&points, Axis::InFlight, None).retrograde);
@@ -197,12 +198,12 @@ fn limited() -> Vec<Point> {
 }
 
 #[test]
-fn the_most_load_within_a_limit_lies_between_the_last_that_keeps_it_and_the_next() {
+fn the_maximum_within_a_limit_is_interpolated() {
     let limit: Limit = "p99<=1ms".parse().unwrap();
     let knee = analyse(&limited(), Axis::InFlight, Some(&limit));
     let kept = knee.kept.unwrap();
-    // Upper bounds: 420 us at 16, 840 us at 32, 1680 us at 64; on log N 160/840 of the way from 32
-    // to 64.
+    // Upper bounds: 420 us at 16, 840 us at 32, 1680 us at 64. On log N, the limit is at 160/840 of
+    // the way from 32 to 64.
     assert_eq!(
         (kept.kept_at, kept.missed_at, kept.unknown),
         (Some(32.0), Some(64.0), false)
@@ -213,7 +214,7 @@ fn the_most_load_within_a_limit_lies_between_the_last_that_keeps_it_and_the_next
     assert_eq!(knee.advice.kind, AdviceKind::LimitKept);
 }
 
-/// A depth of 12 gave 40,000 within the limit, and so did 24 at twice the latency.
+/// A depth of 12 gave 40,000 within the limit; so did 24, at twice the latency.
 #[test]
 fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     let limit: Limit = "p99<=1ms".parse().unwrap();
@@ -224,8 +225,9 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     );
     assert_eq!(
         knee.advice.sentence,
-        "Use 8 in flight: 80,000 operations per second at a mean of 100 us. More load brings no more than 2 %: 32 in \
-         flight takes 400 us for 80,000. p99 <= 1 ms is kept up to 32 in flight; 64 in flight does not keep it."
+        "Use 8 in flight: 80,000 operations per second at a mean of 100 us. More load gains at \
+         most 2 %: 32 in flight takes 400 us for 80,000. p99 <= 1 ms is kept up to 32 in flight; \
+         64 in flight does not keep it."
     );
     let point = |load: f64, iops: f64| Point {
         limited_ns: Some(1e5),
@@ -240,7 +242,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
         "{}",
         same.sentence
     );
-    // 39,000 are 2.5 % less.
+    // 39,000 is 2.5 % less.
     let less = advice(&[point(12.0, 39_000.0), point(24.0, 40_000.0)]);
     assert_eq!(less.load, Some(24.0));
     // The rate falls again: the highest within the limit counts, not that of the largest load.
@@ -249,7 +251,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
 }
 
 #[test]
-fn where_the_rate_still_grows_the_most_lies_between_two_points() {
+fn a_growing_rate_is_interpolated_between_two_points() {
     let limit: Limit = "p99<=1ms".parse().unwrap();
     let sentence = |points: &[Point]| analyse(points, Axis::InFlight, Some(&limit)).advice.sentence;
     let point = |load: f64, iops: f64, found: f64, high: f64| Point {
@@ -258,25 +260,26 @@ fn where_the_rate_still_grows_the_most_lies_between_two_points() {
         ..Point::from_closed_loop(load, iops)
     };
     let first = point(8.0, 40_000.0, 4e5, 5e5);
-    // Half of the way from 500 us to 1500 us.
+    // Halfway from 500 us to 1500 us.
     assert_eq!(
         sentence(&[first, point(32.0, 60_000.0, 1.4e6, 1.5e6)]),
-        "The most with p99 <= 1 ms is about 50,000 operations per second at about 16 in flight: 8 in flight keeps it with \
-         40,000, 32 in flight does not keep it; what lies between is interpolated."
+        "The maximum with p99 <= 1 ms is about 50,000 operations per second at about 16 in flight: \
+         8 in flight keeps it with 40,000, 32 in flight does not keep it; the values in between \
+         are interpolated."
     );
-    // What was measured keeps it, what it may really be does not.
+    // The measured value keeps the limit, but its upper bound does not.
     assert_eq!(
         sentence(&[first, point(32.0, 40_000.0, 0.9e6, 1.5e6)]),
-        "The most with p99 <= 1 ms is 40,000 operations per second at 8 in flight; 32 in flight may not keep it, since its \
-         p99 may be as high as 1.5 ms."
+        "The maximum with p99 <= 1 ms is 40,000 operations per second at 8 in flight; 32 in flight \
+         may not keep it, since its p99 may be as high as 1.5 ms."
     );
-    // Three digits would say that it may be as high as the limit, which keeps it.
+    // With three digits, the bound would equal the limit, which keeps it.
     let close = sentence(&[first, point(32.0, 40_000.0, 0.9e6, 1.000_4e6)]);
     assert!(close.ends_with("its p99 may be as high as 1.0004 ms."), "{close}");
 }
 
 #[test]
-fn what_lies_between_two_offered_rates_is_not_guessed() {
+fn nothing_is_interpolated_between_offered_rates() {
     let limit: Limit = "p99<=5ms".parse().unwrap();
     let point = |rate: f64, iops: f64, high: f64| Point {
         load: rate,
@@ -289,12 +292,13 @@ fn what_lies_between_two_offered_rates_is_not_guessed() {
     let points = [point(4000.0, 4000.0, 3.3e6), point(8000.0, 6500.0, 9e8)];
     assert_eq!(
         analyse(&points, Axis::Rate, Some(&limit)).advice.sentence,
-        "p99 <= 5 ms is kept up to 4,000 per second; 8,000 per second does not keep it. The most lies between."
+        "p99 <= 5 ms is kept up to 4,000 per second; 8,000 per second does not keep it. The \
+         maximum is in between."
     );
 }
 
 #[test]
-fn a_limit_may_be_kept_always_never_or_not_be_known() {
+fn a_limit_may_be_kept_always_never_or_unknown() {
     let kind = |text: &str, points: &[Point]| {
         let limit: Limit = text.parse().unwrap();
         analyse(points, Axis::InFlight, Some(&limit)).advice.kind
@@ -318,20 +322,21 @@ fn a_first_point_with_too_few_operations_hides_no_limit() {
     assert_eq!(evaluate_limit(&points, &limit), kept);
     let advice = analyse(&points, Axis::InFlight, Some(&limit)).advice;
     assert_eq!(advice.kind, AdviceKind::LimitKept);
-    let note = "At 1 in flight too few operations lie beyond it to say, and less load is taken to wait for no longer.";
+    let note = "At 1 in flight too few operations are beyond the percentile to decide, but a \
+        smaller load is assumed to wait no longer.";
     assert!(advice.sentence.ends_with(note), "{}", advice.sentence);
     let strict: Limit = "p99<100us".parse().unwrap();
     let advice = analyse(&points, Axis::InFlight, Some(&strict)).advice;
     assert_eq!(advice.kind, AdviceKind::LimitUnknown);
     assert!(
-        advice.sentence.ends_with("to say; measure for longer."),
+        advice.sentence.ends_with("to decide; measure for longer."),
         "{}",
         advice.sentence
     );
 }
 
 #[test]
-fn limits_are_read() {
+fn limits_are_parsed() {
     let limit: Limit = " P99.9 <= 2.5ms ".parse().unwrap();
     assert_eq!(limit.most_ns, Nanos::micros(2500));
     assert_eq!(limit.to_string(), "p99.9 <= 2.5 ms");
@@ -341,13 +346,13 @@ fn limits_are_read() {
         LimitedFigure::Quantile(0.5)
     );
     for (wrong, why) in [
-        ("p99", "a clause has a metric"),
-        ("p99<=", "a clause has a metric"),
+        ("p99", "a clause needs a metric"),
+        ("p99<=", "a clause needs a metric"),
         ("p100<=1ms", "no percentile 100"),
-        ("iops>=6000", "not a limit on a latency"),
+        ("iops>=6000", "not a latency limit"),
         ("p99<=5", "has no unit"),
         ("p99<=0ms", "not above 0"),
-        ("p99>=3ms", "promised with <="),
+        ("p99>=3ms", "needs <="),
         ("read.p99<=3ms", "of all operations"),
         ("p99<=3ms,mean<=1ms", "only one limit"),
     ] {
@@ -387,11 +392,11 @@ fn refinement_encloses_the_knee() {
     let knee = analyse(&servers(8.0, 100.0), Axis::InFlight, None);
     assert_eq!(refinement(&knee), [6, 12]);
     let limit: Limit = "p99<=1ms".parse().unwrap();
-    // 8 in flight reach what 32, the most within the limit, do: both are enclosed.
+    // 8 in flight reach the same rate as 32, the largest load within the limit: both are enclosed.
     assert_eq!(
         refinement(&analyse(&limited(), Axis::InFlight, Some(&limit))),
         [6, 12, 24, 48]
     );
-    // Beside a knee of 2 there is no whole number below, and 3 above.
+    // Around a knee of 2, there is no whole number below, and 3 above.
     assert_eq!(refinement(&analyse(&servers(2.0, 100.0), Axis::InFlight, None)), [3]);
 }

@@ -11,22 +11,22 @@ use super::Point;
 pub struct Scalability {
     /// λ: operations per second with one operation in flight.
     pub lambda: f64,
-    /// α: serial share of the work. With β = 0 the rate approaches λ / α.
+    /// α: serial share of the work. If β = 0, the rate approaches λ / α.
     pub alpha: f64,
-    /// β: cost of coherence between any two operations in flight. Above 0 the rate falls beyond its
-    /// peak.
+    /// β: cost of coherence between any two operations in flight. If it is above 0, the rate falls
+    /// beyond its peak.
     pub beta: f64,
-    /// β in a fit without constraint is above 0 by more than chance (one-sided, 95 %).
+    /// True if an unconstrained fit has β above 0 by more than chance (one-sided, 95 %).
     pub beta_is_significant: bool,
-    /// N_peak = ⌊√((1−α)/β)⌋; absent where β is 0.
+    /// N_peak = ⌊√((1−α)/β)⌋; absent if β is 0.
     pub peak_at: Option<f64>,
     /// λ / α: the limit of the rate; absent unless β = 0 and α > 0.
     pub roof_iops: Option<f64>,
 }
 
-/// Fits the law to points of different loads. Its form N/X = 1/λ + (α/λ)(N−1) + (β/λ)N(N−1) is
-/// linear, so the optimum is exact; points are weighted by the relative error of their rates.
-/// `None` for fewer than three points.
+/// Fits the law to points of different loads. The form N/X = 1/λ + (α/λ)(N−1) + (β/λ)N(N−1) is
+/// linear, so the optimum is exact. The relative errors of the rates weight the points. `None` for
+/// fewer than three points.
 pub fn usl(points: &[Point]) -> Option<Scalability> {
     if points.len() < 3 {
         return None;

@@ -19,9 +19,12 @@ const MIN_THREADS: usize = 8;
 pub(super) const SEQUENTIAL_OVERLAP: Rule = Rule {
     name: "SEQ-OVERLAP",
     severity: Severity::Warning,
-    about: "Several threads go through the same part of the same target in sequence, each from its beginning.",
-    why: "they do the same operations one after the other: the second finds in a cache what the first has fetched, and the pattern on the device depends on chance",
-    fix: "use one thread for each file, one shared position (DiskSpd -si), or a start of its own for each thread (DiskSpd -T, fio offset_increment)",
+    about: "Several threads access the same part of a target sequentially, each from its \
+        beginning.",
+    why: "all threads issue the same operations: a cache serves what another thread has already \
+        read, and the pattern on the device is random",
+    fix: "use one thread per file, one shared position (DiskSpd -si), or different starts for the \
+        threads (DiskSpd -T, fio offset_increment)",
     detect: |rule, test, findings| {
         for job in test.jobs() {
             let mut seen: Vec<(u32, u64)> = Vec::new();
@@ -54,7 +57,8 @@ pub(super) const SYNCHRONOUS_ENGINE: Rule = Rule {
     severity: Severity::Warning,
     about: "The queue depth is above 1, but the engine issues one operation at a time.",
     why: "the depth has no effect: each thread has one operation in flight",
-    fix: "choose an asynchronous engine (io_uring, libaio), or as many threads as operations are to be in flight",
+    fix: "choose an asynchronous engine (io_uring, libaio), or use one thread per operation in \
+        flight",
     detect: |rule, test, findings| {
         for job in test.jobs() {
             let deep = |worker: &&Worker| worker.slots() > 1 && is_synchronous(worker);
@@ -75,8 +79,9 @@ pub(super) const SYNCHRONOUS_ENGINE: Rule = Rule {
 pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     name: "SYNC-FEW-THREADS",
     severity: Severity::Note,
-    about: "Fewer than eight threads, each with one operation in flight, are to show the most that storage can do.",
-    why: "so few operations at a time leave it idle most of the time",
+    about: "Fewer than eight threads, each with one operation in flight, are used to measure \
+        maximum performance.",
+    why: "with so few operations in flight, the storage is idle most of the time",
     fix: "use more threads or an asynchronous engine, unless the application works like this",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostIops)) {
@@ -99,8 +104,9 @@ pub(super) const BUFFERED: Rule = Rule {
     name: "BUFFERED",
     severity: Severity::Warning,
     about: "Operations go through the page cache.",
-    why: "reads may come from memory, and writes count as done before they are on disk",
-    fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless the cache is what you test",
+    why: "reads may come from memory, and writes count as complete before they reach the disk",
+    fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless you want to \
+        test the cache",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| !test.is(Intent::Buffered)) {
             if uses_files(test, job) && streams_of(job).any(|stream| !stream.cache.direct) {
@@ -124,8 +130,9 @@ fn uses_files(test: &super::Test<'_>, job: &Job) -> bool {
 pub(super) const COMPRESSIBLE: Rule = Rule {
     name: "COMPRESSIBLE-DATA",
     severity: Severity::Warning,
-    about: "The written data is compressible or repeats itself.",
-    why: "storage that compresses or knows duplicates writes less than it was given, and looks faster than it is",
+    about: "The written data is compressible or repetitive.",
+    why: "storage that compresses or deduplicates writes less than it receives, and looks faster \
+        than it is",
     fix: "write fresh random data (native content=random, fio refill_buffers, DiskSpd -Zr)",
     detect: |rule, test, findings| {
         for job in test.jobs() {
@@ -146,8 +153,8 @@ fn describe_repetition(content: &Content) -> Option<&'static str> {
         Content::Counting => Some("the bytes 0 to 255 repeating"),
         Content::Pattern { .. } => Some("a pattern"),
         Content::Compressible { percent: 0, .. } | Content::Duplicated { percent: 0, .. } => None,
-        Content::Compressible { .. } => Some("data that can be compressed"),
-        Content::Duplicated { .. } => Some("data that repeats itself"),
+        Content::Compressible { .. } => Some("compressible data"),
+        Content::Duplicated { .. } => Some("repetitive data"),
     }
 }
 
@@ -155,8 +162,10 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
     name: "SIMPLE-TEST",
     severity: Severity::Warning,
     about: "One thread writes with one operation in flight.",
-    why: "hardly any use of shared storage looks like this: it shows the latency of a single stream and not what the storage can do",
-    fix: "use several threads and a queue, with reads among the writes; `--intent sequential-stream` or `--intent latency` if one stream is what you mean",
+    why: "shared storage is hardly ever used like this: the test shows the latency of a single \
+        stream, not what the storage can do",
+    fix: "use several threads with a queue, and reads among the writes; use `--intent \
+        sequential-stream` or `--intent latency` to test a single stream",
     detect: |rule, test, findings| {
         let is_single_stream_intended = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
         let jobs: Vec<&Job> = test.jobs().collect();
@@ -173,7 +182,8 @@ pub(super) const WRITE_ONLY: Rule = Rule {
     name: "WRITE-ONLY-SUITE",
     severity: Severity::Note,
     about: "The test only writes.",
-    why: "in nearly all uses reads are the larger part, and caches make writes look better than they are",
+    why: "in nearly all applications reads prevail, and caches make writes look better than they \
+        are",
     fix: "add a job that reads, or a mix",
     detect: |rule, test, findings| {
         let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
@@ -187,8 +197,8 @@ pub(super) const WRITE_ONLY: Rule = Rule {
 pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
     name: "BW-SMALL-BLOCK",
     severity: Severity::Warning,
-    about: "Throughput is to be measured with blocks of less than 64 KiB.",
-    why: "the limit on operations per second is reached long before that on bytes per second",
+    about: "The test measures throughput with blocks of less than 64 KiB.",
+    why: "the limit on operations per second is reached long before the limit on bytes per second",
     fix: "use blocks of 64 KiB to 1 MiB",
     detect: |rule, test, findings| {
         let has_small_blocks = |job: &&Job| streams_of(job).any(|stream| longest_block(stream) < MIN_LARGE_BLOCK);
@@ -206,8 +216,8 @@ pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
 pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
     name: "BW-RANDOM",
     severity: Severity::Note,
-    about: "Throughput is to be measured with random positions.",
-    why: "streams are what throughput is about; jumps break them up",
+    about: "The test measures throughput with random positions.",
+    why: "throughput is about sequential streams, which random positions interrupt",
     fix: "use sequential access, one thread for each file",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)) {
@@ -221,14 +231,15 @@ pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
 pub(super) const SEQUENTIAL_SMALL: Rule = Rule {
     name: "SEQ-SMALL",
     severity: Severity::Note,
-    about: "Small blocks are read or written in sequence.",
-    why: "this gives more operations per second than random access and is rare in practice: requests are merged, and read-ahead guesses right",
+    about: "Small blocks are accessed sequentially.",
+    why: "this gives more operations per second than random access, because of merging and \
+        read-ahead, and is rare in practice",
     fix: "use random positions for operations per second, large blocks for throughput",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_files(test, job)) {
             let small = streams_of(job).find(|stream| !is_random(stream) && longest_block(stream) <= MAX_SMALL_BLOCK);
             if let Some(stream) = small {
-                findings.push(rule.finding(format!("{} blocks in sequence", longest_block(stream)), &job.name));
+                findings.push(rule.finding(format!("sequential blocks of {}", longest_block(stream)), &job.name));
             }
         }
     },
@@ -241,8 +252,9 @@ fn longest_block(stream: &Stream) -> Bytes {
 pub(super) const DEPTH_ABOVE_DEVICE: Rule = Rule {
     name: "QD-GT-DEVICE",
     severity: Severity::Note,
-    about: "More operations are to be in flight than the kernel queues for the device.",
-    why: "the others wait in the program or in the kernel, which adds latency and no operations per second",
+    about: "More operations are in flight than the kernel queues for the device.",
+    why: "the others wait in the program or in the kernel, which adds latency without raising the \
+        rate",
     fix: "use a smaller depth, or raise queue/nr_requests of the device",
     detect: |rule, test, findings| {
         for job in test.jobs() {
@@ -274,9 +286,10 @@ fn join(names: &[&String]) -> String {
 pub(super) const MIX_NOT_PINNED: Rule = Rule {
     name: "MIX-NOT-PINNED",
     severity: Severity::Warning,
-    about: "Reads and writes have rates of their own, and their shares are left to follow from them.",
-    why: "if one direction falls behind, the mix changes, and the load is no longer the promised one",
-    fix: "give the share of reads as well (fio rwmixread), and one rate for both",
+    about: "Reads and writes have separate rates, which alone determine their shares.",
+    why: "if one direction falls behind, the mix changes, and the load differs from the promised \
+        one",
+    fix: "set the share of reads (fio rwmixread) and one rate for both",
     detect: |rule, test, findings| {
         for job in test.jobs() {
             let has_separate_rates = |stream: &&Stream| {
@@ -285,17 +298,24 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
             };
             if let Some(stream) = streams_of(job).find(has_separate_rates) {
                 let word = if changes_mix(stream) {
-                    "other shares than the mix says"
+                    "shares that differ from the mix"
                 } else {
-                    "no share that holds"
+                    "no fixed shares"
                 };
-                findings.push(rule.finding(format!("reads and writes have a rate each, and so {word}"), &job.name));
+                findings.push(rule.finding(
+                    format!(
+                        "reads and writes have separate rates, and \
+                    therefore {word}"
+                    ),
+                    &job.name,
+                ));
             }
         }
     },
 };
 
-/// The rates imply a share of writes that differs from the mix by more than a percentage point.
+/// True if the rates imply a share of writes that differs from the mix by more than a percentage
+/// point.
 fn changes_mix(stream: &Stream) -> bool {
     let Pacing::PerDirection { rates } = &stream.pacing else {
         return false;

@@ -8,9 +8,9 @@ use model::{Bytes, Direction, Nanos};
 use super::{Rule, streams_of};
 use crate::attribution::name_programs;
 
-/// A longer exit from an idle state shows in the latency of single operations.
+/// Maximum exit time of an idle state; a longer one shows in the latency of single operations.
 const MAX_IDLE_EXIT: Nanos = Nanos::micros(50);
-/// I/O of other programs above this share of the test's rate disturbs it; without a rate, above
+/// I/O of other programs disturbs the test above this share of its rate, or, without a rate, above
 /// this many operations per second.
 const MAX_OTHERS_SHARE: f64 = 0.01;
 const MAX_OTHERS_IOPS: f64 = 10.0;
@@ -18,8 +18,8 @@ const MAX_OTHERS_IOPS: f64 = 10.0;
 pub(super) const THREADS: Rule = Rule {
     name: "THREADS-GT-CORES",
     severity: Severity::Note,
-    about: "More threads issue I/O at a time than there are processors for them.",
-    why: "they wait for one another, and that wait is part of the latencies",
+    about: "More threads issue I/O at the same time than processors are available.",
+    why: "threads wait for each other, and the wait counts as latency",
     fix: "use fewer threads and a larger queue depth",
     detect: |rule, test, findings| {
         let usable = test.environment.cpu.usable as usize;
@@ -37,8 +37,8 @@ pub(super) const POWER_SAVING: Rule = Rule {
     name: "POWER-PLAN",
     severity: Severity::Note,
     about: "Processors may slow down or sleep deeply (frequency governor `powersave`, idle states of over 50 µs).",
-    why: "waking up is part of the latency of the next operation, above all at low queue depths",
-    fix: "use the governor `performance`, and forbid deep idle states while you measure",
+    why: "waking up adds to the latency of the next operation, especially at low queue depths",
+    fix: "use the governor `performance`, and disable deep idle states during the test",
     detect: |rule, test, findings| {
         let cpu = &test.environment.cpu;
         if cpu.governor.as_deref() == Some("powersave") {
@@ -46,7 +46,7 @@ pub(super) const POWER_SAVING: Rule = Rule {
         }
         if let Some(state) = cpu.deepest_idle.as_ref().filter(|state| state.exit_ns > MAX_IDLE_EXIT) {
             let what = format!(
-                "processors may sleep in {}, which takes {} to leave",
+                "processors may enter idle state {}, which takes {} to leave",
                 state.name, state.exit_ns
             );
             findings.push(rule.finding(what, &cpu.model));
@@ -57,9 +57,10 @@ pub(super) const POWER_SAVING: Rule = Rule {
 pub(super) const EFFICIENCY_CORES: Rule = Rule {
     name: "E-CORES",
     severity: Severity::Note,
-    about: "The processors are of different kinds, and threads are not placed.",
-    why: "a thread on a frugal core issues less and has longer latencies: figures depend on where it happened to run",
-    fix: "place the threads on cores of one kind",
+    about: "The machine has different kinds of cores, and threads are not pinned.",
+    why: "a thread on an efficiency core issues less and has longer latencies, so figures depend \
+        on where threads happen to run",
+    fix: "pin the threads to cores of one kind",
     detect: |rule, test, findings| {
         let classes = || test.environment.cpu.topology.iter().map(|cpu| cpu.efficiency_class);
         if classes().min() == classes().max() {
@@ -70,7 +71,7 @@ pub(super) const EFFICIENCY_CORES: Rule = Rule {
             .jobs()
             .filter(|job| job.workers.iter().any(|worker| !placed(&worker.placement)))
         {
-            findings.push(rule.finding("there are frugal and fast cores", &job.name));
+            findings.push(rule.finding("the machine has efficiency and performance cores", &job.name));
         }
     },
 };
@@ -78,9 +79,10 @@ pub(super) const EFFICIENCY_CORES: Rule = Rule {
 pub(super) const REMOTE_NODE: Rule = Rule {
     name: "REMOTE-NUMA",
     severity: Severity::Note,
-    about: "The device is attached to one of several memory nodes, and threads may run on the others.",
-    why: "every operation then crosses the link between them",
-    fix: "place the threads on the node of the device",
+    about: "The device is attached to one of several NUMA nodes, and threads may run on the \
+        others.",
+    why: "operations of those threads cross the link between the nodes",
+    fix: "pin the threads to the node of the device",
     detect: |rule, test, findings| {
         if test.environment.cpu.numa_nodes < 2 {
             return;
@@ -97,7 +99,7 @@ pub(super) const REMOTE_NODE: Rule = Rule {
                 .any(|worker| worker.placement == ThreadPlacement::default());
             if let Some((node, name)) = node.filter(|_| is_unplaced) {
                 findings.push(rule.finding(
-                    format!("{name} is attached to node {node}, and threads run anywhere"),
+                    format!("{name} is attached to node {node}, and threads may run on any node"),
                     &job.name,
                 ));
             }
@@ -108,9 +110,11 @@ pub(super) const REMOTE_NODE: Rule = Rule {
 pub(super) const BUSY_DISK: Rule = Rule {
     name: "BUSY-DISK",
     severity: Severity::Warning,
-    about: "Others used the devices under the targets before the test began, by more than 1 % of the rate that it asks for.",
-    why: "their operations and those of the test slow each other down: the figures are wrong, and their work suffers",
-    fix: "stop what loads the disk; never test a disk in production",
+    about: "Before the test, other programs used the devices under the targets by more than 1 % of \
+        the requested rate.",
+    why: "their operations and those of the test slow each other down: the figures are wrong, and \
+        other work suffers",
+    fix: "stop the programs that use the disk; never test a disk in production",
     detect: |rule, test, findings| {
         let Some(before) = test
             .environment
@@ -127,7 +131,10 @@ pub(super) const BUSY_DISK: Rule = Rule {
             let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
             if iops > max_iops {
                 let by = name_programs(&before.programs, Bytes(device.bytes.iter().sum()));
-                let what = format!("{iops:.0} operations per second of others in {}{by}", before.watched_ns);
+                let what = format!(
+                    "{iops:.0} operations per second of other programs in {}{by}",
+                    before.watched_ns
+                );
                 findings.push(rule.finding(what, &device.name));
             }
         }
@@ -146,9 +153,10 @@ fn requested_iops(test: &super::Test<'_>) -> Option<f64> {
 pub(super) const CGROUP_LIMIT: Rule = Rule {
     name: "CGROUP-LIMIT",
     severity: Severity::Warning,
-    about: "A control group limits the device under a target to less than the test asks for.",
-    why: "the figures will show this limit and not the storage",
-    fix: "raise or lift the limit (`io.max`, `blkio.throttle.*`, or that of the container), or judge what this process may have",
+    about: "A control group limits the device under a target to less than the test requests.",
+    why: "the figures will show this limit instead of the storage",
+    fix: "raise or remove the limit (`io.max`, `blkio.throttle.*`, or the container's limit), \
+        unless you want to measure the limited performance",
     detect: |rule, test, findings| {
         for limit in &test.environment.limits.devices {
             let reads = (Direction::Read, limit.read_iops, limit.read_bytes);
@@ -187,7 +195,7 @@ pub(super) const CGROUP_LIMIT: Rule = Rule {
     },
 };
 
-/// What a step asks of a device in one direction.
+/// What a step requests of a device in one direction.
 struct Demand {
     /// Operations per second; absent without a rate.
     iops: Option<f64>,
@@ -229,8 +237,10 @@ fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Directio
 pub(super) const UNHEALTHY: Rule = Rule {
     name: "DEGRADED-RAID",
     severity: Severity::Warning,
-    about: "A device under a target reports bad health: a degraded array, spare blocks used up, a critical warning.",
-    why: "rebuilding and repairing take their share of the device, and what fails is slower before it is gone",
+    about: "A device under a target reports bad health: a degraded array, exhausted spare blocks, \
+        a critical warning.",
+    why: "rebuilds and repairs use part of the device's performance, and failing devices become \
+        slower",
     fix: "let the array rebuild or replace the device before you measure",
     detect: |rule, test, findings| {
         for (_, facts) in test.known_targets() {

@@ -1,4 +1,4 @@
-//! Is the test valid? Rules about a plan and its machine, checked before the run.
+//! Checks before a run whether the test is valid: rules about a plan and its machine.
 //!
 //! [`RULES`] lists them. A rule reports only problems, and users can silence it by its name. Rules
 //! about results are in [`crate::checks`]; [`rule_names`] and the page in `docs/` list both. The
@@ -93,34 +93,33 @@ pub const RULES: &[Rule] = &[
 pub const GUARD_RULES: &[(&str, &str)] = &[
     (
         "MOUNTED",
-        "a file system on the device, on a partition of it or on what is made of it is mounted",
+        "a file system on the device, on one of its partitions or on a device above it is mounted",
     ),
     (
         "IN-USE",
-        "the device is swapped to, held by the kernel for another device, shown by a loop device, or open in a virtual machine",
+        "the device is used as swap space, as part of another device, by a loop device, or by a \
+         virtual machine",
     ),
     (
         "FS-SIGNATURE",
-        "the target holds a file system, a partition table, a volume, a database: writing destroys it",
+        "the target contains a file system, a partition table, a volume or a database, which a \
+         write would destroy",
     ),
     (
         "OVERWRITE-PROD-FILE",
-        "the file was not made by this program, and the test would write to it",
+        "the test would write to a file that this program did not create",
     ),
-    (
-        "NOT-NAMED",
-        "a device would be written to without having been named for that",
-    ),
+    ("NOT-NAMED", "the test would write to a device without explicit consent"),
     (
         "NOT-STORAGE",
-        "the target is neither a file nor a block device, or nothing is known about it",
+        "the target is neither a file nor a block device, or its kind is unknown",
     ),
 ];
 
-/// The purpose of a test, which its plan does not contain.
+/// The purpose of a test, which is not part of its plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Purpose {
-    /// What it is meant to show.
+    /// What the test is meant to show.
     pub intent: Option<Intent>,
     /// Operations per second that were promised.
     pub promised_iops: Option<f64>,
@@ -132,11 +131,11 @@ pub struct Purpose {
     pub burst_ns: Option<Nanos>,
     /// Size of the cache in front of the disks, such as a virtual machine's host cache.
     pub host_cache: Option<Bytes>,
-    /// Recorded warm-ups of that cache, one for each target of the plan.
+    /// Recorded warm-ups of that cache, one per target of the plan.
     pub warmed: Vec<Option<Warmed>>,
-    /// The file system may be filled further than 80 %.
+    /// True if the file system may be filled beyond 80 %.
     pub allow_full: bool,
-    /// Depths above 1, by job name, that the dialect reduced to 1 in the plan because the engine is
+    /// Depths above 1, by job name, that the dialect reduced to 1 because the engine is
     /// synchronous.
     pub capped_depths: Vec<(String, u32)>,
 }
@@ -146,12 +145,12 @@ pub struct Purpose {
 pub struct Warmed {
     /// The `boot_id` at that time; absent if the system reports none.
     pub boot: Option<String>,
-    /// First byte, first byte beyond, and whether it was read through the page cache.
+    /// First byte, first byte beyond the range, and whether it was read through the page cache.
     pub ranges: Vec<(u64, u64, bool)>,
 }
 
 impl Warmed {
-    /// The first byte from `from` to `to` that no counted read covers; `counts` takes whether a
+    /// The first byte from `from` to `to` that no counted read covers. `counts` takes whether a
     /// read was buffered.
     pub fn first_cold(&self, from: u64, to: u64, counts: impl Fn(bool) -> bool) -> Option<u64> {
         let mut cold = from;
@@ -172,17 +171,17 @@ impl Warmed {
 /// What a test is meant to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// The most operations per second.
+    /// Maximum operations per second.
     MostIops,
-    /// The most bytes per second.
+    /// Maximum bytes per second.
     MostThroughput,
-    /// A single sequential stream, as a backup makes it.
+    /// A single sequential stream, such as a backup.
     SequentialStream,
     /// The latency of single operations.
     Latency,
     /// Reads from the cache in front of the disks.
     CachedReads,
-    /// What programs see that write through the page cache.
+    /// The view of programs that write through the page cache.
     Buffered,
 }
 
@@ -250,7 +249,7 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|rule| rule.name).chain(checked.copied())
 }
 
-/// Findings without those of silenced rules. Names are compared without regard to case.
+/// Removes the findings of silenced rules. Names are compared case-insensitively.
 pub fn filter_silenced(findings: Vec<Finding>, silenced: &[String]) -> Vec<Finding> {
     let silent = |finding: &Finding| silenced.iter().any(|name| name.eq_ignore_ascii_case(&finding.rule));
     findings.into_iter().filter(|finding| !silent(finding)).collect()
@@ -344,7 +343,7 @@ impl TargetUse<'_> {
         self.planned_size().or(now)
     }
 
-    /// It lies on a rotating disk.
+    /// True if it lies on a rotating disk.
     fn is_rotational(&self) -> bool {
         let devices = self.facts.map(|facts| &facts.devices);
         devices.is_some_and(|devices| devices.iter().any(|device| device.rotational))
@@ -360,7 +359,7 @@ fn streams_of(job: &Job) -> impl Iterator<Item = &Stream> {
     job.workers.iter().flat_map(|worker| &worker.streams)
 }
 
-/// The stream has random positions.
+/// True if the stream has random positions.
 fn is_random(stream: &Stream) -> bool {
     stream.pattern.access.iter().any(model::access::Access::jumps)
 }

@@ -1,4 +1,4 @@
-//! Rules about targets on network file systems: options of the mount that decide the result.
+//! Rules about targets on network file systems: mount options that affect the result.
 
 use model::Bytes;
 use model::environment::{FileSystem, TargetFacts};
@@ -22,7 +22,7 @@ pub(super) const NFS_SMALL_TRANSFERS: Rule = Rule {
     name: "NFS-SMALL-TRANSFERS",
     severity: Severity::Warning,
     about: "The mount's rsize or wsize is smaller than the block size.",
-    why: "each operation of the test is cut into several requests, which are waited for together",
+    why: "each operation of the test is split into several requests, and waits for all of them",
     fix: "mount with a larger rsize and wsize, such as 1048576, or test with smaller blocks",
     detect: |rule, test, findings| {
         for (usage, facts, file_system) in nfs_targets(test) {
@@ -47,10 +47,10 @@ pub(super) const NFS_SMALL_TRANSFERS: Rule = Rule {
 pub(super) const NFS_OPTIONS: Rule = Rule {
     name: "NFS-OPTIONS",
     severity: Severity::Note,
-    about: "The mount has an option that decides the result: sync, noac, soft.",
+    about: "The mount has an option that affects the result: sync, noac, soft.",
     why: "sync makes every write wait for the server's disk, noac asks the server for attributes each time, and soft turns \
           delays into errors",
-    fix: "test with the options that applications will have",
+    fix: "test with the options that applications will use",
     detect: |rule, test, findings| {
         for (_, facts, file_system) in nfs_targets(test) {
             let names = ["sync", "noac", "soft"].into_iter();
@@ -68,7 +68,7 @@ pub(super) const NFS_ONE_CONNECTION: Rule = Rule {
     name: "NFS-ONE-CONNECTION",
     severity: Severity::Note,
     about: "Many operations in flight share one connection to the NFS server.",
-    why: "one TCP connection is served by one processor at a time and has one window",
+    why: "one processor at a time serves a TCP connection, which has a single window",
     fix: "mount with nconnect=4 or more and compare (`fathom ab`)",
     detect: |rule, test, findings| {
         for (usage, facts, file_system) in nfs_targets(test) {

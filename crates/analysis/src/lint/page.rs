@@ -1,22 +1,23 @@
-//! The page about all rules, from the rules themselves.
+//! Generates the page about all rules from the rules themselves.
 
 use std::fmt::Write;
 
 use super::{GUARD_RULES, RULES, Rule};
 use crate::checks::CHECKS;
 
-const HEAD: &str = "# Is the test valid?\n\n\
-    <!-- Generated: FATHOM_UPDATE=1 cargo test -p fathom-analysis --test documented -->\n\n\
-    `fathom lint JOB` looks at a test before it runs; `fathom run` does the same and looks at the results as well. A finding has a\n\
-    name, says what was found and where, why it matters and what to do. *Errors* make the figures invalid, *warnings* may\n\
-    mislead, *notes* are worth knowing. With `--strict` warnings end the program with exit code 1. `--silence NAME,…` leaves\n\
-    rules out that do not apply; what the guard refuses is never silenced.\n\
-    `--out sarif=FILE,junit=FILE` writes the findings for code scanners and build servers as well.\n";
+const HEAD: &str = "# Is the test valid?\n\n<!-- Generated: FATHOM_UPDATE=1 cargo test -p \
+    fathom-analysis --test documented -->\n\n`fathom lint JOB` checks a test before it runs; \
+    `fathom run` does the same and also checks the results. A finding has a\nname; it states what \
+    was found and where, why it matters and what to do. *Errors* make the figures invalid, \
+    *warnings* may\nmislead, *notes* are worth knowing. With `--strict` warnings end the program \
+    with exit code 1. `--silence NAME,…` skips\nrules that do not apply; refusals of the guard \
+    cannot be silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and \
+    build servers as well.\n";
 
 /// The text of `docs/lint.md`.
 pub fn page() -> String {
     let mut text = HEAD.to_owned();
-    text += "\n## Before the run\n\n| rule | at most | when |\n| --- | --- | --- |\n";
+    text += "\n## Before the run\n\n| rule | maximum severity | when |\n| --- | --- | --- |\n";
     for Rule {
         name, severity, about, ..
     } in RULES
@@ -33,7 +34,8 @@ pub fn page() -> String {
     for (name, about) in GUARD_RULES {
         let _ = writeln!(text, "| {name} | {about} |");
     }
-    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| rules | what is looked at |\n| --- | --- |\n";
+    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| \
+        rules | what is checked |\n| --- | --- |\n";
     for check in CHECKS {
         let _ = writeln!(text, "| {} | {} |", check.rules.join(", "), check.about);
     }

@@ -1,5 +1,5 @@
-//! Rules about promises: whether the test issues the promised load, and can show that the promise
-//! is kept.
+//! Rules about promises: does the test issue the promised load, and can it show that the promise is
+//! kept?
 
 use model::finding::Severity;
 use model::plan::{Job, Pacing, Stream};
@@ -9,9 +9,10 @@ use super::{Rule, streams_of};
 pub(super) const UNCAPPED: Rule = Rule {
     name: "UNCAPPED-SLA",
     severity: Severity::Error,
-    about: "A promised latency is to be judged, and the test asks for as many operations as it can get.",
-    why: "pushing through the limit fills the queues in front of it, and the latency is then that of the queue: the promise holds at the promised rate",
-    fix: "give the test the promised rate (`rate`), or let `fathom verify` do it",
+    about: "The test judges a promised latency without a rate limit.",
+    why: "a load at the limit fills the queues in front of it, so the latency is that of the \
+        queue; the promise applies at the promised rate",
+    fix: "set the promised rate (`rate`), or use `fathom verify`, which sets it",
     detect: |rule, test, findings| {
         if test.purpose.promised_latency_ns.is_none() {
             return;
@@ -28,7 +29,8 @@ pub(super) const UNDERSIZED: Rule = Rule {
     name: "UNDERSIZED-CONCURRENCY",
     severity: Severity::Warning,
     about: "Fewer operations are in flight than the promised rate needs at the promised latency.",
-    why: "by Little's law a rate needs rate × latency operations in flight: with fewer, the test itself is the limit",
+    why: "by Little's law, a rate needs rate × latency operations in flight; with fewer, the test \
+        itself is the limit",
     fix: "raise the queue depth or the number of threads",
     detect: |rule, test, findings| {
         let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
@@ -51,8 +53,9 @@ pub(super) const UNDERSIZED: Rule = Rule {
 pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
     name: "BW-BINDS-FIRST",
     severity: Severity::Warning,
-    about: "With blocks of this size a limit on bytes per second is reached before the promised operations per second.",
-    why: "operations per second times the size of a block cannot exceed the bytes per second that are allowed",
+    about: "With this block size, a limit on bytes per second is reached before the promised \
+        operations per second.",
+    why: "operations per second × block size cannot exceed the allowed bytes per second",
     fix: "judge operations per second with smaller blocks, and bytes per second with these",
     detect: |rule, test, findings| {
         let Some(promised) = test.purpose.promised_iops else {

@@ -1,4 +1,4 @@
-//! Rules about files and devices: free space, holes, size, and the right device.
+//! Rules about files and devices: free space, holes, size, choice of the device.
 
 use model::Bytes;
 use model::finding::Severity;
@@ -6,15 +6,15 @@ use model::plan::{AllocateMode, Prepare};
 
 use super::{Intent, Rule, TargetUse, Warmed};
 
-/// A file system that is fuller than this behaves differently.
+/// Maximum fill of a file system; a fuller one behaves differently.
 const MAX_FILL_SHARE: f64 = 0.80;
 /// A test that needs at most this share of the file system is small.
 const SMALL_TEST_SHARE: f64 = 0.01;
 /// Above this share, even a small test has to search for space.
 const MAX_FILL_SHARE_OF_SMALL_TEST: f64 = 0.95;
-/// A file system below this share is hardly used.
+/// A file system below this share is nearly empty.
 const EMPTY_BELOW: f64 = 0.10;
-/// Minimum share of a rotating disk to test: the arm must move.
+/// Minimum share of a rotating disk to test, so that the arm moves.
 const MIN_COVERED_SHARE: f64 = 0.05;
 /// Minimum number of volumes to test an array with.
 const MIN_ARRAY_VOLUMES: usize = 16;
@@ -25,8 +25,8 @@ const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
 pub(super) const IS_DIRECTORY: Rule = Rule {
     name: "TARGET-IS-DIR",
     severity: Severity::Error,
-    about: "A target is a directory where the test needs the name of a file.",
-    why: "operations go to a file, and this way of testing makes none of its own",
+    about: "A target is a directory, but the test needs a file name.",
+    why: "operations need a file, and this kind of test does not create one",
     fix: "name a file in that directory",
     detect: |rule, test, findings| {
         for (usage, facts) in test.known_targets() {
@@ -43,9 +43,9 @@ pub(super) const IS_DIRECTORY: Rule = Rule {
 pub(super) const IN_MEMORY: Rule = Rule {
     name: "IN-MEMORY",
     severity: Severity::Warning,
-    about: "A target lies in memory: on a file system such as tmpfs, or on a RAM disk.",
-    why: "the figures are those of memory and processors, and not of a disk",
-    fix: "name a target on the storage that is to be judged",
+    about: "A target is in memory: on a file system such as tmpfs, or on a RAM disk.",
+    why: "the figures are those of memory and processors, not of a disk",
+    fix: "choose a target on the storage that you want to judge",
     detect: |rule, test, findings| {
         for (_, facts) in test.known_targets() {
             let file_system = facts.file_system.as_ref().map(|file_system| file_system.kind.as_str());
@@ -62,7 +62,7 @@ pub(super) const IN_MEMORY: Rule = Rule {
     },
 };
 
-/// `zram0` and `ram0`.
+/// True for names such as `zram0` and `ram0`.
 fn is_ram_disk(name: &str) -> bool {
     let number = name.strip_prefix('z').unwrap_or(name).strip_prefix("ram");
     number.is_some_and(|number| number.parse::<u32>().is_ok())
@@ -71,14 +71,14 @@ fn is_ram_disk(name: &str) -> bool {
 pub(super) const SPACE: Rule = Rule {
     name: "SPACE",
     severity: Severity::Error,
-    about: "The files that the test makes do not fit on their file system.",
-    why: "the test would fail while it lays them out",
+    about: "The files that the test creates do not fit on their file system.",
+    why: "the test would fail while creating them",
     fix: "use smaller files, fewer of them, or another file system",
     detect: |rule, test, findings| {
         for space in spaces(test) {
             if space.needed > space.available {
                 let what = format!(
-                    "{} of files are to be made, {} are left",
+                    "the test creates {} of files, and {} are available",
                     Bytes(space.needed),
                     Bytes(space.available)
                 );
@@ -91,9 +91,11 @@ pub(super) const SPACE: Rule = Rule {
 pub(super) const FILL_80: Rule = Rule {
     name: "FILL-80",
     severity: Severity::Error,
-    about: "The file system would be more than 80 % full, 95 % for a test that needs no more than 1 % of it.",
-    why: "nearly full file systems and thin volumes look for space with every write, so the figures are not those of the storage",
-    fix: "use smaller files or make room; `--silence FILL-80` leaves this out where a full file system is what you test",
+    about: "The file system would be more than 80 % full, or 95 % for a test that needs at most 1 \
+        % of it.",
+    why: "nearly full file systems and thin volumes search for space with every write, so the \
+        figures are not those of the storage",
+    fix: "use smaller files or free some space; use `--silence FILL-80` to test a full file system",
     detect: |rule, test, findings| {
         for space in spaces(test).into_iter().filter(|_| !test.purpose.allow_full) {
             let used = space.size - space.available.min(space.size) + space.needed;
@@ -106,7 +108,7 @@ pub(super) const FILL_80: Rule = Rule {
                     false => continue,
                 };
                 let what = format!(
-                    "{:.0} % of the file system will be in use, reserved blocks included",
+                    "{:.0} % of the file system will be in use, including reserved blocks",
                     100.0 * share
                 );
                 findings.push(rule.finding_with_severity(severity, what, &space.mount_point));
@@ -118,9 +120,10 @@ pub(super) const FILL_80: Rule = Rule {
 pub(super) const FILE_SYSTEM_EMPTY: Rule = Rule {
     name: "FS-EMPTY",
     severity: Severity::Note,
-    about: "The file system is less than 10 % full, the test's own files included.",
-    why: "an empty file system or volume is quicker than one in use: its space lies together, and thin or flash storage has nothing to clear",
-    fix: "fill it to a usual degree first, or use a larger file",
+    about: "The file system is less than 10 % full, including the test's files.",
+    why: "an empty file system or volume is faster than a used one: its space is contiguous, and \
+        thin or flash storage has nothing to erase",
+    fix: "first fill it to a realistic degree, or use a larger file",
     detect: |rule, test, findings| {
         for space in spaces(test) {
             let used = space.size - space.available.min(space.size) + space.needed;
@@ -169,12 +172,12 @@ fn spaces(test: &super::Test<'_>) -> Vec<Space> {
 pub(super) const SPARSE: Rule = Rule {
     name: "SPARSE",
     severity: Severity::Warning,
-    about: "A file that the test reads has holes or space that was never written.",
-    why: "the file system answers such reads with zeros and asks no device: the figures are too good",
-    fix: "give a size and a new file name, or remove the file: the test then creates and fills it",
+    about: "A file that the test reads has holes or unwritten space.",
+    why: "the file system returns zeros for such reads without I/O, so the figures are too good",
+    fix: "set a size and a new file name, or remove the file; the test then creates and fills it",
     detect: |rule, test, findings| {
         for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
-            // A file that fathom has filled has no holes: one with holes is used as it is.
+            // A file that fathom has filled has no holes; one with holes is used unchanged.
             let is_made_anew = matches!(usage.target.prepare, Prepare::Recreate { .. });
             let Some(space) = facts.allocation.filter(|_| !is_made_anew) else {
                 continue;
@@ -191,9 +194,10 @@ pub(super) const SPARSE: Rule = Rule {
 pub(super) const NOT_PREALLOCATED: Rule = Rule {
     name: "NOT-PREALLOC",
     severity: Severity::Warning,
-    about: "The test writes into space that is yet to be allocated.",
-    why: "the file system allocates it on the way, which adds latency that later writes do not have",
-    fix: "write the whole file once before, or let the test fill it",
+    about: "The test writes into unallocated space.",
+    why: "the file system allocates it during the writes, which adds latency that later writes do \
+        not have",
+    fix: "write the whole file once beforehand, or let the test fill it",
     detect: |rule, test, findings| {
         for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.writes()) {
             let holes = facts.allocation.map_or(0, |space| space.holes.0);
@@ -206,15 +210,15 @@ pub(super) const NOT_PREALLOCATED: Rule = Rule {
                 }
             );
             if is_unallocated && facts.size.0 == 0 {
-                findings.push(rule.finding("the file will be made without any space of its own", &facts.path));
+                findings.push(rule.finding("the file will be created without allocated space", &facts.path));
             } else if holes > 0 && !is_rewritten(&usage.target.prepare) {
-                findings.push(rule.finding(format!("{} of the file have no space yet", Bytes(holes)), &facts.path));
+                findings.push(rule.finding(format!("{} of the file are not allocated", Bytes(holes)), &facts.path));
             }
         }
     },
 };
 
-/// The test will rewrite the whole file.
+/// True if the test will rewrite the whole file.
 fn is_rewritten(prepare: &Prepare) -> bool {
     match prepare {
         Prepare::Filled { .. } | Prepare::Recreate { .. } => true,
@@ -226,7 +230,7 @@ pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
     name: "FILE-LT-2xRAM",
     severity: Severity::Warning,
     about: "A file is used through the page cache and is smaller than twice the memory.",
-    why: "most of it stays in memory, so memory is what is measured",
+    why: "most of the file stays in memory, so the test measures memory",
     fix: "bypass the cache, or use files of at least twice the memory",
     detect: |rule, test, findings| {
         let memory = test.environment.memory;
@@ -244,8 +248,8 @@ pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
 pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
     name: "FILE-GT-HOSTCACHE",
     severity: Severity::Warning,
-    about: "Cached reads are to be measured, and the file does not fit into that cache.",
-    why: "what does not fit is read from the disks, so the figure is a blend of both",
+    about: "The test measures cached reads, but the file does not fit into the cache.",
+    why: "the rest is read from the disks, so the figure mixes both",
     fix: "use a file no larger than the cache",
     detect: |rule, test, findings| {
         let Some(cache) = test.purpose.host_cache.filter(|_| test.is(Intent::CachedReads)) else {
@@ -262,9 +266,9 @@ pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
 pub(super) const SHORT_STROKE: Rule = Rule {
     name: "SHORT-STROKE",
     severity: Severity::Warning,
-    about: "A spinning or virtual disk is tested on less than 5 % of it.",
+    about: "The test covers less than 5 % of a rotating or virtual disk.",
     why: "seeks are short, so the disk looks much faster than in real use",
-    fix: "use a file that covers a good part of the disk",
+    fix: "use a file that covers a large part of the disk",
     detect: |rule, test, findings| {
         for (usage, facts) in test.known_targets() {
             let is_virtual = facts.devices.iter().any(|device| device.virtual_kind.is_some());
@@ -291,9 +295,10 @@ pub(super) const SHORT_STROKE: Rule = Rule {
                 device.size
             );
             let finding = rule.finding_with_severity(Severity::Note, what, &facts.path);
-            findings.push(
-                finding.why("the host may keep other regions of a virtual disk on other media, or out of its cache"),
-            );
+            findings.push(finding.why(
+                "the host may store other regions of a virtual disk on other media, or \
+                    not cache them",
+            ));
         }
     },
 };
@@ -301,9 +306,10 @@ pub(super) const SHORT_STROKE: Rule = Rule {
 pub(super) const SNAPSHOT_COLD: Rule = Rule {
     name: "SNAPSHOT-RESTORED-COLD",
     severity: Severity::Note,
-    about: "The target lies on a volume of a cloud that may have been made from a snapshot.",
-    why: "blocks of a restored volume are fetched from afar when they are first read, which is slow only once",
-    fix: "read the whole volume once before you measure, unless it was made empty",
+    about: "The target is on a cloud volume that may have been created from a snapshot.",
+    why: "the first read of each block of a restored volume is slow, because it is fetched from \
+        remote storage",
+    fix: "read the whole volume once before measuring, unless it was created empty",
     detect: |rule, test, findings| {
         for (_, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
             let model = |device: &model::environment::Device| device.model.clone().unwrap_or_default();
@@ -326,9 +332,10 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
 pub(super) const CACHE_COLD: Rule = Rule {
     name: "CACHE-COLD",
     severity: Severity::Warning,
-    about: "Cached reads are to be measured, and what is read was not warmed since the machine was started.",
+    about: "The test measures cached reads, but the data was not warmed up since the machine \
+        started.",
     why: "the first reads come from the disks, and a restart empties the cache",
-    fix: "warm it with `fathom warm-up TARGET`, which remembers it; again after every restart",
+    fix: "run `fathom warm-up TARGET`, which records the warm-up; repeat it after every restart",
     detect: |rule, test, findings| {
         if !test.is(Intent::CachedReads) {
             return;
@@ -337,14 +344,16 @@ pub(super) const CACHE_COLD: Rule = Rule {
         for usage in test.targets().filter(TargetUse::reads) {
             let warmed = test.purpose.warmed.get(usage.number).and_then(Option::as_ref);
             let what = match warmed.map(|warmed| (warmed, warmed.boot.as_ref(), boot)) {
-                None => Some("nothing says that the cache was warmed".to_owned()),
+                None => Some("no warm-up of the cache is recorded".to_owned()),
                 Some((warmed, Some(then), Some(now))) if then == now => describe_cold_range(&usage, warmed),
                 Some((_, Some(_), Some(_))) => {
-                    Some("the cache was warmed before the machine was last started".to_owned())
+                    Some("the cache was warmed before the last start of the machine".to_owned())
                 }
-                Some((_, _, _)) => {
-                    Some("the cache was warmed, and nothing says whether the machine was restarted since".to_owned())
-                }
+                Some((_, _, _)) => Some(
+                    "the cache was warmed, but it is unknown whether the machine was \
+                        restarted since then"
+                        .to_owned(),
+                ),
             };
             if let Some(what) = what {
                 findings.push(rule.finding(what, &usage.target.path));
@@ -357,7 +366,9 @@ pub(super) const CACHE_COLD: Rule = Rule {
 fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
     let Some(size) = usage.size() else {
         return Some(
-            "how much of the target the test reads is unknown, so whether all of it was warmed is unknown too".into(),
+            "it is unknown how much of the target the test reads, so also whether all of it was \
+             warmed"
+                .into(),
         );
     };
     let reading = usage
@@ -367,15 +378,16 @@ fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String>
     reading.into_iter().find_map(|stream| {
         let (from, length) = stream.region.resolve(size.0);
         let to = from + length;
-        // A read that bypassed the page cache did not warm it; a read through it warmed the host's
-        // cache too.
+        // A read that bypassed the page cache did not warm the page cache; a read through it warmed
+        // the host's cache too.
         let counts = |buffered: bool| buffered || stream.cache.direct;
         let first = warmed.first_cold(from, to, counts)?;
         let is_warm_in_cache_only = warmed.first_cold(from, to, |_| true).is_none();
         Some(match is_warm_in_cache_only {
-            true => "the warm-up bypassed the page cache, and the test reads through it".to_owned(),
+            true => "the warm-up bypassed the page cache, but the test reads through it".to_owned(),
             false => format!(
-                "the test reads {} from byte {from} on, and what was read to warm the cache ends, or has a gap, at byte {first}",
+                "the test reads {} from byte {from} on, but the warm-up ends or has a gap at byte \
+                 {first}",
                 Bytes(length)
             ),
         })
@@ -385,8 +397,8 @@ fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String>
 pub(super) const NOT_COORDINATOR: Rule = Rule {
     name: "NOT-COORDINATOR",
     severity: Severity::Warning,
-    about: "The target lies on a cluster volume that another node owns.",
-    why: "every write, and some reads, take another hop over the network",
+    about: "The target is on a cluster volume that another node owns.",
+    why: "every write and some reads need an additional network hop",
     fix: "run on the owner, or move the volume: Get-ClusterSharedVolume | Move-ClusterSharedVolume -Node THIS-NODE",
     detect: |rule, test, findings| {
         let host_name = &test.environment.host.name;
@@ -415,14 +427,15 @@ pub(super) const NOT_COORDINATOR: Rule = Rule {
 pub(super) const NOT_ON_POOL: Rule = Rule {
     name: "TARGET-NOT-ON-POOL",
     severity: Severity::Note,
-    about: "The target is a local disk of a cluster node, where other targets or the system have cluster volumes.",
+    about: "The target is a local disk of a cluster node, but other targets or the system use \
+        cluster volumes.",
     why: "it shows one disk of one node, not the pool",
     fix: "put the file under the cluster's namespace, such as C:\\ClusterStorage",
     detect: |rule, test, findings| {
         let clustered = test.known_targets().any(|(_, facts)| facts.owner.is_some());
         for (_, facts) in test.known_targets().filter(|_| clustered) {
             if facts.owner.is_none() {
-                findings.push(rule.finding("it lies beside the cluster's volumes, not on one of them", &facts.path));
+                findings.push(rule.finding("it is not on a volume of the cluster", &facts.path));
             }
         }
     },
@@ -432,18 +445,18 @@ pub(super) const FEW_TARGETS: Rule = Rule {
     name: "FEW-TARGETS",
     severity: Severity::Note,
     about: "An array (SAN, iSCSI, Fibre Channel, multipath) is tested on fewer than 16 volumes.",
-    why: "arrays spread work over volumes: a few of them do not reach what it can do",
-    fix: "test as many volumes as the hosts will use; sixteen is a good number",
+    why: "arrays distribute work over volumes, so a few volumes do not reach the array's maximum",
+    fix: "test as many volumes as the hosts will use, for example sixteen",
     detect: |rule, test, findings| {
         let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| lies_on_array(facts)).collect();
         if (1..MIN_ARRAY_VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
             let path = &on_array[0].1.path;
-            findings.push(rule.finding(format!("{} volumes of an array are tested", on_array.len()), path));
+            findings.push(rule.finding(format!("the test uses {} volumes of an array", on_array.len()), path));
         }
     },
 };
 
-/// Whether the target is on a volume of an array, as far as its device shows.
+/// True if the target is on a volume of an array, as far as its device shows.
 pub fn lies_on_array(facts: &model::environment::TargetFacts) -> bool {
     let devices = &facts.devices;
     devices

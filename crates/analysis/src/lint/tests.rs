@@ -1,4 +1,4 @@
-//! Every rule is silent about a sound test and speaks about one that is spoilt in one place.
+//! Every rule is silent about a sound test, and reports a test with one defect.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ use crate::caps::{Layer, Limit};
 
 const GIB: u64 = 1 << 30;
 
-/// A test with its environment, that can be spoilt.
+/// A test with its environment, to which defects can be added.
 struct Case {
     workload: Workload,
     target: Target,
@@ -73,7 +73,7 @@ impl Case {
         &mut self.environment.targets[0].devices[0]
     }
 
-    /// Others used the device in the ten seconds before the test.
+    /// Adds I/O of other programs in the ten seconds before the test.
     fn add_background_io(&mut self, operations: [u64; 3]) {
         let device = DeviceUse {
             name: "nvme0n1".into(),
@@ -87,7 +87,7 @@ impl Case {
         });
     }
 
-    /// A control group limits the device of the target.
+    /// Adds a control group limit on the device of the target.
     fn limit_device(&mut self, limit: DeviceLimit) {
         self.device().number = "8:0".into();
         self.environment.limits.devices = vec![DeviceLimit {
@@ -101,7 +101,7 @@ impl Case {
     }
 }
 
-/// What is remembered of the only target.
+/// The recorded warm-up of the only target.
 fn warmed(boot: &str, ranges: &[(u64, u64, bool)]) -> Vec<Option<Warmed>> {
     vec![Some(Warmed {
         boot: Some(boot.into()),
@@ -109,8 +109,8 @@ fn warmed(boot: &str, ranges: &[(u64, u64, bool)]) -> Vec<Option<Warmed>> {
     })]
 }
 
-/// 8 KiB, random, 70/30, 2 workers with 16 operations each, five minutes on a file of 100 GiB that
-/// exists.
+/// 8 KiB, random, 70/30, 2 workers with 16 operations each, for five minutes on an existing file of
+/// 100 GiB.
 fn sound() -> Case {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(300)));
     workload.workers = 2;
@@ -174,9 +174,9 @@ fn environment() -> Environment {
     }
 }
 
-/// A percentage of 100 writes as well as a load of writes alone.
+/// A mix of 100 % writes is a write-only load too.
 #[test]
-fn all_writes_are_writes_however_a_mix_puts_them() {
+fn a_mix_of_only_writes_counts_as_write_only() {
     let mut case = sound();
     (case.workload.workers, case.workload.depth) = (1, 1);
     case.part().mix = Mix::Exact { write_percent: 100.0 };
@@ -185,9 +185,9 @@ fn all_writes_are_writes_however_a_mix_puts_them() {
     assert!(!case.rules().contains("SIMPLE-TEST"));
 }
 
-/// The plan has a depth of 1 already; what was asked for comes from the dialect.
+/// The dialect has already reduced the depth to 1, and reports the requested depth.
 #[test]
-fn a_depth_that_the_dialect_has_capped_is_found() {
+fn a_depth_reduced_by_the_dialect_is_reported() {
     let mut case = sound();
     case.workload.engine.kind = EngineKind::Psync;
     case.workload.depth = 1;
@@ -198,9 +198,9 @@ fn a_depth_that_the_dialect_has_capped_is_found() {
     assert_eq!(finding.what, "depth 32 with the engine psync");
 }
 
-/// Below 60 s it is a warning, from then on nothing; a promise asks for 300 s.
+/// Below 60 s there is a warning, above that none; a promise needs 300 s.
 #[test]
-fn a_minute_is_long_enough_unless_a_promise_is_judged() {
+fn a_minute_suffices_unless_a_promise_is_judged() {
     let severity = |seconds: u64, promised: Option<f64>| {
         let mut case = sound();
         case.workload.stop = Stop::after(Nanos::secs(seconds));
@@ -215,10 +215,10 @@ fn a_minute_is_long_enough_unless_a_promise_is_judged() {
     assert_eq!(severity(300, Some(1000.0)), None);
 }
 
-/// It also stands in reports of runs that were cut short, where the plan's time is not what was
-/// measured.
+/// Reports of interrupted runs show it too, although the measured time differs from the planned
+/// one.
 #[test]
-fn a_short_run_is_said_of_the_plan() {
+fn short_run_describes_the_plan() {
     let mut case = sound();
     case.workload.stop = Stop::after(Nanos::secs(30));
     let found = case.findings();
@@ -227,14 +227,14 @@ fn a_short_run_is_said_of_the_plan() {
 }
 
 #[test]
-fn a_sound_test_is_passed_over_in_silence() {
+fn a_sound_test_has_no_findings() {
     let found = sound().findings();
     assert!(found.is_empty(), "{found:#?}");
 }
 
 type Spoil = fn(&mut Case);
 
-/// What makes each rule speak.
+/// For each rule, a defect that it reports.
 const SPOILT: &[(&str, Spoil)] = &[
     ("TARGET-IS-DIR", |case| {
         case.facts().kind = "directory".into();
@@ -300,7 +300,7 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
     ("SEQ-OVERLAP", |case| {
         case.part().access = Access::Sequential(Sequential::default());
-        // Of itself each worker of a native job has a start of its own.
+        // By default the workers of a native job have different starts.
         case.change = Some(|plan| {
             let workers = &mut plan.steps[0].jobs[0].workers;
             workers[1].streams = workers[0].streams.clone();
@@ -413,7 +413,7 @@ fn on_nfs(case: &mut Case, options: &str) {
 }
 
 #[test]
-fn every_rule_speaks_about_what_it_is_for() {
+fn every_rule_reports_its_defect() {
     for (name, spoil) in SPOILT {
         let mut case = sound();
         spoil(&mut case);
@@ -424,9 +424,9 @@ fn every_rule_speaks_about_what_it_is_for() {
     assert_eq!(covered, all);
 }
 
-/// The media under a virtual disk are unknown, so the finding speaks of the region alone.
+/// The media under a virtual disk are unknown, so the finding is only about the region.
 #[test]
-fn a_small_part_of_a_virtual_disk_is_noted_without_talk_of_heads() {
+fn a_small_region_of_a_virtual_disk_is_a_note() {
     let mut case = sound();
     case.device().rotational = false;
     case.device().virtual_kind = Some("virtio disk".into());
@@ -449,7 +449,7 @@ fn a_small_part_of_a_virtual_disk_is_noted_without_talk_of_heads() {
 }
 
 #[test]
-fn a_well_mounted_nfs_target_is_passed_over_in_silence() {
+fn a_well_mounted_nfs_target_has_no_findings() {
     let mut case = sound();
     on_nfs(
         &mut case,
@@ -460,7 +460,7 @@ fn a_well_mounted_nfs_target_is_passed_over_in_silence() {
     assert!(!rules.iter().any(|rule| rule.starts_with("NFS-")), "{rules:?}");
 }
 
-/// Just inside each threshold: the cases above lie just outside.
+/// Just inside each threshold; the cases above are just outside.
 const INSIDE: &[(&str, Spoil)] = &[
     ("FILL-80", |case| {
         case.facts().size = Bytes(0);
@@ -506,7 +506,7 @@ const INSIDE: &[(&str, Spoil)] = &[
             ..DeviceLimit::default()
         });
     }),
-    // A limit of another device, and one of writes for a test that only reads.
+    // A limit of another device, and a write limit for a test that only reads.
     ("CGROUP-LIMIT", |case| {
         case.part().mix = Mix::READS;
         case.limit_device(DeviceLimit {
@@ -519,12 +519,12 @@ const INSIDE: &[(&str, Spoil)] = &[
             ..DeviceLimit::default()
         });
     }),
-    // 42 operations per second of others are less than 1 % of what is asked for.
+    // 42 operations per second of others are less than 1 % of the requested rate.
     ("BUSY-DISK", |case| {
         case.workload.rate = Some(Rate::iops(5000));
         case.add_background_io([300, 120, 0]);
     }),
-    // The start of each thread lies elsewhere.
+    // Threads have different starts.
     ("SEQ-OVERLAP", |case| {
         case.part().access = Access::Sequential(Sequential::default());
         case.change = Some(|plan| {
@@ -533,7 +533,7 @@ const INSIDE: &[(&str, Spoil)] = &[
             workers[1].streams[0].region.base = Extent::bytes(50 * GIB);
         });
     }),
-    // A file that is made anew has no holes when the test begins.
+    // A newly created file has no holes when the test begins.
     ("IN-MEMORY", |case| case.device().name = "ramdisk".into()),
     ("SPARSE", |case| {
         let (size, content) = (Bytes(100 * GIB), Content::Zeros);
@@ -574,10 +574,10 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
     assert!(finding.what.contains("3052 IOPS"), "{}", finding.what);
 }
 
-/// A file system that is full already matters only for a test that makes it noticeably fuller, and
-/// where hardly anything is left. The case's has 500 GiB.
+/// A full file system matters only if the test makes it noticeably fuller, or if hardly any space
+/// is left. This one has 500 GiB.
 #[test]
-fn a_little_more_matters_only_on_a_file_system_that_is_nearly_full() {
+fn small_tests_matter_only_on_nearly_full_file_systems() {
     let severity = |size, available: u64| {
         let mut case = sound();
         case.file_system().available = Bytes(available * GIB);
@@ -592,7 +592,7 @@ fn a_little_more_matters_only_on_a_file_system_that_is_nearly_full() {
 }
 
 #[test]
-fn silenced_rules_are_left_out() {
+fn silenced_rules_are_skipped() {
     let mut case = sound();
     case.workload.cache.direct = false;
     let kept = filter_silenced(case.findings(), &["buffered".into()]);
@@ -607,9 +607,9 @@ fn names_are_unique() {
     assert_eq!(unique.len(), names.len());
 }
 
-/// What exactly is missing of a warm cache.
+/// Reports why a cache is cold.
 #[test]
-fn a_cold_cache_says_why_it_is_cold() {
+fn a_cold_cache_finding_states_the_reason() {
     let said = |change: fn(&mut Case)| {
         let mut case = sound();
         case.purpose.intent = Some(Intent::CachedReads);
@@ -619,10 +619,10 @@ fn a_cold_cache_says_why_it_is_cold() {
         found.map_or_else(String::new, |finding| finding.what)
     };
     assert_eq!(said(|_| ()), "");
-    assert!(said(|case| case.purpose.warmed.clear()).contains("nothing says that the cache was warmed"));
+    assert!(said(|case| case.purpose.warmed.clear()).contains("no warm-up of the cache is recorded"));
     assert!(
         said(|case| case.environment.host.boot_id = Some("boot-2".into()))
-            .contains("before the machine was last started")
+            .contains("before the last start of the machine")
     );
     assert!(said(|case| case.environment.host.boot_id = None).contains("whether the machine was restarted"));
     assert!(
@@ -632,15 +632,15 @@ fn a_cold_cache_says_why_it_is_cold() {
     assert!(gap.contains(&format!("at byte {GIB}")), "{gap}");
     assert!(
         said(|case| case.workload.cache.direct = false)
-            .contains("bypassed the page cache, and the test reads through it")
+            .contains("bypassed the page cache, but the test reads through it")
     );
-    // The other way round all is well: what goes through the page cache comes by the cache of the
-    // host.
+    // The reverse is fine: reads through the page cache also warm the host's cache.
     assert_eq!(
         said(|case| case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, true)])),
         ""
     );
-    // Only what the test reads has to be warm, and a test that only writes needs no warm cache.
+    // Only the ranges that the test reads must be warm; a test that only writes needs no warm
+    // cache.
     assert_eq!(
         said(|case| {
             case.workload.offset = Bytes(GIB);

@@ -6,7 +6,7 @@ use model::plan::{Job, TargetKind};
 
 use super::{Rule, streams_of};
 
-/// A shorter window shows only an order of magnitude.
+/// Minimum window; a shorter one shows only an order of magnitude.
 const MIN_WINDOW: Nanos = Nanos::secs(60);
 /// Minimum window to judge a promise.
 const MIN_WINDOW_FOR_PROMISE: Nanos = Nanos::secs(300);
@@ -14,9 +14,10 @@ const MIN_WINDOW_FOR_PROMISE: Nanos = Nanos::secs(300);
 pub(super) const SHORT_RUN: Rule = Rule {
     name: "SHORT-RUN",
     severity: Severity::Warning,
-    about: "The measured window is shorter than 60 s, or than 300 s where a promise is judged.",
-    why: "outliers, caches and the work of others weigh more in a short window",
-    fix: "measure for a minute at least, two for figures that are to be shown, five for a promise",
+    about: "The measured window is shorter than 60 s, or 300 s if a promise is judged.",
+    why: "outliers, caches and other programs have more effect in a short window",
+    fix: "measure for at least one minute, two minutes for published figures, five minutes for a \
+        promise",
     detect: |rule, test, findings| {
         let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
         for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
@@ -34,8 +35,9 @@ pub(super) const NO_WARM_UP: Rule = Rule {
     name: "NO-WARMUP",
     severity: Severity::Note,
     about: "The measured window begins with the first operation.",
-    why: "the first seconds fill caches and wake up devices: they do not represent the rest of the run",
-    fix: "give it a warm-up of some seconds",
+    why: "the first seconds fill caches and wake up devices, so they differ from the rest of the \
+        run",
+    fix: "add a warm-up of some seconds",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
             let has_warm_up = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();
@@ -50,7 +52,7 @@ pub(super) const BURST_WINDOW: Rule = Rule {
     name: "BURST-WINDOW",
     severity: Severity::Warning,
     about: "The storage has burst credits, and the test is shorter than a burst from full credits.",
-    why: "the test shows the burst; what remains when the credits are gone is less",
+    why: "the test shows only the burst; the rate after the credits are used up is lower",
     fix: "measure for longer than the burst, or use up the credits first",
     detect: |rule, test, findings| {
         let Some(burst) = test.purpose.burst_ns else { return };
@@ -58,14 +60,17 @@ pub(super) const BURST_WINDOW: Rule = Rule {
             let Some(time) = job.stop.after_ns else { continue };
             let total = job.phases.warm_up_ns + time;
             if total <= burst {
-                let what = format!("{total} of I/O, and a burst from full credits lasts {burst}");
+                let what = format!(
+                    "the test runs for {total}, and a burst from full credits lasts \
+                    {burst}"
+                );
                 findings.push(rule.finding(what, &job.name));
             }
         }
     },
 };
 
-/// The job uses files or devices, not only simulated ones.
+/// True if the job uses files or devices, not only simulated ones.
 fn uses_real_targets(test: &super::Test<'_>, job: &Job) -> bool {
     let mut ids = streams_of(job).flat_map(|stream| stream.target.ids());
     ids.any(|id| {

@@ -403,7 +403,7 @@ pub struct InputValue {
     pub value: f64,
     /// What it counts.
     pub kind: InputKind,
-    /// Stated by the user; otherwise the default.
+    /// StatedFigures by the user; otherwise the default.
     pub said: bool,
 }
 

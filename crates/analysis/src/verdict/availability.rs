@@ -1,10 +1,10 @@
 //! Promises of availability: the share of seconds that kept all other clauses.
 //!
-//! A test is too short to prove them: 99.9 % takes 2,995 seconds without a miss. So such a clause
-//! fails or is consistent with the test; it never passes.
+//! A test is too short to prove them: 99.9 % would need 2,995 seconds without a miss. So such a
+//! clause fails or is consistent with the test, but never passes.
 
 use model::observation::SeriesPoint;
-use model::stats::{lag_one_correlation, wilson};
+use model::stats::{lag_one_correlation, wilson_interval};
 
 use super::doubt::Doubt;
 use super::judgement::is_rate;
@@ -35,10 +35,10 @@ impl Case<'_> {
         };
         let seconds = join_seconds(&self.observation.series);
         if seconds.len() < 10 {
-            let why = "there is no series of at least ten seconds to count in".to_owned();
+            let why = "the result has no series of at least ten seconds".to_owned();
             return inconclusive(Doubt::new(Cause::Absent, why), None, (None, None));
         }
-        // A policy's promise does not include the user's own clauses.
+        // A policy's promise does not include the user's clauses.
         let others: Vec<&Clause> = self
             .clauses
             .iter()
@@ -54,10 +54,10 @@ impl Case<'_> {
             .map(|second| f64::from(u8::from(others.iter().all(|other| keeps_clause(other, second)))))
             .collect();
         let (count, n) = (kept.iter().sum::<f64>(), kept.len() as f64);
-        // Bad seconds cluster, and correlated seconds count as fewer independent ones.
+        // Bad seconds occur in clusters, and correlated seconds count as fewer independent ones.
         let correlation = lag_one_correlation(&kept).clamp(0.0, 0.99);
         let effective = n * (1.0 - correlation) / (1.0 + correlation);
-        let (low, high) = wilson(count / n * effective, effective, CONFIDENCE);
+        let (low, high) = wilson_interval(count / n * effective, effective, CONFIDENCE);
         let proof_secs = (0.05f64.ln() / clause.target.ln()).ceil();
         let counts_text = format!("{count:.0} of {n:.0} seconds kept the other clauses");
         let interval = (Some(low), Some(high));
@@ -74,7 +74,8 @@ impl Case<'_> {
             }
             false => {
                 let reason = format!(
-                    "{counts_text}: consistent with {}, which {proof_secs:.0} s without a miss would show",
+                    "{counts_text}: consistent with {}, which {proof_secs:.0} s without a miss \
+                     would prove",
                     Metric::Availability.show(clause.target)
                 );
                 verdict(Outcome::Consistent, Some(count / n), interval, None, reason)
@@ -97,7 +98,7 @@ impl Case<'_> {
 fn keeps_clause(clause: &Clause, second: &Second) -> bool {
     let reaches_target = |counted: [f64; 3], edge: f64| {
         let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
-        // One operation at the edge of a second is no miss.
+        // One operation at the edge of a second does not make a miss.
         sum + edge >= clause.target * (1.0 - clause.tolerance) * second.length
     };
     match clause.metric {

@@ -1,5 +1,7 @@
-//! The window as a census: its missed operations are a fact. If the storage changed state in the
-//! window, the window's own figure decides, without a confidence interval.
+//! Treats the window as a census: its missed operations are a fact.
+//!
+//! If the storage changed its state in the window, the window's own figure decides, without a
+//! confidence interval.
 
 use model::results::IntervalHistogram;
 
@@ -13,18 +15,18 @@ use crate::shifts::{self, Shift};
 
 /// Default duration of a contractual test, in seconds.
 const FULL_TIME_SECS: f64 = 300.0;
-/// From this multiple of its limit on, a mean is far beyond it.
+/// A mean is far beyond its limit from this multiple on.
 const FAR_BEYOND_MEAN: f64 = 1.5;
 /// A percentile is far beyond its limit if this multiple of the allowed operations exceed it.
 const FAR_BEYOND_QUANTILE: f64 = 5.0;
-/// Fewer seconds do not show that a limit is always exceeded.
+/// Minimum number of seconds to show that a limit is always exceeded.
 const MIN_SECONDS: usize = 10;
-/// A second below this share of the promised rate is slack.
+/// A second below this share of the promised rate is slow.
 const SLACK_SHARE: f64 = 0.9;
-/// This many slack seconds in a row are a slump; fewer are a stall, which latencies show.
+/// This many slow seconds in a row are a slump. Fewer are a stall, which latencies show.
 const MIN_SLUMP_SECONDS: usize = 3;
 
-/// Periods in which the storage served much less than was promised.
+/// Periods in which the storage served much less than promised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Slump {
     /// Start of the first period, in seconds.
@@ -41,9 +43,9 @@ pub(super) struct Slump {
 
 /// Latency sums of one interval, for the direction of a clause.
 pub(super) struct IntervalSums {
-    /// When it began, in seconds.
+    /// Its start, in seconds.
     pub(super) at: f64,
-    /// How long it was, in seconds.
+    /// Its length, in seconds.
     pub(super) length: f64,
     /// Operations.
     pub(super) n: f64,
@@ -85,8 +87,8 @@ impl Case<'_> {
             && self.shift(clause).is_some()
     }
 
-    /// The latencies of this window alone break the clause for the full time, even if every later
-    /// operation took no time at all.
+    /// True if the latencies of this window alone break the clause for the full time, even if every
+    /// later operation took no time.
     fn is_broken_for_full_time(&self, clause: &Clause) -> bool {
         let Some(promised) = self.promised_iops() else {
             return false;
@@ -103,8 +105,8 @@ impl Case<'_> {
         }
     }
 
-    /// A mean far beyond its limit in every second, as with a growing backlog, or a percentile far
-    /// beyond it in most of a full window. The exact level does not matter.
+    /// True if a mean is far beyond its limit in every second, as with a growing backlog, or a
+    /// percentile in most of a full window. The exact level does not matter then.
     fn is_far_beyond(&self, clause: &Clause) -> bool {
         let intervals: Vec<IntervalSums> = self.interval_sums(clause).collect();
         if intervals.len() < MIN_SECONDS {
@@ -142,7 +144,7 @@ impl Case<'_> {
         self.context.intervals.iter().map(sums)
     }
 
-    /// Measured for the full duration of the promise.
+    /// True if the measurement lasted the full duration of the promise.
     pub(super) fn has_full_time(&self) -> bool {
         let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
         measured >= self.full_time_secs() * 0.999
@@ -154,7 +156,7 @@ impl Case<'_> {
             .map_or(FULL_TIME_SECS, |workload| workload.duration_secs)
     }
 
-    /// The change within the window that concerns a clause.
+    /// The change within the window that is relevant for a clause.
     pub(super) fn shift(&self, clause: &Clause) -> Option<Shift> {
         match is_rate(clause) {
             true => shifts::rate_shift(self.observation),
@@ -162,11 +164,11 @@ impl Case<'_> {
         }
     }
 
-    /// Periods in which a paced load was served much too slowly, if more operations are missing in
-    /// them than the tolerance allows for the whole window. Catching up later raises the mean, but
-    /// those operations were late.
+    /// Periods in which a paced load was served much too slowly, if they miss more operations than
+    /// the tolerance allows for the whole window. Catching up later raises the mean, but those
+    /// operations were late.
     pub(super) fn slump(&self, clause: &Clause) -> Option<Slump> {
-        // Only a paced load defines what was due.
+        // Only the schedule of a paced load defines which operations were due.
         Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
         let target = self.target_iops(clause)?;
         let seconds = &self.observation.seconds;
@@ -203,7 +205,7 @@ impl Case<'_> {
 
     /// Operations per second of the whole load that a rate clause requires.
     pub(super) fn target_iops(&self, clause: &Clause) -> Option<f64> {
-        // All directions share the queue, so the generator must issue the whole load.
+        // All directions share the queue, so the generator must be able to issue the whole load.
         let bytes_per_operation = match clause.metric {
             Metric::Throughput => block_bytes(self.observation)?,
             _ => 1.0,

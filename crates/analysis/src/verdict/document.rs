@@ -14,7 +14,7 @@ use crate::policies::{Reach, Resolved};
 /// The version of this form.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// A promise, the test of it, and what came of it.
+/// A promise, its test and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verified {
     /// Version of this form.
@@ -23,26 +23,26 @@ pub struct Verified {
     pub kind: VerifiedKind,
     /// What made it.
     pub tool: Tool,
-    /// What was tested; of several targets their names with commas between them.
+    /// The tested target; for several targets, their names separated by commas.
     pub target: String,
     /// What is promised.
     pub promise: Promise,
-    /// What was issued to find out.
+    /// The load issued to test it.
     pub issued: Issued,
-    /// The search for a sufficient depth, if no promised latency determines it.
+    /// The search for a sufficient depth, if no promised latency determines the depth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub climb: Option<Climb>,
-    /// The processes and hosts that issued it together, in words, where there were several. They
-    /// divide the rate and what may be in flight.
+    /// The processes and hosts that issued the load together, in words. They divide the rate and
+    /// the depth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_by: Option<String>,
-    /// The limits of machine and disks that were named.
+    /// The stated limits of machine and disks.
     pub machine: Option<Machine>,
     /// The verdict.
     pub verdict: Verdict,
-    /// What limited the load, where the promise is not kept.
+    /// What limited the load, if the promise was not kept.
     pub diagnoses: Vec<JobDiagnosis>,
-    /// What the self-checks found.
+    /// The findings of the self-checks.
     pub findings: Vec<Finding>,
 }
 
@@ -54,14 +54,14 @@ pub enum VerifiedKind {
     Verdict,
 }
 
-/// What is promised, and by what.
+/// What is promised, and by which source.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Promise {
     /// The policy, for this disk.
     pub policy: Option<Resolved>,
     /// The user's own requirement, as written.
     pub requirement: Option<String>,
-    /// A sentence, if the entry of the catalogue is old.
+    /// A sentence if the catalogue entry is old.
     pub expired: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct Issued {
     pub block: Bytes,
     /// Positions were random.
     pub random: bool,
-    /// Percent of the operations that read, kept to within one operation.
+    /// Percentage of reads, kept to within one operation.
     pub read_percent: f64,
     /// Operations per second that were due, over all workers.
     pub rate_iops: f64,
@@ -88,8 +88,8 @@ pub struct Issued {
     pub measured_ns: Nanos,
     /// The user chose the short form.
     pub quick: bool,
-    /// Which full window this was. Another one follows where operations had to wait for a free
-    /// slot.
+    /// Number of this full window. If operations had to wait for a free slot, another window
+    /// follows.
     pub attempt: u32,
 }
 
@@ -98,16 +98,16 @@ pub struct Issued {
 pub struct Machine {
     /// Each of them.
     pub layers: Vec<Layer>,
-    /// What can be reached through all with this load.
+    /// What this load can reach through all of them.
     pub reach: Option<Reach>,
 }
 
 /// Existing results judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Judged {
-    /// What is required, as it was understood.
+    /// The requirement as parsed.
     pub required: Vec<String>,
-    /// Of all jobs together: the worst of them.
+    /// The outcome of all jobs together: the worst one.
     pub outcome: Outcome,
     /// Each of them.
     pub jobs: Vec<JudgedJob>,
@@ -122,7 +122,7 @@ pub struct JudgedJob {
     pub verdict: Option<Verdict>,
 }
 
-/// What a suite found.
+/// The results of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SuiteReport {
     /// Version of this form.
@@ -133,13 +133,13 @@ pub struct SuiteReport {
     pub tool: Tool,
     /// Name of the suite.
     pub name: String,
-    /// What it is to show.
+    /// The objective of the suite.
     pub objective: Option<String>,
     /// When it began and ended, as a date and time with its zone.
     pub started: String,
     /// See `started`.
     pub ended: String,
-    /// What was tested and on which machine: names and values.
+    /// The tested targets and the machine, as names and values.
     pub environment: Vec<(String, String)>,
     /// Of all workloads together.
     pub outcome: Outcome,
@@ -160,13 +160,13 @@ pub enum SuiteKind {
 pub struct Held {
     /// Its name.
     pub name: String,
-    /// What it is to show.
+    /// The objective of the workload.
     pub objective: Option<String>,
-    /// The preset that it began as, with what was changed of it.
+    /// The preset on which it is based, with the changes.
     pub preset: Option<String>,
-    /// What was done, in words.
+    /// The load, in words.
     pub load: String,
-    /// What was required, as written.
+    /// The requirement, as written.
     pub required: String,
     /// The whole test as flags or a job file of ours.
     pub settings: String,
@@ -174,7 +174,7 @@ pub struct Held {
     pub verdict: Option<Verdict>,
     /// Why nothing was measured.
     pub failure: Option<String>,
-    /// What the self-checks found.
+    /// The findings of the self-checks.
     pub findings: Vec<Finding>,
 }
 
@@ -186,7 +186,7 @@ impl Held {
             .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
     }
 
-    /// The reasons beyond the clauses.
+    /// The reasons other than clauses.
     pub fn reasons(&self) -> Vec<String> {
         let of_verdict = self
             .verdict

@@ -1,4 +1,4 @@
-//! Reasons why a figure does not decide a clause: the generator, other programs, the load, or the
+//! Reasons why a figure does not decide a clause: the generator, other programs, the load, the
 //! length of the test.
 
 use model::finding::Finding;
@@ -15,11 +15,12 @@ use crate::shifts;
 
 /// The storage breaks a promise if it caused at least this share of the missing operations.
 const MIN_STORAGE_SHARE: f64 = 0.9;
-/// Above this share of the excess in seconds with other causes, a latency is doubted.
+/// A latency is doubted if more than this share of its excess is in seconds with other causes.
 const MAX_DISTURBED_EXCESS: f64 = 0.1;
-/// Above this share of operations that waited for a free slot, latencies are not trusted.
+/// Latencies are not trusted if more than this share of operations waited for a free slot.
 pub const MAX_BLOCKED_OPS: f64 = 0.01;
-/// A latency measured at a rate further below the promised one does not show that it is kept.
+/// If the rate was below the promised one by more than this share, the latency does not show that
+/// the clause is kept.
 const MAX_RATE_SHORTFALL: f64 = 0.03;
 
 /// Why a figure does not decide a clause.
@@ -28,7 +29,7 @@ pub(super) struct Doubt {
     pub(super) cause: Cause,
     /// What was observed, in a sentence.
     pub(super) why: String,
-    /// What to do, if the cause alone does not imply it.
+    /// What to do, if the cause alone does not determine it.
     pub(super) action: Option<String>,
 }
 
@@ -51,7 +52,7 @@ impl Doubt {
 
 impl From<SlotsNeeded> for Doubt {
     fn from(slots: SlotsNeeded) -> Doubt {
-        Doubt::new(Cause::Generator, slots.why).with_action(format!("give it more slots: --depth {}", slots.enough))
+        Doubt::new(Cause::Generator, slots.why).with_action(format!("use more slots: --depth {}", slots.enough))
     }
 }
 
@@ -62,7 +63,7 @@ impl Case<'_> {
             return Some(Doubt::new(Cause::Invalid, finding));
         }
         match clause.metric {
-            // In a short test, credit use is reported beside the figure instead.
+            // In a short test, credit use is reported next to the figure instead.
             Metric::Iops | Metric::Throughput if !self.has_full_time() => None,
             Metric::Iops | Metric::Throughput => {
                 let credits = self.describe_credit_use(clause.metric, clause.target)?;
@@ -71,8 +72,10 @@ impl Case<'_> {
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
                 let (promised, found) = (self.promised_iops()?, self.observation.total.iops?);
                 (found < promised * (1.0 - MAX_RATE_SHORTFALL)).then(|| {
-                    let why =
-                        format!("it was measured at {found:.0} operations per second, and {promised:.0} are promised");
+                    let why = format!(
+                        "it was measured at {found:.0} operations per second, but \
+                            {promised:.0} are promised"
+                    );
                     Doubt::new(Cause::Load, why)
                 })
             }
@@ -88,14 +91,15 @@ impl Case<'_> {
                 self.doubt_missed_rate(clause, target).or_else(stall)
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
-                let why = "the load was not held at the promised rate, and beyond it operations wait for one another";
+                let why = "the load was not limited to the promised rate, and beyond that rate \
+                    operations wait for each other";
                 Some(Doubt::new(Cause::Uncapped, why.to_owned()))
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.doubt_missed_latency(clause),
         }
     }
 
-    /// Why more time may not decide an undecided clause.
+    /// Why a longer test may not decide an undecided clause.
     pub(super) fn doubt_undecided(&self, clause: &Clause, value: f64) -> Option<Doubt> {
         let stall = || breaks_clause(clause, value).then(|| self.doubt_stall(clause)).flatten();
         self.doubt_others(clause).or_else(stall)
@@ -146,13 +150,13 @@ impl Case<'_> {
                 Fault::Generator => "fathom itself was late".to_owned(),
                 _ => self.name_fault(fault, &others),
             };
-            let why = format!("{:.0} % of the excess falls in seconds in which {found}", 100.0 * share);
+            let why = format!("{:.0} % of the excess is in seconds in which {found}", 100.0 * share);
             return Some(Doubt::new(cause_of(fault), why));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
 
-    /// The storage kept the limit, but operations waited in the program.
+    /// The doubt if the storage kept the limit but operations waited in the program.
     fn doubt_program_wait(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
         let show = |value: f64| clause.metric.show(value);
         let kept = format!(
@@ -172,7 +176,10 @@ impl Case<'_> {
                     .promised_iops()
                     .map(|rate| open_loop_slots(self.needed_in_flight(rate).0));
                 let enough = needed.map_or(0, u64::from).max(2 * slots);
-                Doubt::new(Cause::Generator, why).with_action(format!("give it more slots: --depth {enough}"))
+                Doubt::new(Cause::Generator, why).with_action(format!(
+                    "use more slots: --depth \
+                    {enough}"
+                ))
             }
             _ => {
                 let why = format!("operations were issued later than they were due; {kept}");
@@ -183,7 +190,7 @@ impl Case<'_> {
     }
 
     /// The figure of the clause as service time, without waits in the program; `None` for an
-    /// unpaced load or if unknown.
+    /// unpaced load or an unknown figure.
     pub(super) fn service_figure(&self, clause: &Clause) -> Option<f64> {
         let flow = estimate::direction_flow(self.observation, clause.direction)?;
         flow.response.as_ref()?;
@@ -195,8 +202,8 @@ impl Case<'_> {
         }
     }
 
-    /// The share of the excess over a latency limit that falls in stalls of the storage and their
-    /// backlog. There, waiting in the program is the storage's fault.
+    /// The share of the excess over a latency limit in stalls of the storage and their backlogs.
+    /// Waits in the program are the storage's fault there.
     fn excess_share_in_stalls(&self, clause: &Clause) -> f64 {
         let stalls = self.stalls_with_backlog();
         let (mut stalled, mut all) = (0.0, 0.0);
@@ -210,8 +217,8 @@ impl Case<'_> {
         if all > 0.0 { stalled / all } else { 0.0 }
     }
 
-    /// Start and length of each stall of the storage. A stall that overlaps a second missed for
-    /// another cause is left out.
+    /// Start and length of each stall of the storage. Stalls that overlap a second missed for
+    /// another cause are omitted.
     fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
         let found = Attribution::new(self.observation, None);
         let missed = found.iter().flat_map(|found| &found.missed);
@@ -228,7 +235,7 @@ impl Case<'_> {
         stalls
     }
 
-    /// Each stall of the storage: its start, and when its backlog had been served.
+    /// For each stall of the storage: its start, and the time when its backlog was served.
     fn stalls_with_backlog(&self) -> Vec<(f64, f64)> {
         let served = |(at, length): (f64, f64)| {
             let mut until = at + length + 1.0;
@@ -244,8 +251,8 @@ impl Case<'_> {
         self.stalls_of_storage().into_iter().map(served).collect()
     }
 
-    /// The largest cause besides the storage, and the share of the excess over a latency limit due
-    /// to all such causes together.
+    /// The largest cause other than the storage, and the share of the excess over a latency limit
+    /// due to all such causes.
     fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
         let (mut all, mut by_fault) = (
             0.0,
@@ -271,7 +278,7 @@ impl Case<'_> {
         (all > 0.0).then_some((fault, sum / all))
     }
 
-    /// The only stall of a short test, if the clause would be kept without it.
+    /// Doubts a short test whose only stall broke a clause that would otherwise be kept.
     fn doubt_stall(&self, clause: &Clause) -> Option<Doubt> {
         let ([(at, length)], [stall]) = (&self.stalls_of_storage()[..], &self.stalls_with_backlog()[..]) else {
             return None;
@@ -290,8 +297,8 @@ impl Case<'_> {
         (kept && n > 0.0).then(|| self.stall_doubt(*at, *length))
     }
 
-    /// The only stall of a short test, if every other second kept the rate and the full time would
-    /// tolerate the missing operations.
+    /// Doubts a short test with only one stall, if every other second kept the rate and the full
+    /// time would tolerate the missing operations.
     fn doubt_stall_of_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         let [(at, length)] = self.stalls_of_storage()[..] else {
             return None;
@@ -314,12 +321,13 @@ impl Case<'_> {
     fn stall_doubt(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
         let why = format!(
-            "one stall of {length:.1} s at {at:.0} s decides it; {measured:.0} s do not show whether stalls recur"
+            "one stall of {length:.1} s at {at:.0} s decides the clause; {measured:.0} s do not \
+             show whether stalls recur"
         );
         Doubt::new(Cause::Stall, why)
     }
 
-    /// Other programs took part in the missed seconds, so a longer test would not help.
+    /// Other programs affected the missed seconds, so a longer test would not help.
     fn doubt_others(&self, clause: &Clause) -> Option<Doubt> {
         let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
         let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
@@ -327,7 +335,7 @@ impl Case<'_> {
             .then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
     }
 
-    /// Describes what was observed in the seconds of a fault.
+    /// Describes the seconds of a fault.
     fn fault_sentence(&self, found: &Attribution, fault: Fault) -> String {
         let has_fault = |at: f64| {
             found

@@ -1,5 +1,5 @@
-//! Estimates a figure of an observation: its confidence interval, and its probability if a promise
-//! were just kept or just broken.
+//! Estimates a figure: its confidence interval, and its probability if a promise were just kept or
+//! just broken.
 //!
 //! The method depends on the data: interval histograms, an interval series, a deviation, or the
 //! bare figure.
@@ -14,13 +14,13 @@ use model::{Direction, PerDirection};
 const CONFIDENCE: f64 = 0.95;
 /// Assumed uncertainty of a figure known only as one value over the whole run.
 pub const BARE_FIGURE_TOLERANCE: f64 = 0.10;
-/// Neighbouring seconds are correlated by an amount that only a series shows. Without one,
-/// deviations are doubled, as for a correlation of 0.6.
+/// Only a series shows the correlation of neighbouring seconds. Without one, deviations are
+/// doubled, which corresponds to a correlation of 0.6.
 const UNKNOWN_CORRELATION_FACTOR: f64 = 2.0;
-/// Fewer samples than this beyond a percentile say nothing about it.
+/// Minimum number of samples beyond a percentile.
 pub const MIN_BEYOND: f64 = 10.0;
 /// A rate counts as kept if only operations in flight at the end are missing, and this share for
-/// the window's edges. Storage that can hardly keep it falls behind by more.
+/// the window's edges. Storage that cannot keep it falls further behind.
 const MIN_KEPT_SHARE: f64 = 0.999;
 
 /// A figure and its uncertainty.
@@ -37,7 +37,7 @@ pub(super) enum Spread {
     Student { error: f64, degrees: u32 },
     /// A range.
     Between { low: f64, high: f64 },
-    /// A quantile of a histogram: values beyond the target, all values, and how they cluster in
+    /// A quantile of a histogram: values beyond the target, all values, and their clustering in
     /// time.
     Counted {
         low: Option<f64>,
@@ -62,14 +62,14 @@ pub(super) struct Clustered {
 pub(super) enum NoEstimate {
     /// The source does not have the figure.
     Absent,
-    /// Not one operation of this direction was issued.
+    /// No operation of this direction was issued.
     NotIssued(Direction),
     /// Too few values: needed and found.
     TooFew { needed: u64, found: u64 },
 }
 
 impl Estimate {
-    /// The interval that is shown: two-sided, 95 %. No figure is below 0.
+    /// The displayed interval: two-sided, 95 %. No figure is below 0.
     pub(super) fn interval(&self) -> (Option<f64>, Option<f64>) {
         match &self.spread {
             Spread::Student { error, degrees } => {
@@ -81,8 +81,8 @@ impl Estimate {
         }
     }
 
-    /// Probability of a figure at least this large if the true one were at most `limit`: an upper
-    /// bound.
+    /// Upper bound of the probability of a figure at least this large if the true one were at most
+    /// `limit`.
     pub(super) fn p_if_at_most(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => {
@@ -96,7 +96,7 @@ impl Estimate {
                 clustered,
                 ..
             } => {
-                // The quantile lies above the limit if more values than expected lie beyond it.
+                // The quantile is above the limit if more values than expected are beyond it.
                 let counted = 1.0 - binomial_up_to(beyond.saturating_sub(1), *n, *expected);
                 let counted = if *beyond == 0 { 1.0 } else { counted };
                 clustered.map_or(counted, |cluster| counted.max(1.0 - cluster.p_if_expected(*expected)))
@@ -104,8 +104,8 @@ impl Estimate {
         }
     }
 
-    /// Probability of a figure at most this large if the true one were at least `limit`: an upper
-    /// bound.
+    /// Upper bound of the probability of a figure at most this large if the true one were at least
+    /// `limit`.
     pub(super) fn p_if_at_least(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => student_cdf(in_standard_errors(self.value - limit, *error), *degrees),
@@ -140,7 +140,7 @@ fn in_standard_errors(distance: f64, error: f64) -> f64 {
     }
 }
 
-/// P(K ≤ k) for K binomial(n, share): exact in its lower tail while few are expected, else the
+/// P(K ≤ k) for K binomial(n, share): exact in the lower tail if few are expected, otherwise the
 /// normal approximation with continuity correction.
 fn binomial_up_to(k: u64, n: u64, share: f64) -> f64 {
     if k >= n {
@@ -196,7 +196,7 @@ pub(super) fn rate(
 }
 
 /// If the rate was kept, only the operations in flight at the window's edges are uncertain, because
-/// the generator set the rate.
+/// the generator determined the rate.
 fn kept_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
     let requested_iops = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
@@ -226,7 +226,7 @@ fn series_spread(observation: &Observation, direction: Option<Direction>, bytes:
     mean_spread(&means_by_second(&values.collect::<Vec<_>>(), interval_length.as_secs()))
 }
 
-/// Means per second, over which pulsed completions even out; the original series if that leaves too
+/// Means per second, which smooth out bursts of completions; the original series if that leaves too
 /// few values.
 fn means_by_second(values: &[f64], length: f64) -> Vec<f64> {
     let per_second = ((1.0 / length).round() as usize).max(1);
@@ -275,8 +275,8 @@ pub(super) fn not_issued(observation: &Observation, direction: Option<Direction>
     (share == 0.0).then_some(NoEstimate::NotIssued(direction))
 }
 
-/// The mean time that a user waits: of a direction, or of all operations if the source does not
-/// separate them.
+/// The mean waiting time of a user: of a direction, or of all operations if the source does not
+/// separate directions.
 pub(super) fn mean(
     observation: &Observation,
     direction: Option<Direction>,
@@ -312,7 +312,7 @@ pub(super) fn mean(
     Ok(Estimate { value, spread })
 }
 
-/// A clause needs the latency of a direction, and only that of all operations is known.
+/// True if a clause needs the latency of a direction but only that of all operations is known.
 pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction>) -> bool {
     let has_latency = |direction| {
         direction_flow(observation, direction).is_some_and(|flow| flow.waited().is_some_and(|w| w.mean_ns.is_some()))
@@ -347,7 +347,7 @@ fn ratio_spread(sums: &[(f64, f64)], value: f64) -> Option<Spread> {
     mean_spread(&linear)
 }
 
-/// Without a series the correlation within a second is unknown, so each second counts as one
+/// Without a series, the correlation within a second is unknown, so each second counts as one
 /// sample.
 fn per_second_spread(observation: &Observation, waited: &Latency) -> Option<Spread> {
     let seconds = observation.measured_ns?.as_secs().min(waited.samples? as f64);
@@ -358,7 +358,7 @@ fn per_second_spread(observation: &Observation, waited: &Latency) -> Option<Spre
     })
 }
 
-/// A quantile of the waiting time, however few operations lie beyond it.
+/// A quantile of the waiting time, even if few operations are beyond it.
 pub(super) fn unsupported_quantile(observation: &Observation, direction: Option<Direction>, share: f64) -> Option<f64> {
     direction_flow(observation, direction)?.waited()?.quantile(share)
 }
@@ -382,7 +382,7 @@ pub(super) fn quantile(
         });
     };
     let beyond = (1.0 - share) * n as f64;
-    // Rounded, so that 0.99 of 1,000 values counts as exactly 10 beyond.
+    // Round, so that 0.99 of 1,000 values counts as exactly 10 beyond.
     if (beyond * 1e6).round() / 1e6 < MIN_BEYOND {
         let needed = (MIN_BEYOND / (1.0 - share) * (1.0 - 1e-9)).ceil() as u64;
         return Err(NoEstimate::TooFew { needed, found: n });
@@ -434,7 +434,7 @@ fn cluster_by_interval(
     }
 }
 
-/// The stated percentiles next to the rank interval enclose the true value.
+/// The stated percentiles on each side of the rank interval enclose the true value.
 fn stated_spread(waited: &Latency, share: f64, n: u64, value: f64) -> Spread {
     let (low, high) = rank_interval(share, n, CONFIDENCE);
     let share_of = |rank: u64| rank as f64 / n as f64;
@@ -442,7 +442,7 @@ fn stated_spread(waited: &Latency, share: f64, n: u64, value: f64) -> Spread {
     let below = low.and_then(|rank| stated().rfind(|(at, _)| *at <= share_of(rank)));
     let above = high.and_then(|rank| stated().find(|(at, _)| *at >= share_of(rank)));
     let Spread::Between { low, high } = plain_spread(value) else {
-        unreachable!("a plain figure lies between two others")
+        unreachable!("a bare figure has a range")
     };
     Spread::Between {
         low: below.map_or(low, |(_, value)| *value),
@@ -455,12 +455,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_binomial_distribution_is_that_of_tables() {
+    fn the_binomial_distribution_matches_tables() {
         // K of 20 with 0.5: P(K ≤ 10) = 0.5881; of 100 with 0.05: P(K ≤ 5) = 0.6160.
         assert!((binomial_up_to(10, 20, 0.5) - 0.5881).abs() < 1e-4);
         assert!((binomial_up_to(5, 100, 0.05) - 0.6160).abs() < 1e-4);
         assert!((binomial_up_to(0, 1000, 0.01) - 0.99_f64.powi(1000)).abs() < 1e-12);
-        // Both ways of counting meet.
+        // Both methods agree.
         let exact: f64 = binomial_up_to(95, 10_000, 0.0099);
         let approximate = binomial_up_to(95, 10_100, 0.01);
         assert!((exact - approximate).abs() < 0.1, "{exact} {approximate}");
@@ -476,6 +476,10 @@ mod tests {
         assert_eq!(exact.p_if_at_most(999.0), 0.0);
         assert_eq!(exact.p_if_at_most(1001.0), 1.0);
         assert_eq!(exact.p_if_at_least(1001.0), 0.0);
-        assert_eq!(exact.p_if_at_most(1000.0), 0.5, "on the limit nothing is decided");
+        assert_eq!(
+            exact.p_if_at_most(1000.0),
+            0.5,
+            "a figure exactly at the limit decides nothing"
+        );
     }
 }

@@ -9,10 +9,10 @@ use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
-/// The chance of a wrong PASS over all clauses together.
+/// Probability of a wrong PASS over all clauses together.
 pub const ALPHA: f64 = 0.01;
-/// The chance of a wrong FAIL over all clauses together: lower, because a complaint to a provider
-/// must hold.
+/// Probability of a wrong FAIL over all clauses together. It is lower, because a complaint to a
+/// provider must be justified.
 pub const ALPHA_FAIL: f64 = 0.001;
 
 /// Judges every clause and the whole requirement.
@@ -32,7 +32,7 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
                 .ok()
                 .map(|estimate| probability(clause, estimate, if_kept))
         });
-        holm(&found.collect::<Vec<_>>())
+        adjust_by_holm(&found.collect::<Vec<_>>())
     };
     let (if_broken, if_kept) = (probabilities(false), probabilities(true));
     let judged = clauses
@@ -57,8 +57,8 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
     }
 }
 
-/// Failed operations or a broken clause fail the whole; it passes if every clause that can pass
-/// passes.
+/// Combines outcomes: failed operations or a broken clause fail the whole; it passes if every
+/// clause that can pass does.
 fn combine_outcomes(clauses: &[ClauseVerdict], reasons: &[Reason]) -> Outcome {
     let any = |outcome: Outcome| clauses.iter().any(|clause| clause.outcome == outcome);
     if reasons.iter().any(|reason| reason.cause.is_none()) || any(Outcome::Fail) {
@@ -94,7 +94,7 @@ pub(super) fn breaks_clause(clause: &Clause, value: f64) -> bool {
     }
 }
 
-/// The probability of the figure if the clause were just kept, or just broken.
+/// Probability of the figure if the clause were just kept, or just broken.
 fn probability(clause: &Clause, estimate: &Estimate, if_kept: bool) -> f64 {
     let limit = clause_limit(clause);
     match (clause.side, if_kept) {
@@ -103,9 +103,9 @@ fn probability(clause: &Clause, estimate: &Estimate, if_kept: bool) -> f64 {
     }
 }
 
-/// Holm's method (1979): keeps the chance of any false alarm among several tests at that of one.
-/// Clauses without a figure are not counted.
-fn holm(probabilities: &[Option<f64>]) -> Vec<f64> {
+/// Applies Holm's method (1979), which keeps the probability of any false alarm among several tests
+/// at that of one. Clauses without a figure do not count.
+fn adjust_by_holm(probabilities: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len())
         .filter(|index| probabilities[*index].is_some())
         .collect();
@@ -149,12 +149,13 @@ impl Case<'_> {
                 Cause::Absent,
                 format!("{} does not report this figure", source_name(self.observation)),
             ),
-            NoEstimate::NotIssued(direction) => (Cause::Mix, format!("not one {} was issued", direction.word())),
+            NoEstimate::NotIssued(direction) => (Cause::Mix, format!("no {} was issued", direction.word())),
             NoEstimate::TooFew { needed, found } => find_test_failure(reasons)
                 .map(|doubt| (doubt.cause, doubt.why))
                 .unwrap_or_else(|| {
                     let why = format!(
-                        "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
+                        "{found} operations are too few for {}: fewer than {} are beyond it; \
+                         {needed} are needed",
                         clause.metric.name(),
                         estimate::MIN_BEYOND
                     );
@@ -228,7 +229,7 @@ impl Case<'_> {
         }
     }
 
-    /// Compares a figure with its clause, and adds what else was observed.
+    /// Compares a figure with its clause, and adds other observations.
     fn describe_outcome(&self, clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
         let slump = self
             .slump(clause)
@@ -238,9 +239,10 @@ impl Case<'_> {
             None => compare_with_target(clause, estimate, outcome),
         };
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
-            text += "; the source does not tell directions apart, so this is the mean of all operations";
+            text += "; the source does not separate directions, so this is the mean of all \
+                operations";
         }
-        // A slump already reports when and how much. For a kept promise, improvements are not
+        // A slump already states when and how much. For a kept promise, improvements are not
         // reported.
         let shift = self.shift(clause).filter(|_| slump.is_none());
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
@@ -249,7 +251,7 @@ impl Case<'_> {
             && let Some(climb) = self.context.climb.filter(|climb| is_rate(clause) && climb.saturated)
             && let Some((slots, _)) = climb.probes.last()
         {
-            text += &format!("; saturated: up to {slots} operations in flight brought no more");
+            text += &format!("; saturated: up to {slots} operations in flight did not raise it");
         }
         if outcome == Outcome::Pass
             && let Some(credits) = self.describe_credit_use(clause.metric, clause.target)
@@ -278,12 +280,12 @@ impl Case<'_> {
                 let (before, after) = (show(operations as f64 / time), show(slump.iops));
                 format!("{figure}; {before} IOPS for {:.0} s, then {after}", slump.at)
             }
-            // The slump began with the window.
+            // The slump started with the window.
             false => figure,
         }
     }
 
-    /// Why the figure itself does not decide it.
+    /// Describes why the figure itself does not decide the clause.
     fn describe_undecided(&self, clause: &Clause, estimate: &Estimate) -> String {
         let (figure, target) = (
             format_estimate(clause, estimate),
@@ -292,15 +294,23 @@ impl Case<'_> {
         let side = match estimate.interval() {
             (Some(low), _) if low > clause_limit(clause) => "above",
             (_, Some(high)) if high < clause_limit(clause) => "below",
-            _ if clause.metric.show(estimate.value) == target => return format!("{figure} is on the limit itself"),
-            _ => return format!("{figure} is too close to {target} to tell"),
+            _ if clause.metric.show(estimate.value) == target => {
+                return format!(
+                    "{figure} is \
+                exactly at the limit"
+                );
+            }
+            _ => return format!("{figure} is too close to {target} to decide"),
         };
         let changed = self.shift(clause).map_or_else(
-            || "; its seconds differ too much".to_owned(),
+            || "; the seconds differ too much".to_owned(),
             |shift| describe_shift(&shift),
         );
         let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
-        format!("{figure} is {side} {target} here{changed}; {measured:.0} s cannot tell whether that lasts")
+        format!(
+            "{figure} is {side} {target} here{changed}; {measured:.0} s do not show whether \
+            that lasts"
+        )
     }
 
     /// What to do about a clause that the test did not decide.
@@ -311,8 +321,8 @@ impl Case<'_> {
         let measured = self.observation.measured_ns.map(|length| length.as_secs());
         match cause {
             Cause::Generator => "raise --workers, or use a machine with more processors",
-            Cause::Others => "stop the others, or repeat when they are idle",
-            // Four times the time halves an interval.
+            Cause::Others => "stop the other programs, or repeat when they are idle",
+            // Four times the duration halves an interval.
             Cause::Stall | Cause::Spread => match measured {
                 Some(seconds) => return format!("measure four times as long: --time {:.0}s", 4.0 * seconds),
                 None => "measure for longer with --time",
@@ -323,7 +333,7 @@ impl Case<'_> {
                 None => "repeat with the promised rate, with --rate",
             },
             Cause::Mix if clause.direction.is_some() => "repeat with reads and writes: --read PERCENT",
-            Cause::Load | Cause::Mix => "repeat with the load that the promise is about",
+            Cause::Load | Cause::Mix => "repeat with the load of the promise",
             Cause::Samples => "measure for longer with --time, or at a higher rate",
             Cause::Absent => match clause.metric {
                 Metric::Availability => "use results that have a series of seconds",
@@ -401,7 +411,10 @@ fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> St
             compare_with_target(clause, estimate, Outcome::Fail)
         ),
         false => {
-            format!("{stretches} {served}; what was served later raised the mean to {mean}, against {target}")
+            format!(
+                "{stretches} {served}; operations served later raised the mean to {mean}, \
+                compared with {target}"
+            )
         }
     }
 }
@@ -413,7 +426,7 @@ fn source_name(observation: &Observation) -> &str {
     }
 }
 
-/// A failure of the test itself, if any.
+/// Finds a failure of the test itself.
 fn find_test_failure(reasons: &[Reason]) -> Option<Doubt> {
     let is_test_failure = |cause: &Cause| matches!(cause, Cause::Invalid | Cause::Interrupted);
     reasons.iter().find_map(|reason| {
@@ -433,7 +446,7 @@ fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
     }
 }
 
-/// Why a clause is not decided, after the figure that was measured unless the reason names it.
+/// Prefixes the reason with the measured figure, unless the reason already names it.
 fn prefix_measured(clause: &Clause, value: Option<f64>, why: String) -> String {
     match value.map(|value| clause.metric.show(value)) {
         Some(figure) if !why.starts_with(&figure) => format!("measured {figure}; {why}"),
@@ -467,8 +480,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn holm_raises_the_smallest_most() {
-        let adjusted = holm(&[Some(0.01), None, Some(0.04), Some(0.03)]);
+    fn holm_raises_the_smallest_probability_most() {
+        let adjusted = adjust_by_holm(&[Some(0.01), None, Some(0.04), Some(0.03)]);
         let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{adjusted:?}");
         near(adjusted[0], 0.03);
         near(adjusted[3], 0.06);

@@ -1,4 +1,4 @@
-//! Whether the load matches the promise, and whether the generator could have broken it.
+//! Whether the load matches the promise, and whether the generator could have caused a miss.
 
 use model::finding::Severity;
 use model::observation::Observation;
@@ -12,11 +12,11 @@ use crate::requirement::{Clause, Metric};
 
 /// Tolerance of the read share, in percentage points.
 const MIX_TOLERANCE_POINTS: f64 = 1.0;
-/// Minimum use of the slots for the storage, not the generator, to be the limit.
+/// Minimum use of the slots for the storage to be the limit instead of the generator.
 const MIN_QUEUE_IN_USE: f64 = 0.95;
 /// A worker above this share of a processor may be the limit itself.
 const BUSY_WORKER_SHARE: f64 = 0.90;
-/// A rate that exceeds the promise by more is a different load.
+/// A rate that exceeds the promise by more than this is a different load.
 const RATE_TOLERANCE: f64 = 0.01;
 /// A closed loop that could issue less than this multiple of the promised rate has little headroom.
 const MIN_HEADROOM: f64 = 1.25;
@@ -36,15 +36,12 @@ pub(super) struct SlotsNeeded {
 }
 
 impl Case<'_> {
-    /// What is wrong with the test as a whole.
+    /// Problems of the test as a whole.
     pub(super) fn reasons(&self) -> Vec<Reason> {
         let mut reasons = Vec::new();
         let mut add = |cause: Option<Cause>, what: String| reasons.push(Reason { cause, what });
         if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0) {
-            add(
-                None,
-                format!("{errors} operations failed: a promise about operations is not kept by failing them"),
-            );
+            add(None, format!("{errors} operations failed, so the promise is not kept"));
         }
         let failed = self
             .context
@@ -85,23 +82,23 @@ impl Case<'_> {
             Some(block) => differs(
                 Cause::Load,
                 format!(
-                    "operations had {block:.0} bytes, and the promise is about {}",
+                    "operations had {block:.0} bytes, but the promise is for {}",
                     wanted.block
                 ),
             ),
-            None => differs(Cause::Load, "how long the operations were is not known".into()),
+            None => differs(Cause::Load, "the length of the operations is unknown".into()),
         }
         match (load.random, wanted.random) {
             (Some(found), wanted) if found == wanted => {}
             (Some(_), true) => differs(
                 Cause::Load,
-                "positions were sequential, and the promise is about random ones".into(),
+                "positions were sequential, but the promise is for random ones".into(),
             ),
             (Some(_), false) => differs(
                 Cause::Load,
-                "positions were random, and the promise is about sequential ones".into(),
+                "positions were random, but the promise is for sequential ones".into(),
             ),
-            (None, _) => differs(Cause::Load, "whether positions were random is not known".into()),
+            (None, _) => differs(Cause::Load, "it is unknown whether positions were random".into()),
         }
         if load.direct == Some(false) {
             differs(Cause::Load, "operations went through the system's cache".into());
@@ -111,11 +108,11 @@ impl Case<'_> {
             Some(found) => differs(
                 Cause::Mix,
                 format!(
-                    "{found:.1} % of the operations were reads, and the promise is about {} %",
+                    "{found:.1} % of the operations were reads, but the promise is for {} %",
                     wanted.read_percent
                 ),
             ),
-            None => differs(Cause::Mix, "how many of the operations were reads is not known".into()),
+            None => differs(Cause::Mix, "the share of reads is unknown".into()),
         }
         reasons
     }
@@ -153,8 +150,7 @@ impl Case<'_> {
             .map(|ns| ns / 1e9)
     }
 
-    /// Operations in flight that a rate needs by Little's law, and the latency behind that figure,
-    /// in seconds.
+    /// Operations in flight that a rate needs by Little's law, and the latency used, in seconds.
     pub(super) fn needed_in_flight(&self, target: f64) -> (f64, f64) {
         let measured_latency = self
             .observation
@@ -163,20 +159,20 @@ impl Case<'_> {
             .as_ref()
             .and_then(|latency| latency.mean_ns);
         let measured_latency = measured_latency.map_or(0.0, |ns| ns / 1e9);
-        // Only a paced load shows that latency filled every slot.
+        // Only a paced load shows whether latency filled every slot.
         let is_paced = Attribution::new(self.observation, None).is_some();
         let is_fixed = self
             .context
             .workload
             .is_some_and(|workload| workload.concurrency.is_some());
         let latency_secs = match self.promised_latency_secs() {
-            // The storage may take the promised latency; if it keeps all latency clauses, more
+            // The storage may take the promised latency. If it keeps all latency clauses, more
             // slots may raise the rate.
             Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(measured_latency),
             Some(latency) => latency,
             // No clause promises a latency, so slow storage gets the benefit of the doubt.
             None if is_paced && !is_fixed => SLOW_LATENCY_SECS,
-            // For loads of other tools, up to a plentiful number of slots.
+            // For loads of other tools, up to a large number of slots.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(SLOW_STORAGE_SLOTS));
                 slow.max(target * DEFAULT_LATENCY_SECS) / target
@@ -185,7 +181,7 @@ impl Case<'_> {
         (target * latency_secs, latency_secs)
     }
 
-    /// There are latency clauses, and the service times keep all of them.
+    /// True if there are latency clauses and the service times keep all of them.
     fn service_keeps_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
         let mut latencies = self.clauses.iter().filter(latency).peekable();
@@ -196,23 +192,24 @@ impl Case<'_> {
             })
     }
 
-    /// The test set a rate below `target` operations per second.
+    /// Doubts a test that requested less than `target` operations per second.
     pub(super) fn doubt_requested_rate(&self, target: f64) -> Option<Doubt> {
         let requested_iops = self.observation.load.rate_iops?;
         (requested_iops < target * (1.0 - RATE_TOLERANCE)).then(|| {
-            let why = format!("only {requested_iops:.0} operations per second were asked for");
+            let why = format!("only {requested_iops:.0} operations per second were requested");
             Doubt::new(Cause::Generator, why).with_action(format!("repeat with --rate {target:.0}"))
         })
     }
 
-    /// There may have been too few slots for `target` operations per second.
+    /// Finds whether there may have been too few slots for `target` operations per second.
     pub(super) fn too_few_slots(&self, target: f64) -> Option<SlotsNeeded> {
         let (slots, rate) = (self.observation.load.depth?, self.observation.total.iops?);
         if let Some(climb) = self.context.climb {
             // The window has many times the slots of the probe that met the rate.
             return (!climb.saturated && !climb.met).then(|| SlotsNeeded {
                 why: format!(
-                    "all {slots} slots were in use at {rate:.0} operations per second, and more slots may bring more"
+                    "all {slots} slots were in use at {rate:.0} operations per second, so more \
+                     slots may raise the rate"
                 ),
                 enough: 2 * slots,
             });
@@ -220,7 +217,8 @@ impl Case<'_> {
         let (needed, latency) = self.needed_in_flight(target);
         ((slots as f64) < needed * (1.0 - 1e-9)).then(|| SlotsNeeded {
             why: format!(
-                "{} too few: {target:.0} operations per second at {:.3} ms each keep {:.0} in flight",
+                "{} too few: {target:.0} operations per second at {:.3} ms each need {:.0} in \
+                 flight",
                 if slots == 1 {
                     "1 slot is".to_owned()
                 } else {
@@ -233,8 +231,8 @@ impl Case<'_> {
         })
     }
 
-    /// For results without per-second facts: why a missed rate may be the generator's fault; `None`
-    /// if it could issue `target` operations per second.
+    /// For results without per-second facts: why the generator may have caused a missed rate.
+    /// `None` if it could issue `target` operations per second.
     pub(super) fn describe_generator_limit(&self, target: f64) -> Option<String> {
         let load = &self.observation.load;
         let Some(depth) = load.depth else {
@@ -247,8 +245,8 @@ impl Case<'_> {
             && in_flight < depth as f64 * MIN_QUEUE_IN_USE
         {
             return Some(format!(
-                "on average {in_flight:.1} of {depth} slots were in use, so something other than the storage held \
-                 operations up"
+                "on average {in_flight:.1} of {depth} slots were in use, so something other than \
+                 the storage delayed operations"
             ));
         }
         let busiest = self.observation.generator.map(|generator| generator.busiest_worker);
@@ -276,7 +274,7 @@ impl Case<'_> {
         Some(format!("{}: {}", found.rule, found.what))
     }
 
-    /// True if the load offered more than is promised, as a closed loop without a rate always does.
+    /// True if the load offered more than promised, as a closed loop without a rate always does.
     pub(super) fn is_uncapped(&self) -> bool {
         let load = &self.observation.load;
         let Some(promised) = self.promised_iops() else {
@@ -288,7 +286,7 @@ impl Case<'_> {
         }
     }
 
-    /// A sentence, if burst credits may have covered the whole test.
+    /// Describes how burst credits may have covered the whole test, if so.
     pub(super) fn describe_credit_use(&self, metric: Metric, target: f64) -> Option<String> {
         let counted = match metric {
             Metric::Iops => BurstOf::Iops,
@@ -304,7 +302,8 @@ impl Case<'_> {
         let ran_secs = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
         (ran_secs < burst.lasts_secs()).then(|| {
             format!(
-                "a full bucket carries {} for {:.0} s and the test took {ran_secs:.0} s: it saw the credits, not what comes after",
+                "a full bucket sustains {} for {:.0} s, and the test took {ran_secs:.0} s: it \
+                 shows the rate with credits, not the rate afterwards",
                 metric.show(burst.ceiling),
                 burst.lasts_secs()
             )
@@ -318,17 +317,26 @@ impl Case<'_> {
             && found.as_secs() < wanted.duration_secs * 0.999
         {
             notes.push(format!(
-                "measured for {:.0} s of the {:.0} s that a verdict should rest on: what happens later is unknown, such as a cache that \
-                 fills, credits that run out, or other tenants",
+                "measured for {:.0} s instead of the {:.0} s that a verdict needs: later effects \
+                 are unknown, such as a full cache, exhausted credits or other tenants",
                 found.as_secs(),
                 wanted.duration_secs
             ));
         }
         for burst in self.context.bursts {
             notes.push(format!(
-                "the storage has credits: full, they carry {} {} for {:.0} s; how full they were is not visible from here",
-                Metric::Iops.show(if burst.of == BurstOf::Bytes { burst.ceiling / 1e6 } else { burst.ceiling }),
-                if burst.of == BurstOf::Bytes { "MB/s" } else { burst.unit() },
+                "the storage has burst credits: full credits sustain {} {} for {:.0} s; their \
+                 actual level is unknown",
+                Metric::Iops.show(if burst.of == BurstOf::Bytes {
+                    burst.ceiling / 1e6
+                } else {
+                    burst.ceiling
+                }),
+                if burst.of == BurstOf::Bytes {
+                    "MB/s"
+                } else {
+                    burst.unit()
+                },
                 burst.lasts_secs()
             ));
         }
@@ -345,8 +353,8 @@ impl Case<'_> {
         let is_paced_load = self.observation.total.response.is_some();
         (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
             format!(
-                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than the promised \
-                 {promised:.0}: such a closed loop hides a part of every stall",
+                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than \
+                 the promised {promised:.0}: such a closed loop hides part of every stall",
                 service / 1e6,
                 if max < promised { "fewer" } else { "hardly more" }
             )

@@ -1,5 +1,5 @@
-//! Is a promise kept? PASS, FAIL or INCONCLUSIVE for each clause, with the figure, how well it is
-//! known, and the reason.
+//! Judges whether a promise is kept: PASS, FAIL or INCONCLUSIVE for each clause, with the figure,
+//! its precision and the reason.
 //!
 //! The confidence interval decides, by Holm's method over all clauses, never the bare figure. A
 //! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
@@ -31,7 +31,7 @@ pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 /// The verdict on a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// Of all clauses together.
+    /// The outcome of all clauses together.
     pub outcome: Outcome,
     /// Each of them.
     pub clauses: Vec<ClauseVerdict>,
@@ -41,7 +41,7 @@ pub struct Verdict {
     pub notes: Vec<String>,
 }
 
-/// How a promise, or the test of it, ended.
+/// The outcome of a promise or of its test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -49,10 +49,10 @@ pub enum Outcome {
     Pass,
     /// It is broken.
     Fail,
-    /// The test does not decide it.
+    /// The test does not decide.
     Inconclusive,
-    /// For availability only: the test does not contradict it. It neither passes nor fails the
-    /// whole.
+    /// Only for availability: the test does not contradict the promise. Neither passes nor fails
+    /// the whole.
     Consistent,
 }
 
@@ -82,10 +82,10 @@ pub struct ClauseVerdict {
     pub value: Option<f64>,
     /// Its 95 % confidence interval; a side that too few samples support is absent.
     pub interval: (Option<f64>, Option<f64>),
-    /// The probability of such a figure if the promise were just broken, after Holm. PASS needs
-    /// 0.01 or less.
+    /// The probability of this figure if the promise were just broken, after Holm. PASS needs 0.01
+    /// or less.
     pub probability_if_broken: Option<f64>,
-    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.001
+    /// The probability of this figure if the promise were just kept, after Holm. FAIL needs 0.001
     /// or less.
     pub probability_if_kept: Option<f64>,
     /// Why it is inconclusive.
@@ -101,46 +101,45 @@ pub struct ClauseVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The generator could not, or was not asked to, issue what was promised.
+    /// The generator could not issue the promised load, or was not configured to.
     Generator,
     /// Other programs used the device or the processors.
     Others,
-    /// A single stall decides it, and the test is too short to tell whether stalls recur.
+    /// A single stall decides the clause, and the test is too short to show whether stalls recur.
     Stall,
     /// The load exceeded the promised rate, which alone makes operations wait.
     Uncapped,
-    /// The load was not the one that the promise is about.
+    /// The load differs from that of the promise.
     Load,
-    /// Reads and writes were not in the share that the promise is about.
+    /// The shares of reads and writes differ from those of the promise.
     Mix,
-    /// The interval of the figure lies on both sides of the limit, or within what the rules leave
-    /// open.
+    /// The interval of the figure includes the limit, or is within the margin of the rules.
     Spread,
     /// There are too few samples beyond the percentile.
     Samples,
     /// The source does not have the figure.
     Absent,
-    /// Credits may have carried the whole test.
+    /// Credits may have covered the whole test.
     Burst,
-    /// The test is invalid, as a finding explains.
+    /// The test is invalid; a finding explains why.
     Invalid,
     /// It was stopped before its end.
     Interrupted,
 }
 
-/// What is wrong with a test as a whole.
+/// A problem of the test as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
-    /// Its kind; absent where it is a failure of the storage.
+    /// Its kind; absent for a failure of the storage.
     pub cause: Option<Cause>,
     /// In a sentence.
     pub what: String,
 }
 
-/// Facts besides the observation.
+/// Facts other than the observation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
-    /// The load that the promise is about; absent: any.
+    /// The load of the promise; absent: any.
     pub workload: Option<&'a Workload>,
     /// Interval histograms of the job, which show how slow operations cluster.
     pub intervals: &'a [IntervalHistogram],
@@ -148,7 +147,7 @@ pub struct Context<'a> {
     pub findings: &'a [Finding],
     /// Credits of the storage.
     pub bursts: &'a [Burst],
-    /// The latency that concurrency is sized by where no clause limits it, in nanoseconds.
+    /// The latency, in nanoseconds, that determines concurrency if no clause limits it.
     pub latency_ns: Option<f64>,
     /// The test was stopped before its end.
     pub interrupted: bool,
@@ -163,7 +162,7 @@ pub struct Climb {
     pub probes: Vec<(u32, f64)>,
     /// The last probe reached the promised rate.
     pub met: bool,
-    /// More operations in flight bring no more operations per second.
+    /// More operations in flight do not raise the rate.
     pub saturated: bool,
 }
 
