@@ -1,5 +1,4 @@
 //! Attributes each missed second of a paced load to the storage, the generator or other programs.
-//!
 //! The schedule of a paced load tells how many operations were due in each second. If fewer
 //! completed, the facts of that second decide: slots in use, I/O of other programs on the device,
 //! and how long our threads waited for a processor. An average over the window could not

@@ -1,7 +1,6 @@
 //! Requirements on storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`,
-//! `mbps>=200`, separated by commas.
-//!
-//! This module parses them; [`crate::verdict`] judges whether they are kept.
+//! `mbps>=200`, separated by commas. This module parses them; [`crate::verdict`] judges whether
+//! they are kept.
 
 use std::fmt;
 
@@ -299,8 +298,8 @@ pub fn parse_metric(name: &str) -> Result<(Metric, Option<Direction>), (String, 
             None => {
                 return Err((
                     format!("there is no metric `{rest}`"),
-                    "use iops, mbps, mibps, mean, median, p50 to p99.999 or availability; prefix \
-                     read. or write. for one direction"
+                    "use iops, mbps, mibps, mean, median, p50 to p99.999 or availability; prefix read. or write. for \
+                     one direction"
                         .into(),
                 ));
             }
@@ -347,8 +346,7 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
         value if value > max => Err((
             format!("{text} exceeds the supported maximum"),
             format!(
-                "the maxima are iops>={MAX_IOPS} and mbps>={}; underscores may separate digits: \
-                 iops>=100_000",
+                "the maxima are iops>={MAX_IOPS} and mbps>={}; underscores may separate digits: iops>=100_000",
                 MAX_BYTES_PER_SEC / 1e6
             ),
         )),

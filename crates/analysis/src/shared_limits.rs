@@ -1,7 +1,6 @@
-//! Limits shared by concurrent jobs: which part of the load counts against which limit.
-//!
-//! A virtual machine limits I/O served by the host's cache and I/O to disks separately, so a load
-//! on both paths can exceed either figure without reaching a limit.
+//! Limits shared by concurrent jobs: which part of the load counts against which limit. A virtual
+//! machine limits I/O served by the host's cache and I/O to disks separately, so a load on both
+//! paths can exceed either figure without reaching a limit.
 
 use model::diagnosis::{JobPath, LayerUse, LimitTable};
 use model::observation::Observation;

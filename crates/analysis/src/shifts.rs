@@ -1,6 +1,5 @@
-//! Whether a load was stationary: change points, trends and stalls within the measured window.
-//!
-//! A confidence interval of a mean assumes a single state of the storage. If the window shows two,
+//! Whether a load was stationary: change points, trends and stalls within the measured window. A
+//! confidence interval of a mean assumes a single state of the storage. If the window shows two,
 //! its mean describes only that window and is not a sample.
 
 use model::observation::{Observation, SeriesPoint};

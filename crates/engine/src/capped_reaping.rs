@@ -1,6 +1,5 @@
-//! Limits the completions that an engine returns in a turn (fio `iodepth_batch_complete_max`).
-//!
-//! Only workers with this limit use it, so others have no overhead.
+//! Limits the completions that an engine returns in a turn (fio `iodepth_batch_complete_max`). Only
+//! workers with this limit use it, so others have no overhead.
 
 use std::collections::VecDeque;
 

@@ -1,9 +1,8 @@
-//! The clock that stamps operations: the processor's counter if it is reliable.
-//!
-//! On the machine where this was written, reading the time stamp counter costs 13 ns and
-//! `clock_gettime` costs 21 ns. The counter's frequency is fitted against the system's monotonic
-//! clock between program start and run start, so no calibration pause is needed. At the end of the
-//! run the two clocks are compared again, and the drift is reported.
+//! The clock that stamps operations: the processor's counter if it is reliable. On the machine
+//! where this was written, reading the time stamp counter costs 13 ns and `clock_gettime` costs 21
+//! ns. The counter's frequency is fitted against the system's monotonic clock between program start
+//! and run start, so no calibration pause is needed. At the end of the run the two clocks are
+//! compared again, and the drift is reported.
 
 use model::Nanos;
 use model::environment;

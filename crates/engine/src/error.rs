@@ -92,14 +92,12 @@ impl EngineError {
                 refusal: Some((_, help)),
                 ..
             } => Some((*help).into()),
-            EngineError::HugePages { .. } if cfg!(windows) => Some(
-                "run soon after a restart, reduce the queue depth or block size, or do not \
-                    use huge pages"
-                    .into(),
-            ),
+            EngineError::HugePages { .. } if cfg!(windows) => {
+                Some("run soon after a restart, reduce the queue depth or block size, or do not use huge pages".into())
+            }
             EngineError::HugePages { needed, .. } => Some(format!(
-                "reserve some for each worker (2 MiB pages: sysctl vm.nr_hugepages={} for one), or \
-                 do not use huge pages",
+                "reserve some for each worker (2 MiB pages: sysctl vm.nr_hugepages={} for one), or do not use huge \
+                 pages",
                 needed.0.div_ceil(2 << 20).max(1)
             )),
             EngineError::System { .. } => None,

@@ -1,7 +1,6 @@
-//! Allocates and frees space instead of transferring data, one range at a time.
-//!
-//! A read allocates without changing the size of the file, a write allocates and may extend it, a
-//! trim punches a hole.
+//! Allocates and frees space instead of transferring data, one range at a time. A read allocates
+//! without changing the size of the file, a write allocates and may extend it, a trim punches a
+//! hole.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;

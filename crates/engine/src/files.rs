@@ -1,6 +1,5 @@
-//! Operations on the files of a tree.
-//!
-//! Each operation opens the file that its request names, works on it, and closes it.
+//! Operations on the files of a tree. Each operation opens the file that its request names, works
+//! on it, and closes it.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,5 @@
-//! Fills buffers with random contents at the speed of a memory copy.
-//!
-//! The wide generator is compiled for several instruction sets; the best one that this CPU supports
-//! is used.
+//! Fills buffers with random contents at the speed of a memory copy. The wide generator is compiled
+//! for several instruction sets; the best one that this CPU supports is used.
 
 use model::content::{RandomFill, WideRandom};
 

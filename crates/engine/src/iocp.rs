@@ -1,8 +1,7 @@
 //! The asynchronous engines of Windows. Completions arrive through a completion port, through
-//! completion routines (DiskSpd `-x`) or through a ring (`ioring.rs`).
-//!
-//! Each operation is one system call, except on a ring. Windows has no asynchronous flush or trim,
-//! so these execute synchronously while other operations stay in flight.
+//! completion routines (DiskSpd `-x`) or through a ring (`ioring.rs`). Each operation is one system
+//! call, except on a ring. Windows has no asynchronous flush or trim, so these execute
+//! synchronously while other operations stay in flight.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -290,11 +289,9 @@ impl<Q: Queue> Drop for QueueEngine<Q> {
     }
 }
 
-/// Timeouts that make the system return before a deadline.
-///
-/// System waits last whole milliseconds and end at a tick of the system timer, every millisecond at
-/// best and every 15.6 ms otherwise. So the engine ends a wait as early as earlier waits were late,
-/// and polls for the rest.
+/// Timeouts that make the system return before a deadline. System waits last whole milliseconds and
+/// end at a tick of the system timer, every millisecond at best and every 15.6 ms otherwise. So the
+/// engine ends a wait as early as earlier waits were late, and polls for the rest.
 #[derive(Clone, Copy, Debug)]
 struct Timeouts {
     margin: Nanos,

@@ -1,11 +1,10 @@
 //! Combines memory maps with another engine in one worker.
 //!
 //! Requests for mapped files are copied immediately; all others go to the inner engine. Only
-//! workers with both kinds of file use this engine.
-//!
-//! All operations of a turn share one reap time, so a copy has a turn of its own; otherwise the
-//! poll of the inner engine would count as latency of the copy. The inner engine is polled between
-//! two copies, so neither side waits longer than one poll or one copy.
+//! workers with both kinds of file use this engine. All operations of a turn share one reap time,
+//! so a copy has a turn of its own; otherwise the poll of the inner engine would count as latency
+//! of the copy. The inner engine is polled between two copies, so neither side waits longer than
+//! one poll or one copy.
 
 use model::Nanos;
 use model::results::EngineUsed;

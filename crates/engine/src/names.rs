@@ -1,6 +1,5 @@
-//! Creates, looks up and deletes files and directories by path.
-//!
-//! The operation at offset 0 of a file does this; other operations on the file do nothing.
+//! Creates, looks up and deletes files and directories by path. The operation at offset 0 of a file
+//! does this; other operations on the file do nothing.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,7 @@
 //! Runs blocking calls in a pool of threads, one for each slot, so that the operations of a worker
-//! overlap (fio `io_submit_mode=offload`).
-//!
-//! A buffer moves with its operation and returns with the result, so threads never share a buffer.
-//! Channels have room for every slot: neither end blocks, and nothing is allocated during I/O.
+//! overlap (fio `io_submit_mode=offload`). A buffer moves with its operation and returns with the
+//! result, so threads never share a buffer. Channels have room for every slot: neither end blocks,
+//! and nothing is allocated during I/O.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};

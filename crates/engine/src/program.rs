@@ -1,7 +1,5 @@
-//! The engine that runs a program instead of doing I/O.
-//!
-//! The first operation starts the program; each later one waits and checks its time limit. The
-//! program never outlives the engine.
+//! The engine that runs a program instead of doing I/O. The first operation starts the program;
+//! each later one waits and checks its time limit. The program never outlives the engine.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,6 @@
-//! Positioned reads and writes, one at a time.
-//!
-//! Engine psync calls `pread` and `pwrite`; engine pvsync2 calls `preadv2` and `pwritev2` with
-//! flags for each call (polling, nowait, uncached, atomic).
+//! Positioned reads and writes, one at a time. Engine psync calls `pread` and `pwrite`; engine
+//! pvsync2 calls `preadv2` and `pwritev2` with flags for each call (polling, nowait, uncached,
+//! atomic).
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;

@@ -1,9 +1,8 @@
-//! The engine for simulated devices, which tests of the rest of the program use.
-//!
-//! Time is simulated too: a turn does not wait, but moves the worker's clock to the next completion
-//! or deadline. So a run of minutes takes milliseconds. All workers that use a device share its
-//! state and take turns in the order of their clocks ([`Simulation`]), so the same plan gives the
-//! same figures every time.
+//! The engine for simulated devices, which tests of the rest of the program use. Time is simulated
+//! too: a turn does not wait, but moves the worker's clock to the next completion or deadline. So a
+//! run of minutes takes milliseconds. All workers that use a device share its state and take turns
+//! in the order of their clocks ([`Simulation`]), so the same plan gives the same figures every
+//! time.
 
 mod device;
 mod disturbances;

@@ -8,10 +8,9 @@ use crate::sys::thread::sleep;
 /// Limits each sleep so that the caller can check for a stop request.
 const MAX_SLEEP: Nanos = Nanos::millis(100);
 
-/// Sleeps until an instant of our own clock, to the microsecond if the processor is free.
-///
-/// The timer wakes the thread a little early, and the thread spins for the rest. The margin follows
-/// late wake-ups: 30 µs at first, longer where the system needs it, shorter again when it does not.
+/// Sleeps until an instant of our own clock, to the microsecond if the processor is free. The timer
+/// wakes the thread a little early, and the thread spins for the rest. The margin follows late
+/// wake-ups: 30 µs at first, longer where the system needs it, shorter again when it does not.
 #[derive(Clone, Debug)]
 pub(crate) struct PreciseSleep {
     spin: bool,

@@ -1,7 +1,5 @@
-//! Reads and writes through a pipe, one at a time.
-//!
-//! Data moves from file to pipe without passing through the program, and from memory to pipe
-//! without a copy if the kernel supports it.
+//! Reads and writes through a pipe, one at a time. Data moves from file to pipe without passing
+//! through the program, and from memory to pipe without a copy if the kernel supports it.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;

@@ -12,7 +12,7 @@ pub struct SafetyArgs {
     /// Allow data loss on this target; also FATHOM_ALLOW_DESTROY
     #[arg(long, value_name = "DEVICE", value_hint = ValueHint::AnyPath, help_heading = "Safety")]
     allow_destroy: Vec<String>,
-    /// Allow writes to a file that fathom did not make
+    /// Allow writes to a file that fathom did not create
     #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath, help_heading = "Safety")]
     allow_overwrite: Vec<String>,
 }

@@ -195,7 +195,7 @@ impl Drop for LiveTerminal {
 }
 
 fn take_over() -> std::io::Result<()> {
-    terminal::keep(RESTORE_SEQUENCE);
+    terminal::save_state(RESTORE_SEQUENCE);
     TAKEN.store(true, Ordering::Release);
     enable_raw_mode()
         .and_then(|()| execute!(std::io::stderr(), EnterAlternateScreen, Hide))
@@ -210,7 +210,7 @@ fn restore_terminal() {
     // A lost terminal need not be restored.
     let _ = execute!(std::io::stderr(), Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();
-    terminal::let_go();
+    terminal::discard_saved_state();
 }
 
 /// Restores the terminal before a panic of any thread is printed. The view does not reopen.
@@ -311,7 +311,7 @@ fn pressed(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::i
                 // A second Ctrl-C ends the process at once.
                 restore_terminal();
             }
-            signals::ask_to_stop();
+            signals::request_stop();
         }
         Key::Suspend => {
             restore_terminal();

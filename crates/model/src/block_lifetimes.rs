@@ -1,6 +1,5 @@
-//! Counts how often blocks were trimmed before an error (fio `block_error_percentiles`).
-//!
-//! Blocks with the same history are counted together, so that the counts of workers add up.
+//! Counts how often blocks were trimmed before an error (fio `block_error_percentiles`). Blocks
+//! with the same history are counted together, so that the counts of workers add up.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

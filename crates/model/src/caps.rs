@@ -1,7 +1,6 @@
-//! Limits between a program and its data, and which of them binds.
-//!
-//! A virtual machine, a disk, a control group and a network each limit operations and bytes per
-//! second. The smallest limit binds; the length of operations decides which one that is.
+//! Limits between a program and its data, and which of them binds. A virtual machine, a disk, a
+//! control group and a network each limit operations and bytes per second. The smallest limit
+//! binds; the length of operations decides which one that is.
 
 use std::ops::Add;
 

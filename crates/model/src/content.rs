@@ -1,9 +1,7 @@
-//! The content of writes.
-//!
-//! Zeros, patterns and repeated blocks make compressing and deduplicating storage look faster than
-//! it is, so every native write carries fresh random data. The generator is xoshiro256+ in eight
-//! lanes, which a vector unit computes at the speed of a memory copy. The engine crate compiles it
-//! for the CPU's instruction set.
+//! The content of writes. Zeros, patterns and repeated blocks make compressing and deduplicating
+//! storage look faster than it is, so every native write carries fresh random data. The generator
+//! is xoshiro256+ in eight lanes, which a vector unit computes at the speed of a memory copy. The
+//! engine crate compiles it for the CPU's instruction set.
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
-//! Chooses the file for the next operation, and tracks which files of a set are open.
-//!
-//! The rules are fio's (`file_service_type`, `openfiles`): a file is opened when it is first
-//! chosen; completed files are skipped, and so are closed ones once the limit of open files is
-//! reached. Positions are decided elsewhere.
+//! Chooses the file for the next operation, and tracks which files of a set are open. The rules are
+//! fio's (`file_service_type`, `openfiles`): a file is opened when it is first chosen; completed
+//! files are skipped, and so are closed ones once the limit of open files is reached. Positions are
+//! decided elsewhere.
 
 use std::sync::Arc;
 

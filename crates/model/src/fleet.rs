@@ -1,8 +1,7 @@
-//! One test on several hosts: divides the plan among them and merges their results.
-//!
-//! A *rank* is a process of the test, as in MPI; usually each host has one. The merged plan has the
-//! shares of all ranks side by side, with workers and targets in rank order. So depth, rates and
-//! counts are sums over workers, as on one host.
+//! One test on several hosts: divides the plan among them and merges their results. A *rank* is a
+//! process of the test, as in MPI; usually each host has one. The merged plan has the shares of all
+//! ranks side by side, with workers and targets in rank order. So depth, rates and counts are sums
+//! over workers, as on one host.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -239,18 +238,15 @@ fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
             String::new()
         };
     Err(format!(
-        "job `{}` is for `{name}`, which is neither a host nor a rank of this fleet: name one of \
-         {known}, or a number below {}",
+        "job `{}` is for `{name}`, which is neither a host nor a rank of this fleet: name one of {known}, or a \
+         number below {}",
         job.name,
         hosts.len()
     ))
 }
 
 fn too_few(job: &str, depth: u32, (_, of): (u32, u32)) -> String {
-    format!(
-        "job `{job}`: cannot divide a queue depth of {depth} among {of} ranks; use at least \
-        {of}"
-    )
+    format!("job `{job}`: cannot divide a queue depth of {depth} among {of} ranks; use at least {of}")
 }
 
 /// A part of a number, so that all parts sum to it; `None` if it would be 0.

@@ -1,7 +1,6 @@
-//! Separate plans for several hosts, executed together.
-//!
-//! The plans are merged into one, and its results are split by host again. Steps with the same
-//! number run side by side: all hosts begin each step together.
+//! Separate plans for several hosts, executed together. The plans are merged into one, and its
+//! results are split by host again. Steps with the same number run side by side: all hosts begin
+//! each step together.
 
 use crate::plan::{Dependency, JobEcho, Plan, Step, StreamTarget, TargetKind};
 use crate::results::{HostDeviceUse, HostResults, JobResults, Results, StepResults};

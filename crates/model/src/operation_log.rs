@@ -1,7 +1,6 @@
-//! The format of a log of single operations, from which other logs are derived.
-//!
-//! The log has a line for each operation that ended in the measured window, with comma-separated
-//! columns. Times are in nanoseconds.
+//! The format of a log of single operations, from which other logs are derived. The log has a line
+//! for each operation that ended in the measured window, with comma-separated columns. Times are in
+//! nanoseconds.
 
 use crate::direction::Direction;
 use crate::units::Nanos;

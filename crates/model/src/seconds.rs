@@ -1,8 +1,7 @@
-//! Figures by second, as evidence for the cause of a missed rate.
-//!
-//! Workers record the use of their queue slots and threads once a second, whenever recorders are
-//! exchanged. The coordinator samples the kernel's counters of processors and devices. Every field
-//! is a sum, so that workers and hosts add up.
+//! Figures by second, as evidence for the cause of a missed rate. Workers record the use of their
+//! queue slots and threads once a second, whenever recorders are exchanged. The coordinator samples
+//! the kernel's counters of processors and devices. Every field is a sum, so that workers and hosts
+//! add up.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
-//! The operations of one stream: direction, position and length of each.
-//!
-//! The three must be decided in the order of the dialect, so only this file implements it. A
-//! sequence is independent of time, queue depth and outcomes.
+//! The operations of one stream: direction, position and length of each. The three must be decided
+//! in the order of the dialect, so only this file implements it. A sequence is independent of time,
+//! queue depth and outcomes.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! The results of a study: the varied parameters, and the complete results of each run.
-//!
-//! Tables, knees and judgements are computed whenever they are shown, so that a saved study can be
+//! The results of a study: the varied parameters, and the complete results of each run. Tables,
+//! knees and judgements are computed whenever they are shown, so that a saved study can be
 //! re-evaluated.
 
 use crate::JsonSchema;

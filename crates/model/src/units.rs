@@ -1,8 +1,6 @@
-//! Bytes and nanoseconds, and their syntax in native job files and flags.
-//!
-//! Model and engines count only in bytes, nanoseconds and operations. Units follow IEC: `KiB` is
-//! 1024 and `kB` is 1000. A bare `k` is 1024, as in every storage tool. The dialects have their own
-//! unit rules.
+//! Bytes and nanoseconds, and their syntax in native job files and flags. Model and engines count
+//! only in bytes, nanoseconds and operations. Units follow IEC: `KiB` is 1024 and `kB` is 1000. A
+//! bare `k` is 1024, as in every storage tool. The dialects have their own unit rules.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};

@@ -1,6 +1,5 @@
-//! Escapes external text for display.
-//!
-//! Otherwise a file or job name could move the cursor, forge a line or reverse the text after it.
+//! Escapes external text for display. Otherwise a file or job name could move the cursor, forge a
+//! line or reverse the text after it.
 
 use std::borrow::Cow;
 

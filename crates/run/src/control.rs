@@ -1,7 +1,5 @@
-//! Commands from the coordinating thread to the workers of a job.
-//!
-//! They are a few words that workers read once per turn and, except for their start time, never
-//! write.
+//! Commands from the coordinating thread to the workers of a job. They are a few words that workers
+//! read once per turn and, except for their start time, never write.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

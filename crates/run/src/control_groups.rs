@@ -1,9 +1,8 @@
 //! Control groups for block I/O: creates and enters them, sets their weight, and removes them at
-//! the end of the run.
-//!
-//! With version 1 of the kernel's control groups, each worker thread enters its own group. Version
-//! 2 keeps the threads of a process together for I/O, so the whole process enters, and all workers
-//! must have the same group; other plans are refused. Existing groups are not removed.
+//! the end of the run. With version 1 of the kernel's control groups, each worker thread enters its
+//! own group. Version 2 keeps the threads of a process together for I/O, so the whole process
+//! enters, and all workers must have the same group; other plans are refused. Existing groups are
+//! not removed.
 
 use std::fs;
 use std::io;

@@ -1,7 +1,5 @@
-//! Tracks which files and directories of a tree exist and are in use.
-//!
-//! The workers of all jobs on the tree share this state, so two workers use the same file only if
-//! both share it.
+//! Tracks which files and directories of a tree exist and are in use. The workers of all jobs on
+//! the tree share this state, so two workers use the same file only if both share it.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 

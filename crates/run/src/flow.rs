@@ -44,10 +44,9 @@ impl Flows {
 
 impl Share {
     /// Whether the stream has exceeded its share. As in fio, the first operation counts as one of
-    /// another stream, so that a single stream never waits.
-    ///
-    /// A stream may lead by 1/128 of the others' operations and by [`MAX_LEAD`]: otherwise each
-    /// round would wait for the scheduler, and a busy machine would slow all streams.
+    /// another stream, so that a single stream never waits. A stream may lead by 1/128 of the
+    /// others' operations and by [`MAX_LEAD`]: otherwise each round would wait for the scheduler,
+    /// and a busy machine would slow all streams.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
         let others =

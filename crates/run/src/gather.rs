@@ -1,8 +1,6 @@
 //! Gathers the recorders of a job's workers: totals per worker, interval series, histograms by
-//! interval.
-//!
-//! The gatherer runs on the coordinator's thread during I/O, at its own pace. It merges counters
-//! and never rounds.
+//! interval. The gatherer runs on the coordinator's thread during I/O, at its own pace. It merges
+//! counters and never rounds.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

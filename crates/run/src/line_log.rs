@@ -1,9 +1,7 @@
-//! Logs of lines that workers produce during a job.
-//!
-//! Each worker has a bounded ring, allocated before the job starts; one thread per job writes the
-//! lines of all rings to the file. A log must not omit lines, so a worker waits for room in a full
-//! ring, and the wait is counted. Lines of one worker are in order; those of several workers are
-//! interleaved.
+//! Logs of lines that workers produce during a job. Each worker has a bounded ring, allocated
+//! before the job starts; one thread per job writes the lines of all rings to the file. A log must
+//! not omit lines, so a worker waits for room in a full ring, and the wait is counted. Lines of one
+//! worker are in order; those of several workers are interleaved.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -163,12 +161,8 @@ impl<L: Line> LineLog<L> {
         let name = self.form.name;
         Some(Failure {
             errno,
-            help: full.then(|| {
-                format!(
-                    "write the {name} to a file system with more space; a line \
-                takes up to 100 bytes"
-                )
-            }),
+            help: full
+                .then(|| format!("write the {name} to a file system with more space; a line takes up to 100 bytes")),
             ..Failure::new(format!("cannot continue the {name}: {why}"), self.path.clone())
         })
     }

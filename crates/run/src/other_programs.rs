@@ -1,8 +1,6 @@
-//! Finds the other programs that use the devices of a test.
-//!
-//! The kernel has a file of counters for each process, so these are read only once a device has
-//! transferred more than this process. Earlier transfers of others are unknown, so the first checks
-//! follow soon after the start.
+//! Finds the other programs that use the devices of a test. The kernel has a file of counters for
+//! each process, so these are read only once a device has transferred more than this process.
+//! Earlier transfers of others are unknown, so the first checks follow soon after the start.
 
 use engine::probe::{DeviceTimes, ProgramIo, System};
 use model::Nanos;

@@ -1,7 +1,6 @@
-//! Turns a plan into results, with a type for each stage: checked, permitted, prepared.
-//!
-//! Each stage consumes the previous one, so that nothing is written before the guard has permitted
-//! every target, and nothing runs before all targets are prepared.
+//! Turns a plan into results, with a type for each stage: checked, permitted, prepared. Each stage
+//! consumes the previous one, so that nothing is written before the guard has permitted every
+//! target, and nothing runs before all targets are prepared.
 
 use std::cell::RefCell;
 use std::path::Path;

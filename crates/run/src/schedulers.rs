@@ -1,6 +1,5 @@
-//! Sets I/O schedulers for the devices under targets, and restores them at the end of the run.
-//!
-//! fio leaves its choice in place; a run restores the original. A device that also serves something
+//! Sets I/O schedulers for the devices under targets, and restores them at the end of the run. fio
+//! leaves its choice in place; a run restores the original. A device that also serves something
 //! else is refused: system files, swap space, a volume mounted elsewhere, or the disk of a virtual
 //! machine. The run would change their speed without an apparent reason.
 

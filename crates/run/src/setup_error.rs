@@ -133,27 +133,15 @@ impl SetupError {
     /// The remedy, if known.
     pub fn help(&self) -> Option<String> {
         match self {
-            SetupError::Open(error) if error.only_direct_fails => Some(
-                "this file system does not support direct I/O: use `cache buffered`, or a \
-                    file elsewhere"
-                    .into(),
-            ),
+            SetupError::Open(error) if error.only_direct_fails => {
+                Some("this file system does not support direct I/O: use `cache buffered`, or a file elsewhere".into())
+            }
             SetupError::Open(error) => match error.source.kind() {
-                ErrorKind::PermissionDenied => Some(
-                    "choose a target that this user may open, or \
-                    run as root"
-                        .into(),
-                ),
-                ErrorKind::NotFound => Some(
-                    "it existed when the run began; find out what removed \
-                    it"
-                    .into(),
-                ),
-                ErrorKind::ReadOnlyFilesystem => Some(
-                    "it is read-only: choose another target, or \
-                    a job that only reads"
-                        .into(),
-                ),
+                ErrorKind::PermissionDenied => Some("choose a target that this user may open, or run as root".into()),
+                ErrorKind::NotFound => Some("it existed when the run began; find out what removed it".into()),
+                ErrorKind::ReadOnlyFilesystem => {
+                    Some("it is read-only: choose another target, or a job that only reads".into())
+                }
                 _ => None,
             },
             SetupError::Engine(error) => error.help(),
@@ -168,8 +156,8 @@ impl SetupError {
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
             SetupError::Unfit { help, .. } => Some(help.clone()),
             SetupError::State { .. } => Some(
-                "first run the job that writes, with the same name and in the same directory, or \
-                 remove verify_state_load"
+                "first run the job that writes, with the same name and in the same directory, or remove \
+                 verify_state_load"
                     .into(),
             ),
             SetupError::Log { .. } => Some("name another file; the existing one was not changed".into()),
@@ -178,11 +166,9 @@ impl SetupError {
             }
             SetupError::Setting { setting, source, .. } => match (setting, source.kind()) {
                 (_, ErrorKind::PermissionDenied) => Some("run as root, or remove this setting".into()),
-                (Setting::Scheduler, _) => Some(
-                    "the file queue/scheduler of the device below /sys/block lists its \
-                        schedulers"
-                        .into(),
-                ),
+                (Setting::Scheduler, _) => {
+                    Some("the file queue/scheduler of the device below /sys/block lists its schedulers".into())
+                }
                 (Setting::ControlGroup, _) => None,
             },
             SetupError::Common(why) => why.help(),

@@ -168,37 +168,34 @@ impl Report {
     }
 }
 
-/// Compares the result with the expectation for a three-way mirror over three nodes.
-///
-/// A is the owner of the volume and B another node. Each node has a copy, so the owner can read
-/// locally, while the other node may read over the network. Writes go over the network from both.
-/// `writes` is the share of writes, 0 to 1.
+/// Compares the result with the expectation for a three-way mirror over three nodes. A is the owner
+/// of the volume and B another node. Each node has a copy, so the owner can read locally, while the
+/// other node may read over the network. Writes go over the network from both. `writes` is the
+/// share of writes, 0 to 1.
 pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
     let (all_reads, all_writes) = (writes < 0.01, writes > 0.99);
     match word {
         _ if !all_reads && !all_writes => {
-            "On a three-way mirror, reads may differ between the owner and another node; writes \
-             should not, because they use the network from both. Compare reads and writes \
-             separately."
+            "On a three-way mirror, reads may differ between the owner and another node; writes should not, because \
+             they use the network from both. Compare reads and writes separately."
         }
         Judgement::Worse if all_reads => {
-            "That is expected of a three-way mirror: a node that does not own the volume reads \
-             over the network."
+            "That is expected of a three-way mirror: a node that does not own the volume reads over the network."
         }
         Judgement::Worse => {
-            "That is not expected: on a three-way mirror, writes use the network from both nodes. \
-             Check the network of B, and whether the volume has another resiliency type."
+            "That is not expected: on a three-way mirror, writes use the network from both nodes. Check the network \
+             of B, and whether the volume has another resiliency type."
         }
         Judgement::Better => {
-            "That is not expected: the owner should not be slower. Check that A is the owner; \
-             `fathom run` shows the owner on Windows."
+            "That is not expected: the owner should not be slower. Check that A is the owner; `fathom run` shows the \
+             owner on Windows."
         }
         Judgement::Same if all_writes => {
             "That is expected of a three-way mirror: writes use the network from both nodes."
         }
         Judgement::Same => {
-            "Reads from a node that does not own the volume should be slower: a cache may have \
-             served them, or the network is not the limit."
+            "Reads from a node that does not own the volume should be slower: a cache may have served them, or the \
+             network is not the limit."
         }
         Judgement::Undecided | Judgement::DifferentLoad => {
             "The result does not show whether the volume behaves like a three-way mirror."
@@ -209,8 +206,8 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
 fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<String> {
     let Some(found) = found else {
         return vec![format!(
-            "No comparison: {pairs} complete pairs were measured, but two are needed, and \
-             {MIN_PAIRS} for a judgement."
+            "No comparison: {pairs} complete pairs were measured, but two are needed, and {MIN_PAIRS} for a \
+             judgement."
         )];
     };
     let decisive = found.changes.iter().find(|change| change.figure == found.primary);
@@ -229,14 +226,13 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
             "This number of pairs detects a change of {} or more in four of five attempts.",
             format_percent(share)
         ),
-        None => format!(
-            "With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, \
-             whatever they show."
-        ),
+        None => {
+            format!("With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, whatever they show.")
+        }
     };
     sentences.push(format!(
-        "Method: {} alternating pairs, Student's paired test on the logarithms of the ratios (p \
-         {pairs_text}, adjusted for {} figures){ranks_text}. {detectable}",
+        "Method: {} alternating pairs, Student's paired test on the logarithms of the ratios (p {pairs_text}, \
+         adjusted for {} figures){ranks_text}. {detectable}",
         found.pairs,
         found.changes.len(),
     ));

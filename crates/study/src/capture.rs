@@ -1,8 +1,6 @@
 //! Captures the I/O of a live device as a load that can be issued elsewhere: share of reads, sizes,
-//! depth, rate, order.
-//!
-//! A [`LoadRecorder`] turns trace events into a [`CapturedLoad`]. The kernel's counters yield only
-//! part of one.
+//! depth, rate, order. A [`LoadRecorder`] turns trace events into a [`CapturedLoad`]. The kernel's
+//! counters yield only part of one.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 

@@ -1,8 +1,6 @@
 //! Repeats every step for a short time at twice the depth, to see whether more depth raises the
-//! rate.
-//!
-//! The repetitions follow the steps of the plan, so both use the same targets and end up in the
-//! same result.
+//! rate. The repetitions follow the steps of the plan, so both use the same targets and end up in
+//! the same result.
 
 use model::Nanos;
 use model::draws::DrawsForm;
@@ -71,8 +69,7 @@ fn repetition(step: &Step) -> Result<Step, String> {
         }
         if streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some()) {
             return Err(format!(
-                "`{}` has a rate or pauses, which more depth does not change: remove them to find \
-                 a limit",
+                "`{}` has a rate or pauses, which more depth does not change: remove them to find a limit",
                 job.name
             ));
         }

@@ -1,8 +1,7 @@
-//! Preconditions a device: fills it twice, then loads it in rounds until the rate is steady.
-//!
-//! SNIA's Solid State Storage Performance Test Specification 2.0 calls these steps
-//! workload-independent and workload-dependent preconditioning. A [`Procedure`] selects the next
-//! run and judges the rounds; the caller executes the runs and returns the results.
+//! Preconditions a device: fills it twice, then loads it in rounds until the rate is steady. SNIA's
+//! Solid State Storage Performance Test Specification 2.0 calls these steps workload-independent
+//! and workload-dependent preconditioning. A [`Procedure`] selects the next run and judges the
+//! rounds; the caller executes the runs and returns the results.
 
 use model::Bytes;
 use model::Nanos;
@@ -348,8 +347,8 @@ fn sentences(report: &Report) -> Vec<String> {
     let count = report.rounds.len();
     match &report.window {
         Some(window) if window.steady => sentences.push(format!(
-            "Steady state reached: rounds {} to {} meet both conditions. The steady rate is {} \
-             operations per second.",
+            "Steady state reached: rounds {} to {} meet both conditions. The steady rate is {} operations per \
+             second.",
             window.first,
             window.last,
             format_number(window.figures.average)
@@ -361,8 +360,7 @@ fn sentences(report: &Report) -> Vec<String> {
             "Steady state NOT reached in {count} rounds: the rate is still changing."
         )),
         None => sentences.push(format!(
-            "Steady state NOT reached: {count} rounds measured something, but a judgement needs \
-             {WINDOW_ROUNDS}."
+            "Steady state NOT reached: {count} rounds measured something, but a judgement needs {WINDOW_ROUNDS}."
         )),
     }
     if let Some(window) = &report.window {
@@ -381,17 +379,15 @@ fn sentences(report: &Report) -> Vec<String> {
             judgement(figures.keeps_excursion())
         ));
         sentences.push(format!(
-            "Stricter reading of the first condition (every round within 10 % of the mean): the \
-             largest distance is {:.1} %, {}. The literal rule decides.",
+            "Stricter reading of the first condition (every round within 10 % of the mean): the largest distance is \
+             {:.1} %, {}. The literal rule decides.",
             100.0 * figures.deviation,
             judgement(figures.deviation <= SniaWindow::DEVIATION)
         ));
     }
     if !report.steady && !report.interrupted && report.window.is_some() {
         sentences.push(
-            "Continue with `--passes 0` or longer rounds, or check the series: the rate may \
-                fall for hours."
-                .into(),
+            "Continue with `--passes 0` or longer rounds, or check the series: the rate may fall for hours.".into(),
         );
     }
     sentences.extend(report.left_out.iter().cloned());

@@ -1,7 +1,6 @@
-//! Tests a disk in under a minute with the seven most common workloads.
-//!
-//! The result shows only the order of magnitude, and the output says so: in four seconds, caches do
-//! not fill, burst credits do not run out and rare events do not occur.
+//! Tests a disk in under a minute with the seven most common workloads. The result shows only the
+//! order of magnitude, and the output says so: in four seconds, caches do not fill, burst credits
+//! do not run out and rare events do not occur.
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -248,8 +247,8 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
     let write = find(CELLS[1].name);
     if let Some(one) = &one {
         sentences.push(format!(
-            "With one 4 KiB read in flight the target reaches {} IOPS: the median read takes {}, \
-             and one in a hundred takes more than {}.",
+            "With one 4 KiB read in flight the target reaches {} IOPS: the median read takes {}, and one in a \
+             hundred takes more than {}.",
             format_number(one.iops),
             one.median,
             one.p99
@@ -259,9 +258,8 @@ pub fn explain_figures(results: &Results) -> Vec<String> {
         && write.median.0 * 10 < one.median.0 * 8
     {
         sentences.push(format!(
-            "A single write ({}) is faster than a single read: a cache of the device or the host \
-             accepts it, not the medium. Whether it survives a power failure was not tested; see \
-             the second command below.",
+            "A single write ({}) is faster than a single read: a cache of the device or the host accepts it, not the \
+             medium. Whether it survives a power failure was not tested; see the second command below.",
             write.median
         ));
     }
@@ -319,8 +317,7 @@ fn explain_cpu_limit(results: &Results) -> Option<String> {
         return None;
     }
     Some(format!(
-        "The CPUs were fully busy in: {}. There the limit may be this machine instead of the \
-         storage.",
+        "The CPUs were fully busy in: {}. There the limit may be this machine instead of the storage.",
         names.join("; ")
     ))
 }

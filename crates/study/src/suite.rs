@@ -161,8 +161,7 @@ pub fn sign_off(report: &SuiteReport) -> String {
             );
         }
     }
-    page += "\nPASS and FAIL require a sufficiently narrow confidence interval; INCONCLUSIVE is \
-        neither.\n";
+    page += "\nPASS and FAIL require a sufficiently narrow confidence interval; INCONCLUSIVE is neither.\n";
     for held in &report.workloads {
         page += &details(held);
     }

@@ -11,8 +11,7 @@ const MAX_LISTED: usize = 4;
 
 pub(super) const AFFINITY_WIDENED: Check = Check {
     rules: &["AFFINITY-WIDENED"],
-    about: "Whether a launcher bound the processes of the test to fewer processors than they may \
-        use.",
+    about: "Whether a launcher bound the processes of the test to fewer processors than they may use.",
     detect: |input, findings| {
         let mut restricted: Vec<String> = input.environments().filter_map(describe_host).collect();
         restricted.extend(describe_ranks(input));
@@ -28,18 +27,13 @@ pub(super) const AFFINITY_WIDENED: Check = Check {
         let found = Finding::new(
             "AFFINITY-WIDENED",
             Severity::Note,
-            format!(
-                "the launcher had bound processes to fewer processors than exist: {text}; \
-                fathom used all of them"
-            ),
+            format!("the launcher had bound processes to fewer processors than exist: {text}; fathom used all of them"),
         );
-        let found = found.why(
-            "MPI launchers bind each process to one processor, which all its workers \
-                would have shared",
-        );
+        let found =
+            found.why("MPI launchers bind each process to one processor, which all its workers would have shared");
         findings.push(found.help(
-            "to restrict the test to some processors, name them in the job (`cpus`), or use a \
-             control group; FATHOM_FLEET=off keeps the binding",
+            "to restrict the test to some processors, name them in the job (`cpus`), or use a control group; \
+             FATHOM_FLEET=off keeps the binding",
         ));
     },
 };
@@ -91,8 +85,7 @@ mod tests {
         environment.widened_from = Some(1);
         let expected = |what: &str| {
             [format!(
-                "the launcher had bound processes to fewer processors than exist: {what}; fathom \
-                 used all of them"
+                "the launcher had bound processes to fewer processors than exist: {what}; fathom used all of them"
             )]
         };
         assert_eq!(found(&results), expected("db1 1 of 8"));

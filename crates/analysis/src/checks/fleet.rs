@@ -37,21 +37,16 @@ pub(super) const LOST: Check = Check {
             let found = Finding::new("HOST-LOST", Severity::Error, what).at(format!("{} (rank {number})", facts.host));
             let found = found.why(match facts.machine {
                 Some(_) if others_continue => {
-                    "the figures include what it reported until shortly before; the other hosts \
-                     continued without it. Totals are divided by the longest window, so they are \
-                     lower than the rate with all hosts"
+                    "the figures include what it reported until shortly before; the other hosts continued without \
+                     it. Totals are divided by the longest window, so they are lower than the rate with all hosts"
                 }
                 Some(_) => {
-                    "the figures include what it reported until shortly before; the other hosts \
-                     were then stopped. Totals are divided by the longest window, so they may be \
-                     lower than the rate with all hosts"
+                    "the figures include what it reported until shortly before; the other hosts were then stopped. \
+                     Totals are divided by the longest window, so they may be lower than the rate with all hosts"
                 }
                 None => "the figures include none of its measurements",
             });
-            findings.push(found.help(
-                "examine that host; `fathom recover` reads what the hosts \
-                have saved locally",
-            ));
+            findings.push(found.help("examine that host; `fathom recover` reads what the hosts have saved locally"));
         }
     },
 };
@@ -77,13 +72,10 @@ pub(super) const START_SKEW: Check = Check {
                 severity,
                 format!("the hosts started up to {skew} apart, and measured for {measured}"),
             );
-            let found = found.why(
-                "during that time only some hosts loaded the storage, so the \
-                total mixes two loads",
-            );
+            let found = found.why("during that time only some hosts loaded the storage, so the total mixes two loads");
             findings.push(found.help(
-                "measure for longer, with a warm-up; a host with busy processors starts late: \
-                 check what else runs there",
+                "measure for longer, with a warm-up; a host with busy processors starts late: check what else runs \
+                 there",
             ));
         }
     },
@@ -148,10 +140,8 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
                 differences.join(", ")
             );
             let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*two.host.name);
-            let found = found.why(
-                "a difference between the figures of hosts may be caused by the hosts \
-                    instead of the storage",
-            );
+            let found = found
+                .why("a difference between the figures of hosts may be caused by the hosts instead of the storage");
             findings.push(found.help("use equal hosts, or expect this host's figures to differ"));
         }
     },
@@ -219,20 +209,15 @@ pub(super) const STRAGGLERS: Check = Check {
                     continue;
                 }
                 let what = format!(
-                    "{} (rank {rank}) reached {rate:.0} operations per second, {:.0} % of the \
-                     median host",
+                    "{} (rank {rank}) reached {rate:.0} operations per second, {:.0} % of the median host",
                     facts.host,
                     100.0 * rate / median
                 );
                 let found = Finding::new("STRAGGLER", Severity::Warning, what).at(&*job.plan.name);
-                let found = found.why(
-                    "the total does not show that one host is slower than the \
-                    others",
-                );
+                let found = found.why("the total does not show that one host is slower than the others");
                 findings.push(found.help(
-                    "run the test on that host alone and on another host alone, to find out \
-                     whether the host, its path to the storage or the ownership of the volume is \
-                     the cause",
+                    "run the test on that host alone and on another host alone, to find out whether the host, its \
+                     path to the storage or the ownership of the volume is the cause",
                 ));
             }
         }

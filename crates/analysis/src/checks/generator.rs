@@ -90,8 +90,8 @@ pub(super) const CLOCK: Check = Check {
 
 pub(super) const INTERVALS: Check = Check {
     rules: &["LOST-INTERVALS", "LOG-WAITS", "TRACE-WAITS"],
-    about: "Intervals that were merged because they were not collected in time; waits for the \
-        operation log or for a trace.",
+    about: "Intervals that were merged because they were not collected in time; waits for the operation log or for a \
+        trace.",
     detect: |input, findings| {
         for job in input.jobs() {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
@@ -99,10 +99,7 @@ pub(super) const INTERVALS: Check = Check {
             if lost > 0 {
                 let what = format!("{lost} intervals were merged into the next one");
                 let finding = Finding::new("LOST-INTERVALS", Severity::Note, what).at(&*job.plan.name);
-                findings.push(finding.why(
-                    "the totals are complete, but the series is coarser \
-                    there",
-                ));
+                findings.push(finding.why("the totals are complete, but the series is coarser there"));
             }
             if job.results.log_waits > 0 {
                 let what = format!(

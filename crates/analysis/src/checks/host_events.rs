@@ -35,13 +35,13 @@ pub(super) const PACKET_LOSS: Check = Check {
                 let severity = if remote { Severity::Warning } else { Severity::Note };
                 let finding = Finding::new("NET-LOSS", severity, lost.join("; ")).at(&*host.environment.host.name);
                 let finding = finding.why(
-                    "lost packets are retransmitted after a delay, so storage behind a \
-                        network then has long latencies",
+                    "lost packets are retransmitted after a delay, so storage behind a network then has long \
+                        latencies",
                 );
-                findings.push(finding.help(
-                    "no action needed if the storage is local; otherwise look for full queues \
-                         and bad links",
-                ));
+                findings
+                    .push(finding.help(
+                        "no action needed if the storage is local; otherwise look for full queues and bad links",
+                    ));
             }
         }
     },
@@ -72,10 +72,7 @@ pub(super) const CPU_THROTTLING: Check =
                     .throttled_ns
                     .filter(|held| held.0 as f64 > run.0 as f64 * MAX_THROTTLED_SHARE)
                 {
-                    what.push(format!(
-                        "the control group throttled this program for {held} of \
-                        {run}"
-                    ));
+                    what.push(format!("the control group throttled this program for {held} of {run}"));
                 }
                 if let Some(times) = system.thermal_events.filter(|times| *times > 0) {
                     what.push(format!("processors were throttled {times} times because of heat"));
@@ -128,10 +125,7 @@ fn find_health_change(device: &Device) -> Option<Finding> {
     }
     let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
     let finding = finding.why("this is new since the test began: repairs and retransmissions took part of the time");
-    Some(finding.help(
-        "check `dmesg`; replace the cable or the device, or let an array rebuild, \
-        then repeat the test",
-    ))
+    Some(finding.help("check `dmesg`; replace the cable or the device, or let an array rebuild, then repeat the test"))
 }
 
 #[cfg(test)]

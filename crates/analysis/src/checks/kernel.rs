@@ -106,22 +106,16 @@ fn read_ahead(ours: u64, kernels: u64) -> Finding {
     let what = format!("the kernel read {factor:.2} times the bytes that the test requested");
     let finding = Finding::new("READ-AHEAD", Severity::Note, what);
     finding
-        .why(
-            "because of read-ahead and whole-page reads, the device did more work than the \
-            figures show",
-        )
+        .why("because of read-ahead and whole-page reads, the device did more work than the figures show")
         .help("keep the default `cache = \"direct\"` to measure the device alone")
 }
 
 fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
     let (word, ours, kernels) = (direction.word(), Bytes(ours), Bytes(kernels));
-    let what = format!(
-        "the test issued {ours} of direct {word}s, but the device moved only \
-        {kernels}"
-    );
+    let what = format!("the test issued {ours} of direct {word}s, but the device moved only {kernels}");
     let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, what);
-    let why = "holes, unwritten extents, compression or the file system served part of the I/O; \
-        that part does not show the speed of the device";
+    let why = "holes, unwritten extents, compression or the file system served part of the I/O; that part does not \
+        show the speed of the device";
     finding
         .why(why)
         .help("test a file that fathom has prepared, or the device itself")
@@ -220,8 +214,8 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "50.0 % of the bytes that the device moved were reads from outside this test; \
-                 programs with I/O on any device during that time: tar (pid 7, 39.06 MiB)"
+                "50.0 % of the bytes that the device moved were reads from outside this test; programs with I/O on \
+                 any device during that time: tar (pid 7, 39.06 MiB)"
             ]
         );
     }

@@ -15,8 +15,7 @@ use crate::identities::{Little, QueueDeviation};
 
 pub(super) const LITTLE: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
-    about: "Operations in flight, computed from rate and latency, compared with the requested \
-        queue depth.",
+    about: "Operations in flight, computed from rate and latency, compared with the requested queue depth.",
     detect: |input, findings| {
         let is_latency_controlled = |control: &Control| matches!(control, Control::LatencyTarget(_));
         for job in input.jobs() {
@@ -87,8 +86,7 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
 
 /// Why some ranks did not fill their queues, and what to do.
 const STARVED: (&str, &str) = (
-    "these hosts did not keep their queue full: their results are lower than what the target can \
-     deliver to them",
+    "these hosts did not keep their queue full: their results are lower than what the target can deliver to them",
     "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
 );
 /// Why flushes left slots without operations, and what to do.
@@ -128,8 +126,7 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
     let severity = match Little::from_counts(&found).queue_deviation(max_share_before_window(job))? {
         QueueDeviation::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
-            let why = "that is more than the queue depth: latencies or counts of this run are \
-                wrong";
+            let why = "that is more than the queue depth: latencies or counts of this run are wrong";
             let help = "please report this with the saved result; do not use the figures";
             return Some(finding.why(why).help(help));
         }
@@ -145,15 +142,14 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         )
     } else if is_one_for_each_worker(&found, job) {
         (
-            "each operation completed inside the submitting call, as on targets in memory and on \
-             file systems without asynchronous I/O, so a worker has only one in flight",
+            "each operation completed inside the submitting call, as on targets in memory and on file systems \
+             without asynchronous I/O, so a worker has only one in flight",
             "the rate is right for this many workers; raise `--workers` to have more in flight",
         )
     } else if found.depth <= job.results.workers.len() as u64 {
         (
             "with one operation in flight, the target is idle while the next one is prepared",
-            "latency and rate are right for one operation in flight; increase the depth to keep \
-             the target busy",
+            "latency and rate are right for one operation in flight; increase the depth to keep the target busy",
         )
     } else {
         (

@@ -18,8 +18,7 @@ const CACHE_FACTOR: f64 = 1.5;
 
 pub(super) const PLAUSIBLE: Check = Check {
     rules: &["IMPLAUSIBLE"],
-    about: "The rate of direct I/O compared with the maximum of the device's link, or of a disk \
-        arm.",
+    about: "The rate of direct I/O compared with the maximum of the device's link, or of a disk arm.",
     detect: |input, findings| {
         let host = input.results.hosts.first();
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
@@ -40,8 +39,7 @@ pub(super) const PLAUSIBLE: Check = Check {
 
 pub(super) const CACHE_HIT: Check = Check {
     rules: &["DEVICE-CACHE-HIT"],
-    about: "The rate of direct I/O compared with known limits of disks: far beyond them, a cache \
-        served it.",
+    about: "The rate of direct I/O compared with known limits of disks: far beyond them, a cache served it.",
     detect: |input, findings| {
         for (step, job, observation) in input.observations() {
             findings.extend(beyond_limits(
@@ -83,8 +81,8 @@ pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[Know
     let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("a cache of the device, the host or a controller served the I/O: the figures are those of the cache, and hold only until it is full");
     Some(finding.help(
-        "test a range several times as large as the cache, or measure for longer; if there is no \
-         cache, another limit applies",
+        "test a range several times as large as the cache, or measure for longer; if there is no cache, another \
+         limit applies",
     ))
 }
 
@@ -143,8 +141,7 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
         implausible(
             what,
             observation,
-            "data beyond the speed of the link comes from memory, so the figures are not those of \
-             the device",
+            "data beyond the speed of the link comes from memory, so the figures are not those of the device",
         )
     })
 }
@@ -169,8 +166,7 @@ fn exceeds_spindles(observation: &Observation, disks: &[&Device]) -> Option<Find
 
 fn implausible(what: String, observation: &Observation, why: &str) -> Finding {
     let finding = Finding::new("IMPLAUSIBLE", Severity::Warning, what).at(&*observation.name);
-    let help = "test a range several times as large as all caches on the path, filled with incompressible \
-         data";
+    let help = "test a range several times as large as all caches on the path, filled with incompressible data";
     finding.why(why).help(help)
 }
 

@@ -107,19 +107,15 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
     let (why, help) = match were_slots_taken(job) {
         Some(false) => (
             "operations were issued late although slots were free",
-            "leave a processor free for each worker, or use more workers; other programs may be \
-             using the processors",
+            "leave a processor free for each worker, or use more workers; other programs may be using the processors",
         ),
         Some(true) => (
-            "every slot was in use when operations were due; the response time shows how long they \
-             waited",
-            "request a lower rate; a greater --depth helps only if the target serves more \
-             operations in parallel",
+            "every slot was in use when operations were due; the response time shows how long they waited",
+            "request a lower rate; a greater --depth helps only if the target serves more operations in parallel",
         ),
         None => (
             "operations waited for a free slot; the response time shows how long",
-            "the target cannot keep this rate at this depth: request a lower rate, or use more \
-             depth or workers",
+            "the target cannot keep this rate at this depth: request a lower rate, or use more depth or workers",
         ),
     };
     Some(finding.why(why).help(help))
@@ -140,8 +136,8 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
     let (why, help) = match were_slots_taken(job) {
         Some(true) => (
             "every slot was in use when they were due; response times count from the due time",
-            "the target is the limit: request a lower rate, or run `fathom sweep --over \
-             depth=1..64` to find what it can do",
+            "the target is the limit: request a lower rate, or run `fathom sweep --over depth=1..64` to find what it \
+             can do",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times count from when they were due",
@@ -181,16 +177,13 @@ pub(super) const MIX: Check = Check {
             let chance_points = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
             if 100.0 * (share - wanted).abs() > MAX_DRIFT_POINTS + chance_points {
                 let (share, wanted) = (100.0 * share, 100.0 * wanted);
-                let what = format!(
-                    "{share:.1} % of the operations were writes, {wanted:.1} % were \
-                    requested"
-                );
+                let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were requested");
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
                 let of_files = job.streams().any(|stream| stream.files.is_some());
                 findings.push(finding.why(match of_files {
                     true => {
-                        "operations without a suitable file, such as `create` when all files \
-                         exist, were replaced by others"
+                        "operations without a suitable file, such as `create` when all files exist, were replaced by \
+                         others"
                     }
                     false => "one direction is slower and fills the queue",
                 }));

@@ -34,16 +34,11 @@ pub(super) const PERCENTILES: Check = Check {
                 };
                 let (word, operations) = (direction.word(), found.operations);
                 let beyond = (operations as f64 * (1.0 - fraction)).floor();
-                let what = format!(
-                    "{name} of {word}s depends on only {beyond:.0} of {operations} \
-                    operations"
-                );
+                let what = format!("{name} of {word}s depends on only {beyond:.0} of {operations} operations");
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
-                let finding = finding.why(
-                    "a percentile with fewer than ten operations beyond it is little better \
-                        than the maximum",
-                );
+                let finding = finding
+                    .why("a percentile with fewer than ten operations beyond it is little better than the maximum");
                 let times = needed / operations as f64;
                 let longer = match times {
                     ..1.1 => "a little longer".to_owned(),
@@ -57,8 +52,7 @@ pub(super) const PERCENTILES: Check = Check {
 
 pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
-    about: "Whether latencies have two modes, such as cache hits and misses, which a mean does not \
-        describe.",
+    about: "Whether latencies have two modes, such as cache hits and misses, which a mean does not describe.",
     detect: |input, findings| {
         // Several kinds of file operations share a direction, and reports list the kinds
         // separately.

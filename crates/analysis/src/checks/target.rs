@@ -33,13 +33,9 @@ pub(super) const ALLOCATION: Check = Check {
                     .map(|target| &target.prepare);
                 let existed = matches!(prepare, Some(Prepare::Existing | Prepare::LayOut { .. }));
                 if allocation.unwritten_unknown && existed {
-                    let what = "the file system does not report which part of the file has been \
-                        written";
+                    let what = "the file system does not report which part of the file has been written";
                     let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, what).at(&*facts.path);
-                    let finding = finding.why(
-                        "reads beyond that part need no I/O, so the figures \
-                        may be too good",
-                    );
+                    let finding = finding.why("reads beyond that part need no I/O, so the figures may be too good");
                     findings
                         .push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
                 }
@@ -48,10 +44,7 @@ pub(super) const ALLOCATION: Check = Check {
                     continue;
                 }
                 let share = 100.0 * never_written as f64 / facts.size.0.max(1) as f64;
-                let what = format!(
-                    "{share:.1} % of the file was never written: reads there need \
-                    no I/O"
-                );
+                let what = format!("{share:.1} % of the file was never written: reads there need no I/O");
                 let finding = Finding::new("HOLES", Severity::Warning, what).at(&*facts.path);
                 let finding = finding.why("the figures are too good");
                 findings.push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
@@ -69,10 +62,8 @@ pub(super) const CACHED: Check = Check {
             if real && job.streams().any(|stream| !stream.cache.direct) {
                 let what = "operations go through the page cache";
                 let finding = Finding::new("BUFFERED", Severity::Note, what).at(&*job.plan.name);
-                let finding = finding.why(
-                    "reads may come from memory, and writes count as complete before \
-                        they reach the disk",
-                );
+                let finding =
+                    finding.why("reads may come from memory, and writes count as complete before they reach the disk");
                 findings.push(finding.help(match job.streams().any(|stream| stream.files.is_some()) {
                     true => "use a tree larger than the memory, and `fsync`, to measure the device",
                     false => "keep the default `cache = \"direct\"` to measure the device",
@@ -91,15 +82,11 @@ pub(super) const OWNER: Check = Check {
                 continue;
             };
             if !before.eq_ignore_ascii_case(after) {
-                let what = format!(
-                    "the volume belonged to {before} at the start of the test and \
-                    to {after} at its end"
-                );
+                let what =
+                    format!("the volume belonged to {before} at the start of the test and to {after} at its end");
                 let finding = Finding::new("OWNER-MOVED", Severity::Warning, what).at(&*facts.path);
-                let finding = finding.why(
-                    "part of the operations went over the network and part did not: \
-                        two tests in one",
-                );
+                let finding =
+                    finding.why("part of the operations went over the network and part did not: two tests in one");
                 findings.push(finding.help(match &facts.cluster_volume {
                     Some(name) => format!(
                         "repeat the test without moving the volume; Move-ClusterSharedVolume -Name \

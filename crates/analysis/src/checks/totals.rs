@@ -10,8 +10,7 @@ use super::{Check, JobView};
 
 pub(super) const TOTALS: Check = Check {
     rules: &["TOTALS-MISMATCH"],
-    about: "Bytes compared with operations × block size; histograms and interval series compared \
-        with the totals.",
+    about: "Bytes compared with operations × block size; histograms and interval series compared with the totals.",
     detect: |input, findings| {
         for job in input.jobs() {
             let mut faults = Vec::new();
@@ -43,8 +42,7 @@ fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults
                 let operations: u64 = operations_by_kind().map(|kind| kind.results.operations).sum();
                 if operations != found.operations {
                     faults.push(format!(
-                        "the counts by kind add up to {operations} {word} operations, the total is \
-                         {}",
+                        "the counts by kind add up to {operations} {word} operations, the total is {}",
                         found.operations
                     ));
                 }
@@ -74,8 +72,7 @@ fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults
             if !is_consistent {
                 let operations = found.operations;
                 faults.push(format!(
-                    "the histogram of {word} {name} latency contains {counted} of {operations} \
-                     operations"
+                    "the histogram of {word} {name} latency contains {counted} of {operations} operations"
                 ));
             }
         }

@@ -361,12 +361,9 @@ pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
             format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
         }
         Judgement::Undecided if found.low.is_none() => format!(
-            "Whether {name} differs from {base} is unknown: {words} {what}, and the data does not \
-             show how much of that is chance."
+            "Whether {name} differs from {base} is unknown: {words} {what}, and the data does not show how much of \
+             that is chance."
         ),
-        Judgement::Undecided => format!(
-            "Whether {name} differs from {base} is unknown: {words} \
-            {what}."
-        ),
+        Judgement::Undecided => format!("Whether {name} differs from {base} is unknown: {words} {what}."),
     }
 }

@@ -1,8 +1,6 @@
 //! Compares results: is the second better than the first, the same or worse, and how certain is
-//! that?
-//!
-//! One or two runs show only the variation within a run; repeated runs also show the variation
-//! between runs. Each comparison states which of these its interval covers.
+//! that? One or two runs show only the variation within a run; repeated runs also show the
+//! variation between runs. Each comparison states which of these its interval covers.
 
 mod change;
 mod describe;

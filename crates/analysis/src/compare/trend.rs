@@ -1,7 +1,6 @@
-//! The trend of a repeated test: whether a figure stayed the same, and when it changed.
-//!
-//! Changes are searched for from [`MIN_RUNS`] runs on; each level has at least [`MIN_LEVEL`] runs.
-//! With uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and fewer of
+//! The trend of a repeated test: whether a figure stayed the same, and when it changed. Changes are
+//! searched for from [`MIN_RUNS`] runs on; each level has at least [`MIN_LEVEL`] runs. With
+//! uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and fewer of
 //! longer ones (measured on 4,000 series of each length). Facts that differ across a change
 //! coincide with it, but need not be its cause.
 
@@ -234,8 +233,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
             format_change(latest.value / first.value)
         ));
         sentences.push(format!(
-            "{} runs are too few to distinguish a change from chance; at least {MIN_RUNS} are \
-             needed.",
+            "{} runs are too few to distinguish a change from chance; at least {MIN_RUNS} are needed.",
             runs.len()
         ));
         return sentences;
@@ -288,8 +286,8 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
         ));
     }
     sentences.push(format!(
-        "A change of about {:.0} % or more in the latest two runs would have been detected; \
-         smaller or slower changes would not.",
+        "A change of about {:.0} % or more in the latest two runs would have been detected; smaller or slower \
+         changes would not.",
         (100.0 * detectable_step).ceil()
     ));
     sentences
@@ -356,11 +354,10 @@ mod tests {
         assert_eq!(trend.levels.iter().map(|level| level.runs).collect::<Vec<_>>(), [7, 3]);
         assert_eq!(
             text,
-            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,001 (7 \
-             runs) to 880 (3 runs): worse. Facts that changed at that time, not necessarily the \
-             cause: kernel 6.1 → 6.8. Operations per second have stayed the same since 17 (day 7): \
-             880 in 3 runs, which vary by 0.2 %. A change of about 2 % or more in the latest two \
-             runs would have been detected; smaller or slower changes would not."
+            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,001 (7 runs) to 880 (3 \
+             runs): worse. Facts that changed at that time, not necessarily the cause: kernel 6.1 → 6.8. Operations \
+             per second have stayed the same since 17 (day 7): 880 in 3 runs, which vary by 0.2 %. A change of about \
+             2 % or more in the latest two runs would have been detected; smaller or slower changes would not."
         );
     }
 
@@ -386,18 +383,15 @@ mod tests {
         let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
         assert!(
-            text.contains(
-                "The latest run, 16 (day 6), differs with 60: one run is not a level, so \
-                repeat it."
-            ),
+            text.contains("The latest run, 16 (day 6), differs with 60: one run is not a level, so repeat it."),
             "{text}"
         );
         let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);
         assert!(trend.changes.is_empty() && trend.detectable_step.is_none());
         assert_eq!(
             text,
-            "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few \
-             to distinguish a change from chance; at least 6 are needed."
+            "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few to distinguish a \
+             change from chance; at least 6 are needed."
         );
         assert!(super::trend(Figure::Iops, &runs(&[1.0]), 0.02).is_none());
     }

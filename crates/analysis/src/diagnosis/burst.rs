@@ -23,9 +23,9 @@ const LEVEL_TOLERANCE: f64 = 0.05;
 
 pub(super) const BURST_END: Signature = Signature {
     answer: Answer::BurstEnd,
-    about: "The rate has one step down, and afterwards it is as flat as only an enforced rate is \
-        (variation below 1.5 %), or both levels match known credits of the layer. Bucket = (level \
-        before − level after) × time before.",
+    about: "The rate has one step down, and afterwards it is as flat as only an enforced rate is (variation below \
+        1.5 %), or both levels match known credits of the layer. Bucket = (level before − level after) × time \
+        before.",
     detect,
 };
 
@@ -86,14 +86,11 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         }
         None if input.write_percent().is_some_and(|percent| percent > 99.0) => {
             format!(
-                "{fell}, and stayed flat, as when credits run out or a write cache is full; \
-                only the lower rate can be sustained"
+                "{fell}, and stayed flat, as when credits run out or a write cache is full; only the lower rate can \
+                be sustained"
             )
         }
-        None => format!(
-            "{fell}, and stayed flat, as when credits run out; only the lower rate can \
-            be sustained"
-        ),
+        None => format!("{fell}, and stayed flat, as when credits run out; only the lower rate can be sustained"),
     };
     let mut symptom = Symptom::new(sentence)
         .with_evidence(figure("level before", step.before.mean, "IOPS"))
@@ -131,8 +128,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 format_duration(refill_secs)
             ))
             .with_advice(
-                "to judge the sustained rate, measure after the step; to judge short \
-                peaks, measure before it",
+                "to judge the sustained rate, measure after the step; to judge short peaks, measure before it",
             ),
     )
 }

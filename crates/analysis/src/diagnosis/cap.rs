@@ -23,10 +23,9 @@ const KEPT_SHARE: f64 = 0.999;
 
 pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
-    about: "The rate is from 3 % below to 5 % above a limit of a layer (1 % around a requested \
-        rate), or three of four seconds are at the limit and at most 10 % of the seconds are above \
-        it. Of several limits, the lowest counts. A higher rate at a second depth refutes it, a \
-        higher latency alone confirms it.",
+    about: "The rate is from 3 % below to 5 % above a limit of a layer (1 % around a requested rate), or three of \
+        four seconds are at the limit and at most 10 % of the seconds are above it. Of several limits, the lowest \
+        counts. A higher rate at a second depth refutes it, a higher latency alone confirms it.",
     detect,
 };
 
@@ -53,8 +52,7 @@ pub(super) fn requested_rate(input: &Input<'_>) -> Option<Symptom> {
         // A slightly missed rate leaves a backlog, which the storage causes.
         Question::MissedLatency if bound.share() < KEPT_SHARE => return None,
         Question::MissedLatency => {
-            symptom.sentence += ". The requested rate limits the load but does not explain the \
-                latency"
+            symptom.sentence += ". The requested rate limits the load but does not explain the latency"
         }
     }
     Some(symptom)
@@ -150,17 +148,11 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     match bound.kind {
         // A promised rate cannot be removed.
         LayerKind::Application if input.context.question != Question::Limit => {}
-        LayerKind::Application => advice.push(
-            "remove the rate to see what the target can do: `fathom sweep --over \
-                depth=1..64`"
-                .to_owned(),
-        ),
+        LayerKind::Application => {
+            advice.push("remove the rate to see what the target can do: `fathom sweep --over depth=1..64`".to_owned())
+        }
         LayerKind::ControlGroup => {
-            advice.push(
-                "raise or remove the limit of the control group, if this process is \
-                allowed more"
-                    .into(),
-            );
+            advice.push("raise or remove the limit of the control group, if this process is allowed more".into());
         }
         LayerKind::Machine => advice.push("use a larger machine; faster disks would not help".into()),
         LayerKind::Disk => advice.push("use a faster disk, or several".into()),
@@ -169,8 +161,8 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     let can_repeat = input.context.question == Question::Limit && input.verdict().is_none();
     if can_repeat && bound.kind != LayerKind::Application {
         advice.push(
-            "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, \
-             IOPS stay the same and latency doubles"
+            "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, IOPS stay the same \
+             and latency doubles"
                 .into(),
         );
     }
@@ -182,10 +174,7 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
     let beyond = input.bounds.iter().filter(|bound| bound.is_exceeded());
     let remark_for = |bound: &Bound| {
         let why = match bound.kind {
-            LayerKind::ControlGroup => {
-                "the limit was changed during the test, or does not apply \
-                to this process"
-            }
+            LayerKind::ControlGroup => "the limit was changed during the test, or does not apply to this process",
             _ => "a cache or credits served the excess, or another limit applies",
         };
         let what = format!(

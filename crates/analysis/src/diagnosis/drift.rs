@@ -15,9 +15,8 @@ const MIN_BLOCKED_SHARE: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {
     answer: Answer::Drift,
-    about: "The rate falls or the mean latency rises over the whole window without a step: the \
-        slope of a least-squares line through sixteen parts of the window is at least nine \
-        standard errors.",
+    about: "The rate falls or the mean latency rises over the whole window without a step: the slope of a \
+        least-squares line through sixteen parts of the window is at least nine standard errors.",
     detect,
 };
 
@@ -49,10 +48,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Symptom::new(sentence)
             .with_evidence(first)
             .with_evidence(last)
-            .with_advice(
-                "measure until the rate no longer changes: `fathom run --until-steady \
-                0.3%`",
-            )
+            .with_advice("measure until the rate no longer changes: `fathom run --until-steady 0.3%`")
             .with_advice("disks become slower like this as they fill, fragment or heat up"),
     )
 }

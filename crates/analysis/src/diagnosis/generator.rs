@@ -20,9 +20,9 @@ const MIN_FAULT_SHARE: f64 = 0.5;
 
 pub(super) const GENERATOR: Signature = Signature {
     answer: Answer::Generator,
-    about: "A worker used more than 90 % of a processor, the rate was above 70 % of what the \
-        engine reaches without a device, the queue was not full, or in most missed seconds of a \
-        paced load slots were free and operations were issued late.",
+    about: "A worker used more than 90 % of a processor, the rate was above 70 % of what the engine reaches without \
+        a device, the queue was not full, or in most missed seconds of a paced load slots were free and operations \
+        were issued late.",
     detect,
 };
 
@@ -65,8 +65,7 @@ fn detect_engine_ceiling(input: &Input<'_>) -> Option<Symptom> {
     (rate > MAX_CEILING_SHARE * ceiling).then(|| {
         let percent = 100.0 * rate / ceiling;
         let sentence = format!(
-            "the program itself was a large part of the limit: {percent:.0} % of what it reaches \
-             without a device"
+            "the program itself was a large part of the limit: {percent:.0} % of what it reaches without a device"
         );
         Symptom::new(sentence)
             .with_evidence(figure_vs("rate", rate, "IOPS", ceiling, "without a device"))

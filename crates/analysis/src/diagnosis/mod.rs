@@ -127,15 +127,10 @@ fn remark(rule: &str, what: String) -> Remark {
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };
-        let what = format!(
-            "the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, but these figures do \
-             not show why"
-        );
+        let what =
+            format!("the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, but these figures do not show why");
         let help = match to < from {
-            true => {
-                "repeat at half the rate: the time of the step distinguishes burst credits \
-                from a write cache"
-            }
+            true => "repeat at half the rate: the time of the step distinguishes burst credits from a write cache",
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
         return Symptom::new(what).with_advice(help);
@@ -163,8 +158,8 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
     }
     match input.is_queue_full() {
         Some(true) => symptom.with_advice(
-            "repeat the test with `fathom run --confirm`: if twice the depth does not raise the rate, \
-                          the load is at a limit",
+            "repeat the test with `fathom run --confirm`: if twice the depth does not raise the rate, the load is at \
+                          a limit",
         ),
         Some(false) | None => symptom.with_advice(
             "repeat the test unpaced and with a full queue, using `fathom run --confirm`: if twice the depth does \

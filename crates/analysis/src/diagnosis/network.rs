@@ -11,8 +11,7 @@ const FULL_LINK_SHARE: f64 = 0.90;
 
 pub(super) const NETWORK: Signature = Signature {
     answer: Answer::Network,
-    about: "A link to the storage was used to more than 90 % of its speed, or packets were lost or \
-        retransmitted.",
+    about: "A link to the storage was used to more than 90 % of its speed, or packets were lost or retransmitted.",
     detect,
 };
 

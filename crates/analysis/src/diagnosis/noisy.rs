@@ -20,8 +20,8 @@ const MAX_DIP_SHARE: f64 = 0.5;
 
 pub(super) const NOISY: Signature = Signature {
     answer: Answer::Noisy,
-    about: "The rate dips below 80 % of its usual level several times, at irregular intervals, \
-        without stopping, and recovers each time.",
+    about: "The rate dips below 80 % of its usual level several times, at irregular intervals, without stopping, and \
+        recovers each time.",
     detect,
 };
 
@@ -53,10 +53,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     if count < MIN_DIPS || share > MAX_DIP_SHARE || period(seconds).is_some() || !comes_back || declines(input, floor) {
         return None;
     }
-    let sentence = format!(
-        "others used the same storage: {count} dips below {floor:.0} IOPS at \
-        irregular intervals"
-    );
+    let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS at irregular intervals");
     Some(
         Symptom::new(sentence)
             .with_evidence(figure("usual rate", level.0, "IOPS"))

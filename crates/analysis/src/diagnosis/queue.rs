@@ -8,8 +8,8 @@ use super::symptom::{Symptom, figure_vs};
 
 pub(super) const QUEUE_ABOVE: Signature = Signature {
     answer: Answer::QueueAbove,
-    about: "The kernel counts less than half as many operations in the device as the load has in \
-        flight, although I/O is direct and all bytes reach the device.",
+    about: "The kernel counts less than half as many operations in the device as the load has in flight, although \
+        I/O is direct and all bytes reach the device.",
     detect,
 };
 
@@ -31,8 +31,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 "those in flight",
             ))
             .with_advice(
-                "check the I/O scheduler, locks of the file system, throttles, and drivers with a \
-                 single queue",
+                "check the I/O scheduler, locks of the file system, throttles, and drivers with a single queue",
             ),
     )
 }

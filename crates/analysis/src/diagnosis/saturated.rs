@@ -13,9 +13,9 @@ const MIN_LATENCY_GROWTH: f64 = 3.0;
 
 pub(super) const SATURATED: Signature = Signature {
     answer: Answer::Saturated,
-    about: "Twice the depth did not raise the rate, so the added operations only waited; or the \
-        queue was full and the latency three times that of a single operation. No known limit \
-        explains the rate, and the operations wait in the device.",
+    about: "Twice the depth did not raise the rate, so the added operations only waited; or the queue was full and \
+        the latency three times that of a single operation. No known limit explains the rate, and the operations \
+        wait in the device.",
     detect,
 };
 
@@ -49,10 +49,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let loads = concurrent_loads(input.observation, &input.context.others);
     let beside: Vec<&str> = loads[1..].iter().map(|load| &*load.name).collect();
     let mut sentence = match beside.is_empty() {
-        true => format!(
-            "the device delivers at most {rate:.0} IOPS, or an unknown limit in front \
-            of it applies"
-        ),
+        true => format!("the device delivers at most {rate:.0} IOPS, or an unknown limit in front of it applies"),
         false => format!(
             "while {} ran, this job reached at most {rate:.0} IOPS",
             beside.join(" and ")

@@ -17,9 +17,9 @@ const BYTES_TOLERANCE: f64 = 0.15;
 
 pub(super) const SLC_CLIFF: Signature = Signature {
     answer: Answer::SlcCliff,
-    about: "A write-only load loses at least a quarter of its rate in one sharp step, and no \
-        credits are known (unknown credits look the same if the level after the step is flat); or \
-        a run at another rate has the step after the same number of bytes.",
+    about: "A write-only load loses at least a quarter of its rate in one sharp step, and no credits are known \
+        (unknown credits look the same if the level after the step is flat); or a run at another rate has the step \
+        after the same number of bytes.",
     detect,
 };
 
@@ -38,8 +38,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         false => "",
     };
     let sentence = format!(
-        "the write cache was full after {:.1} GB{or_credits}: the rate fell from {:.0} to {:.0} \
-         IOPS",
+        "the write cache was full after {:.1} GB{or_credits}: the rate fell from {:.0} to {:.0} IOPS",
         bytes / 1e9,
         step.before.mean,
         step.after.mean
@@ -60,8 +59,8 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     if at_the_same_bytes.is_none() {
         symptom = symptom.with_advice(
-            "repeat at half the rate: if a cache was full, the step comes after the same number of \
-             bytes; if credits ran out, it does not",
+            "repeat at half the rate: if a cache was full, the step comes after the same number of bytes; if credits \
+             ran out, it does not",
         );
     }
     Some(

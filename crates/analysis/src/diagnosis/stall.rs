@@ -17,9 +17,8 @@ const MIN_MEDIAN_LATENCIES: f64 = 5.0;
 
 pub(super) const STALL: Signature = Signature {
     answer: Answer::Stall,
-    about: "No operation completed for at least 0.2 s and five median latencies, although five or \
-        more per interval are usual. Seconds in which a paced load was issued late although slots \
-        were free do not count.",
+    about: "No operation completed for at least 0.2 s and five median latencies, although five or more per interval \
+        are usual. Seconds in which a paced load was issued late although slots were free do not count.",
     detect,
 };
 
@@ -33,8 +32,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let times: Vec<String> = stalls.iter().take(5).map(|stall| format!("{:.1} s", stall.0)).collect();
     let more = if stalls.len() > 5 { " and later" } else { "" };
     let sentence = format!(
-        "nothing completed for {all:.1} s in total, at {}{more}; the longest stall was \
-         {longest:.1} s",
+        "nothing completed for {all:.1} s in total, at {}{more}; the longest stall was {longest:.1} s",
         times.join(", ")
     );
     let span = input.interval_rates.len() as f64 * input.interval_secs;
@@ -49,10 +47,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
                 0.0,
                 "a healthy device",
             ))
-            .with_advice(
-                "check the system log at these times for resets, path changes and \
-                snapshots",
-            ),
+            .with_advice("check the system log at these times for resets, path changes and snapshots"),
     )
 }
 

@@ -30,12 +30,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         );
         Symptom::new(sentence)
             .with_evidence(figure_vs(
-                "temperature",
-                temperature.highest,
-                "°C",
-                temperature.limit,
-                "throttling \
-                    temperature",
+                "temperature", temperature.highest, "°C", temperature.limit, "throttling temperature",
             ))
             .with_evidence(figure("decline over the window", 100.0 * lost, "%"))
             .with_advice("cool the device; it keeps its initial rate only while it is cool")

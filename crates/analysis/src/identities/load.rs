@@ -121,8 +121,8 @@ fn judge(load: &Observation) -> Option<Finding> {
             "bypass the cache: -Sh for DiskSpd, direct=1 for fio",
         ),
         Some(true) | None => (
-            "the queue was not kept full: threads could not issue operations fast enough, or the \
-             engine waits for each operation",
+            "the queue was not kept full: threads could not issue operations fast enough, or the engine waits for \
+             each operation",
             "use more threads with less depth each, or an asynchronous engine",
         ),
     };
@@ -144,15 +144,14 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
             + (TOLERANCE + print_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
         if (counted - stated_in_flight).abs() > allowed {
             let what = format!(
-                "rate × latency gives {counted:.2} operations in flight; the report states \
-                 {stated_in_flight:.2}"
+                "rate × latency gives {counted:.2} operations in flight; the report states {stated_in_flight:.2}"
             );
             // Tools count operations in flight differently, so this alone does not make the figures
             // invalid.
             let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
             let finding = finding.why(
-                "by Little's law the two must be equal: rate, latency or queue depth may have been \
-                 edited, mistyped or taken from another run",
+                "by Little's law the two must be equal: rate, latency or queue depth may have been edited, mistyped \
+                 or taken from another run",
             );
             findings.push(finding.help("use the original report of the tool"));
         }
@@ -174,8 +173,8 @@ pub(super) const RATE: Rule = Rule {
                 "the target or the path to it is slower than the requested rate, or the queue depth was too small",
             );
             findings.push(finding.help(
-                "check the operations in flight: if every slot was in use, increase the queue \
-                 depth and repeat the test",
+                "check the operations in flight: if every slot was in use, increase the queue depth and repeat the \
+                 test",
             ));
         }
     },
@@ -196,15 +195,9 @@ pub(super) const MIX: Rule = Rule {
             .operations
             .map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1) as f64).sqrt());
         if (found - asked).abs() > MAX_DRIFT_POINTS + chance {
-            let what = format!(
-                "{found:.1} % of the operations were writes, {asked:.1} % were \
-                requested"
-            );
+            let what = format!("{found:.1} % of the operations were writes, {asked:.1} % were requested");
             let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
-            let finding = finding.why(
-                "the figures belong to a different load than the described \
-                one",
-            );
+            let finding = finding.why("the figures belong to a different load than the described one");
             findings.push(finding.help("fio: rate= or rate_iops= with randrw fixes each direction; DiskSpd: check -w"));
         }
     },

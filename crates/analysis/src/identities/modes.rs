@@ -19,10 +19,8 @@ pub(super) const MODES: Rule = Rule {
 };
 
 /// Finds directions whose latencies have two modes. Only full histograms show them, not
-/// percentiles.
-///
-/// Directions are judged separately, because reads and writes of different latency would show two
-/// modes together.
+/// percentiles. Directions are judged separately, because reads and writes of different latency
+/// would show two modes together.
 pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
     let directions = [
         ("reads", load.directions.read.as_ref()),
@@ -43,19 +41,18 @@ pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
         Some(match change {
             Some(change) => finding
                 .why(format!(
-                    "the rate changed after {} s: the modes are probably the latencies before and \
-                     after the change",
+                    "the rate changed after {} s: the modes are probably the latencies before and after the change",
                     change.at_secs
                 ))
                 .help("judge each level separately"),
             None => finding
                 .why(
-                    "two kinds of operation are mixed, such as cache hits and misses, or \
-                     operations that a throttle passes and delays; the mean describes neither",
+                    "two kinds of operation are mixed, such as cache hits and misses, or operations that a throttle \
+                     passes and delays; the mean describes neither",
                 )
                 .help(
-                    "judge the two separately; a range much larger than the caches on the path, or \
-                     a rate below the throttle, leaves only one",
+                    "judge the two separately; a range much larger than the caches on the path, or a rate below the \
+                     throttle, leaves only one",
                 ),
         })
     };

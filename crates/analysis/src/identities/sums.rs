@@ -156,10 +156,8 @@ fn relative_difference(one: f64, other: f64) -> f64 {
 
 fn disagreement(rule: &str, what: String, load: &Observation) -> Finding {
     let finding = Finding::new(rule, Severity::Error, what).at(&*load.name);
-    let finding = finding.why(
-        "these figures depend on each other: one of them was changed, mistyped or comes from \
-            another run",
-    );
+    let finding =
+        finding.why("these figures depend on each other: one of them was changed, mistyped or comes from another run");
     finding.help("use the original report of the tool")
 }
 

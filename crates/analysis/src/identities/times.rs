@@ -35,10 +35,7 @@ pub(super) const ORDER: Rule = Rule {
                 (None, false) => continue,
             };
             let finding = Finding::new("PCT-DISORDER", Severity::Error, what).at(&*load.name);
-            let finding = finding.why(
-                "percentiles must ascend: a row was changed, mistyped or \
-                comes from another run",
-            );
+            let finding = finding.why("percentiles must ascend: a row was changed, mistyped or comes from another run");
             findings.push(finding.help("use the original report of the tool"));
         }
     },
@@ -55,12 +52,13 @@ pub(super) const TAIL: Rule = Rule {
             return;
         }
         let finding = Finding::new("TAIL", Severity::Warning, lines.join("; ")).at(&*load.name);
-        let why = "such a jump is not the tail of one distribution: something else delays about \
-            one operation in a thousand (a stall, a throttle, a full cache, another user)";
-        findings.push(finding.why(why).help(
-            "find out when they occur: an interval series shows stalls, throttling and \
-                    bursts",
-        ));
+        let why = "such a jump is not the tail of one distribution: something else delays about one operation in a \
+            thousand (a stall, a throttle, a full cache, another user)";
+        findings.push(
+            finding
+                .why(why)
+                .help("find out when they occur: an interval series shows stalls, throttling and bursts"),
+        );
     },
 };
 
@@ -99,10 +97,8 @@ pub(super) const SPREAD: Rule = Rule {
                 to_nanos(mean)
             );
             let finding = Finding::new("LATENCY-SPREAD", Severity::Note, what).at(&*load.name);
-            let finding = finding.why(
-                "a few operations take much longer than the others, and the mean \
-                    describes neither",
-            );
+            let finding =
+                finding.why("a few operations take much longer than the others, and the mean describes neither");
             findings.push(finding.help("read the percentiles"));
         }
     },
@@ -122,10 +118,7 @@ pub(super) const LARGEST: Rule = Rule {
             };
             let what = format!("the largest {which} ({}) is one operation of {samples}", to_nanos(max));
             let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, what).at(&*load.name);
-            findings.push(finding.why(
-                "it grows with the length of a test and does not predict the \
-                next run",
-            ));
+            findings.push(finding.why("it grows with the length of a test and does not predict the next run"));
         }
     },
 };

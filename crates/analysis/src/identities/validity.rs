@@ -25,13 +25,11 @@ pub(super) const LENGTH: Rule = Rule {
                 let suffix = if purpose.promise { " for a promise" } else { "" };
                 let what = format!("{measured} were measured; {} s are needed{suffix}", wanted.as_secs());
                 let finding = Finding::new("SHORT-RUN", Severity::Warning, what).at(&*load.name);
-                let finding = finding.why(
-                    "caches have not filled, burst credits have not run out, rare \
-                        events are missing",
-                );
+                let finding =
+                    finding.why("caches have not filled, burst credits have not run out, rare events are missing");
                 findings.push(finding.help(
-                    "measure for longer: 60 s for an overview, 300 s for a promise, and longer \
-                     than the burst on disks with burst credits",
+                    "measure for longer: 60 s for an overview, 300 s for a promise, and longer than the burst on \
+                     disks with burst credits",
                 ));
             }
         }
@@ -42,10 +40,8 @@ pub(super) const LENGTH: Rule = Rule {
                 "no warm-up: measurement started with the first operation",
             )
             .at(&*load.name);
-            let finding = finding.why(
-                "the first seconds differ: queues are empty, caches cold, \
-                files not yet allocated",
-            );
+            let finding =
+                finding.why("the first seconds differ: queues are empty, caches cold, files not yet allocated");
             findings.push(finding.help("DiskSpd: -W30; fio: ramp_time=30; Vdbench: warmup=30"));
         }
     },
@@ -59,8 +55,7 @@ pub(super) const CACHE: Rule = Rule {
             let what = "the operating system's cache was in use";
             let finding = Finding::new("BUFFERED", Severity::Warning, what).at(&*load.name);
             let finding = finding.why(
-                "reads may come from memory and writes may end there, so the figures \
-                    are not those of the storage",
+                "reads may come from memory and writes may end there, so the figures are not those of the storage",
             );
             findings.push(finding.help("DiskSpd: -Sh; fio: direct=1"));
         }
@@ -80,8 +75,8 @@ pub(super) const SIZE: Rule = Rule {
                 _ => format!("the {files} files have only {size} each"),
             };
             let finding = Finding::new("SMALL-FILE", Severity::Note, what).at(&*load.name);
-            let why = "caches of controllers, arrays and hosts can hold that much, and the head of \
-                a rotating disk barely moves over it";
+            let why = "caches of controllers, arrays and hosts can hold that much, and the head of a rotating disk \
+                barely moves over it";
             findings.push(
                 finding
                     .why(why)
@@ -108,8 +103,7 @@ pub(super) const PROCESSORS: Rule = Rule {
         };
         if kernel.len() > 2 && busiest.kernel > 3.0 * median && busiest.kernel > 0.05 {
             let what = format!(
-                "processor {} spent {:.2} % of its time in the kernel, the median processor {:.2} \
-                 %",
+                "processor {} spent {:.2} % of its time in the kernel, the median processor {:.2} %",
                 busiest.cpu,
                 100.0 * busiest.kernel,
                 100.0 * median
@@ -120,10 +114,8 @@ pub(super) const PROCESSORS: Rule = Rule {
                 Severity::Note
             };
             let finding = Finding::new("IRQ-SKEW", severity, what).at(&*load.name);
-            let finding = finding.why(
-                "interrupts of the device or the network arrive there, so it will be the \
-                    first to saturate",
-            );
+            let finding = finding
+                .why("interrupts of the device or the network arrive there, so it will be the first to saturate");
             findings.push(finding.help("spread the interrupts over the processors (RSS, multiple queues)"));
         }
         let full: Vec<String> = load
@@ -159,10 +151,7 @@ pub(super) const ERRORS: Rule = Rule {
         if let Some(errors) = load.errors.filter(|errors| *errors > 0) {
             let finding =
                 Finding::new("IO-ERRORS", Severity::Error, format!("{errors} operations failed")).at(&*load.name);
-            findings.push(finding.why(
-                "figures of a failing target do not show how a working one \
-                performs",
-            ));
+            findings.push(finding.why("figures of a failing target do not show how a working one performs"));
         }
     },
 };

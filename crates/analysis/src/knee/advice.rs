@@ -90,8 +90,7 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
         let best = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
         let peak = knee.bounds.map_or(last.load, |bounds| bounds.most_at);
         advice.sentence += &format!(
-            " Beyond {} the rate falls again, by {:.0} % up to {}: operations slow each other \
-             down.",
+            " Beyond {} the rate falls again, by {:.0} % up to {}: operations slow each other down.",
             format_load(axis, peak),
             (1.0 - last.iops / best) * 100.0,
             format_load(axis, last.load),
@@ -113,8 +112,8 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (None, _) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
-                "It is unknown whether {limit} is kept: even at {} too few operations are beyond \
-                 the percentile. Measure for longer.",
+                "It is unknown whether {limit} is kept: even at {} too few operations are beyond the percentile. \
+                 Measure for longer.",
                 format_load(axis, first)
             ),
         ),
@@ -132,8 +131,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (Some(_), None) => (
             AdviceKind::LimitNotReached,
             format!(
-                "{limit} is kept at every point, up to {}: {} operations per second. Higher loads \
-                 were not measured.",
+                "{limit} is kept at every point, up to {}: {} operations per second. Higher loads were not measured.",
                 format_load(axis, last),
                 format_rate(kept.iops.unwrap_or(0.0)),
             ),
@@ -141,8 +139,8 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (Some(at), Some(next)) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
-                "{limit} is kept up to {}: {} operations per second. At {} too few operations are \
-                 beyond the percentile to decide; measure for longer.",
+                "{limit} is kept up to {}: {} operations per second. At {} too few operations are beyond the \
+                 percentile to decide; measure for longer.",
                 format_load(axis, at),
                 format_rate(kept.iops.unwrap_or(0.0)),
                 format_load(axis, next),
@@ -165,8 +163,8 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
     }
     if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
         sentence = format!(
-            "Use {}: {} operations per second at a mean of {}. More load gains at most 2 %: {} \
-             takes {} for {}. {sentence}",
+            "Use {}: {} operations per second at a mean of {}. More load gains at most 2 %: {} takes {} for {}. \
+             {sentence}",
             format_load(axis, enough.load),
             format_rate(enough.iops),
             format_time(enough.mean_ns),
@@ -237,8 +235,8 @@ fn describe_limit_edge(
         format!("{limit} is kept up to {}; {missed}.", format_load(axis, at))
     } else if between > iops {
         format!(
-            "The maximum with {limit} is about {} operations per second at about {}: {} keeps it \
-             with {}, {missed}; the values in between are interpolated.",
+            "The maximum with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; \
+             the values in between are interpolated.",
             format_rate(between),
             // Use whole operations, despite rounding of the logarithm.
             format_load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
@@ -268,8 +266,7 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (None, _) => (
             AdviceKind::NoneDelivered,
             format!(
-                "Not even {} operations per second, the lowest offered rate, are delivered: {} \
-                 are.",
+                "Not even {} operations per second, the lowest offered rate, are delivered: {} are.",
                 format_rate(points[0].load),
                 format_rate(points[0].iops)
             ),
@@ -277,8 +274,8 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (Some(last), None) => (
             AdviceKind::AllDelivered,
             format!(
-                "Every offered rate is delivered, up to {} operations per second with a mean \
-                 response of {}. Higher rates were not offered.",
+                "Every offered rate is delivered, up to {} operations per second with a mean response of {}. Higher \
+                 rates were not offered.",
                 format_rate(last.load),
                 format_time(last.mean_ns)
             ),
@@ -286,8 +283,8 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (Some(last), Some(missed)) => (
             AdviceKind::Delivered,
             format!(
-                "{} operations per second are delivered with a mean response of {}; of {} offered \
-                 only {} are. The maximum is in between.",
+                "{} operations per second are delivered with a mean response of {}; of {} offered only {} are. The \
+                 maximum is in between.",
                 format_rate(last.load),
                 format_time(last.mean_ns),
                 format_rate(missed.load),
@@ -316,8 +313,8 @@ fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
             at_least: None,
             at_most: Some(first.load),
             sentence: format!(
-                "More load gains almost nothing: {} reach {} operations per second, and no point \
-                 exceeds {}. The knee is at or below {}.",
+                "More load gains almost nothing: {} reach {} operations per second, and no point exceeds {}. The \
+                 knee is at or below {}.",
                 format_load(axis, first.load),
                 format_rate(first.iops),
                 format_rate(bounds.most_iops),
@@ -341,8 +338,7 @@ fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
             at_least: Some(before.load),
             at_most: None,
             sentence: format!(
-                "No knee up to {}: the rate still rises there, to {} operations per second. \
-                 Measure higher loads.",
+                "No knee up to {}: the rate still rises there, to {} operations per second. Measure higher loads.",
                 format_load(axis, last.load),
                 format_rate(last.iops)
             ),
@@ -388,8 +384,7 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     };
     if let Some(power) = knee.power.filter(|power| steps(*power).is_some_and(|steps| steps > 1)) {
         sentence += &format!(
-            " The best ratio of rate to latency is at {}; which of the two suits you depends on \
-             the cost of latency.",
+            " The best ratio of rate to latency is at {}; which of the two suits you depends on the cost of latency.",
             format_load(axis, power)
         );
     }
@@ -407,8 +402,8 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(
-        "The knee is between {} and {}, but the points do not show where: the bounds meet at {}. \
-         At {} an operation takes {}, at {} {} times as long for {} times the rate.",
+        "The knee is between {} and {}, but the points do not show where: the bounds meet at {}. At {} an operation \
+         takes {}, at {} {} times as long for {} times the rate.",
         format_number(low.load),
         format_load(axis, high.load),
         format_number(bounds.meet_at),

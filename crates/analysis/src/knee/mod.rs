@@ -1,5 +1,4 @@
 //! How much load a device can serve before more load only waits: bounds, knee, limit, scalability.
-//!
 //! A sweep gives points with operations in flight, rate and latency. Several methods to read such a
 //! curve are in use, and they can disagree. All are computed, and one sentence states the
 //! conclusion and between which points it lies.

@@ -19,12 +19,11 @@ const MIN_THREADS: usize = 8;
 pub(super) const SEQUENTIAL_OVERLAP: Rule = Rule {
     name: "SEQ-OVERLAP",
     severity: Severity::Warning,
-    about: "Several threads access the same part of a target sequentially, each from its \
-        beginning.",
-    why: "all threads issue the same operations: a cache serves what another thread has already \
-        read, and the pattern on the device is random",
-    fix: "use one thread per file, one shared position (DiskSpd -si), or different starts for the \
-        threads (DiskSpd -T, fio offset_increment)",
+    about: "Several threads access the same part of a target sequentially, each from its beginning.",
+    why: "all threads issue the same operations: a cache serves what another thread has already read, and the \
+        pattern on the device is random",
+    fix: "use one thread per file, one shared position (DiskSpd -si), or different starts for the threads (DiskSpd \
+        -T, fio offset_increment)",
     detect: |rule, test, findings| {
         for job in test.jobs() {
             let mut seen: Vec<(u32, u64)> = Vec::new();
@@ -57,8 +56,7 @@ pub(super) const SYNCHRONOUS_ENGINE: Rule = Rule {
     severity: Severity::Warning,
     about: "The queue depth is above 1, but the engine issues one operation at a time.",
     why: "the depth has no effect: each thread has one operation in flight",
-    fix: "choose an asynchronous engine (io_uring, libaio), or use one thread per operation in \
-        flight",
+    fix: "choose an asynchronous engine (io_uring, libaio), or use one thread per operation in flight",
     detect: |rule, test, findings| {
         for job in test.jobs() {
             let deep = |worker: &&Worker| worker.slots() > 1 && is_synchronous(worker);
@@ -79,8 +77,7 @@ pub(super) const SYNCHRONOUS_ENGINE: Rule = Rule {
 pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     name: "SYNC-FEW-THREADS",
     severity: Severity::Note,
-    about: "Fewer than eight threads, each with one operation in flight, are used to measure \
-        maximum performance.",
+    about: "Fewer than eight threads, each with one operation in flight, are used to measure maximum performance.",
     why: "with so few operations in flight, the storage is idle most of the time",
     fix: "use more threads or an asynchronous engine, unless the application works like this",
     detect: |rule, test, findings| {
@@ -105,8 +102,7 @@ pub(super) const BUFFERED: Rule = Rule {
     severity: Severity::Warning,
     about: "Operations go through the page cache.",
     why: "reads may come from memory, and writes count as complete before they reach the disk",
-    fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless you want to \
-        test the cache",
+    fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless you want to test the cache",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| !test.is(Intent::Buffered)) {
             if uses_files(test, job) && streams_of(job).any(|stream| !stream.cache.direct) {
@@ -131,8 +127,7 @@ pub(super) const COMPRESSIBLE: Rule = Rule {
     name: "COMPRESSIBLE-DATA",
     severity: Severity::Warning,
     about: "The written data is compressible or repetitive.",
-    why: "storage that compresses or deduplicates writes less than it receives, and looks faster \
-        than it is",
+    why: "storage that compresses or deduplicates writes less than it receives, and looks faster than it is",
     fix: "write fresh random data (native content=random, fio refill_buffers, DiskSpd -Zr)",
     detect: |rule, test, findings| {
         for job in test.jobs() {
@@ -162,10 +157,10 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
     name: "SIMPLE-TEST",
     severity: Severity::Warning,
     about: "One thread writes with one operation in flight.",
-    why: "shared storage is hardly ever used like this: the test shows the latency of a single \
-        stream, not what the storage can do",
-    fix: "use several threads with a queue, and reads among the writes; use `--intent \
-        sequential-stream` or `--intent latency` to test a single stream",
+    why: "shared storage is hardly ever used like this: the test shows the latency of a single stream, not what the \
+        storage can do",
+    fix: "use several threads with a queue, and reads among the writes; use `--intent sequential-stream` or \
+        `--intent latency` to test a single stream",
     detect: |rule, test, findings| {
         let is_single_stream_intended = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
         let jobs: Vec<&Job> = test.jobs().collect();
@@ -182,8 +177,7 @@ pub(super) const WRITE_ONLY: Rule = Rule {
     name: "WRITE-ONLY-SUITE",
     severity: Severity::Note,
     about: "The test only writes.",
-    why: "in nearly all applications reads prevail, and caches make writes look better than they \
-        are",
+    why: "in nearly all applications reads prevail, and caches make writes look better than they are",
     fix: "add a job that reads, or a mix",
     detect: |rule, test, findings| {
         let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
@@ -232,8 +226,8 @@ pub(super) const SEQUENTIAL_SMALL: Rule = Rule {
     name: "SEQ-SMALL",
     severity: Severity::Note,
     about: "Small blocks are accessed sequentially.",
-    why: "this gives more operations per second than random access, because of merging and \
-        read-ahead, and is rare in practice",
+    why: "this gives more operations per second than random access, because of merging and read-ahead, and is rare \
+        in practice",
     fix: "use random positions for operations per second, large blocks for throughput",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_files(test, job)) {
@@ -253,8 +247,7 @@ pub(super) const DEPTH_ABOVE_DEVICE: Rule = Rule {
     name: "QD-GT-DEVICE",
     severity: Severity::Note,
     about: "More operations are in flight than the kernel queues for the device.",
-    why: "the others wait in the program or in the kernel, which adds latency without raising the \
-        rate",
+    why: "the others wait in the program or in the kernel, which adds latency without raising the rate",
     fix: "use a smaller depth, or raise queue/nr_requests of the device",
     detect: |rule, test, findings| {
         for job in test.jobs() {
@@ -287,8 +280,7 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
     name: "MIX-NOT-PINNED",
     severity: Severity::Warning,
     about: "Reads and writes have separate rates, which alone determine their shares.",
-    why: "if one direction falls behind, the mix changes, and the load differs from the promised \
-        one",
+    why: "if one direction falls behind, the mix changes, and the load differs from the promised one",
     fix: "set the share of reads (fio rwmixread) and one rate for both",
     detect: |rule, test, findings| {
         for job in test.jobs() {
@@ -303,10 +295,7 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
                     "no fixed shares"
                 };
                 findings.push(rule.finding(
-                    format!(
-                        "reads and writes have separate rates, and \
-                    therefore {word}"
-                    ),
+                    format!("reads and writes have separate rates, and therefore {word}"),
                     &job.name,
                 ));
             }

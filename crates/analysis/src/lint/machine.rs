@@ -58,8 +58,8 @@ pub(super) const EFFICIENCY_CORES: Rule = Rule {
     name: "E-CORES",
     severity: Severity::Note,
     about: "The machine has different kinds of cores, and threads are not pinned.",
-    why: "a thread on an efficiency core issues less and has longer latencies, so figures depend \
-        on where threads happen to run",
+    why: "a thread on an efficiency core issues less and has longer latencies, so figures depend on where threads \
+        happen to run",
     fix: "pin the threads to cores of one kind",
     detect: |rule, test, findings| {
         let classes = || test.environment.cpu.topology.iter().map(|cpu| cpu.efficiency_class);
@@ -79,8 +79,7 @@ pub(super) const EFFICIENCY_CORES: Rule = Rule {
 pub(super) const REMOTE_NODE: Rule = Rule {
     name: "REMOTE-NUMA",
     severity: Severity::Note,
-    about: "The device is attached to one of several NUMA nodes, and threads may run on the \
-        others.",
+    about: "The device is attached to one of several NUMA nodes, and threads may run on the others.",
     why: "operations of those threads cross the link between the nodes",
     fix: "pin the threads to the node of the device",
     detect: |rule, test, findings| {
@@ -110,10 +109,9 @@ pub(super) const REMOTE_NODE: Rule = Rule {
 pub(super) const BUSY_DISK: Rule = Rule {
     name: "BUSY-DISK",
     severity: Severity::Warning,
-    about: "Before the test, other programs used the devices under the targets by more than 1 % of \
-        the requested rate.",
-    why: "their operations and those of the test slow each other down: the figures are wrong, and \
-        other work suffers",
+    about: "Before the test, other programs used the devices under the targets by more than 1 % of the requested \
+        rate.",
+    why: "their operations and those of the test slow each other down: the figures are wrong, and other work suffers",
     fix: "stop the programs that use the disk; never test a disk in production",
     detect: |rule, test, findings| {
         let Some(before) = test
@@ -155,8 +153,8 @@ pub(super) const CGROUP_LIMIT: Rule = Rule {
     severity: Severity::Warning,
     about: "A control group limits the device under a target to less than the test requests.",
     why: "the figures will show this limit instead of the storage",
-    fix: "raise or remove the limit (`io.max`, `blkio.throttle.*`, or the container's limit), \
-        unless you want to measure the limited performance",
+    fix: "raise or remove the limit (`io.max`, `blkio.throttle.*`, or the container's limit), unless you want to \
+        measure the limited performance",
     detect: |rule, test, findings| {
         for limit in &test.environment.limits.devices {
             let reads = (Direction::Read, limit.read_iops, limit.read_bytes);
@@ -237,10 +235,9 @@ fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Directio
 pub(super) const UNHEALTHY: Rule = Rule {
     name: "DEGRADED-RAID",
     severity: Severity::Warning,
-    about: "A device under a target reports bad health: a degraded array, exhausted spare blocks, \
-        a critical warning.",
-    why: "rebuilds and repairs use part of the device's performance, and failing devices become \
-        slower",
+    about: "A device under a target reports bad health: a degraded array, exhausted spare blocks, a critical \
+        warning.",
+    why: "rebuilds and repairs use part of the device's performance, and failing devices become slower",
     fix: "let the array rebuild or replace the device before you measure",
     detect: |rule, test, findings| {
         for (_, facts) in test.known_targets() {

@@ -97,13 +97,11 @@ pub const GUARD_RULES: &[(&str, &str)] = &[
     ),
     (
         "IN-USE",
-        "the device is used as swap space, as part of another device, by a loop device, or by a \
-         virtual machine",
+        "the device is used as swap space, as part of another device, by a loop device, or by a virtual machine",
     ),
     (
         "FS-SIGNATURE",
-        "the target contains a file system, a partition table, a volume or a database, which a \
-         write would destroy",
+        "the target contains a file system, a partition table, a volume or a database, which a write would destroy",
     ),
     (
         "OVERWRITE-PROD-FILE",

@@ -5,14 +5,12 @@ use std::fmt::Write;
 use super::{GUARD_RULES, RULES, Rule};
 use crate::checks::CHECKS;
 
-const HEAD: &str = "# Is the test valid?\n\n<!-- Generated: FATHOM_UPDATE=1 cargo test -p \
-    fathom-analysis --test documented -->\n\n`fathom lint JOB` checks a test before it runs; \
-    `fathom run` does the same and also checks the results. A finding has a\nname; it states what \
-    was found and where, why it matters and what to do. *Errors* make the figures invalid, \
-    *warnings* may\nmislead, *notes* are worth knowing. With `--strict` warnings end the program \
-    with exit code 1. `--silence NAME,…` skips\nrules that do not apply; refusals of the guard \
-    cannot be silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and \
-    build servers as well.\n";
+const HEAD: &str = "# Is the test valid?\n\n<!-- Generated: FATHOM_UPDATE=1 cargo test -p fathom-analysis --test \
+    documented -->\n\n`fathom lint JOB` checks a test before it runs; `fathom run` does the same and also checks the \
+    results. A finding has a\nname; it states what was found and where, why it matters and what to do. *Errors* make \
+    the figures invalid, *warnings* may\nmislead, *notes* are worth knowing. With `--strict` warnings end the \
+    program with exit code 1. `--silence NAME,…` skips\nrules that do not apply; refusals of the guard cannot be \
+    silenced.\n`--out sarif=FILE,junit=FILE` writes the findings for code scanners and build servers as well.\n";
 
 /// The text of `docs/lint.md`.
 pub fn page() -> String {
@@ -34,8 +32,8 @@ pub fn page() -> String {
     for (name, about) in GUARD_RULES {
         let _ = writeln!(text, "| {name} | {about} |");
     }
-    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| \
-        rules | what is checked |\n| --- | --- |\n";
+    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| rules | what is \
+        checked |\n| --- | --- |\n";
     for check in CHECKS {
         let _ = writeln!(text, "| {} | {} |", check.rules.join(", "), check.about);
     }

@@ -10,8 +10,8 @@ pub(super) const UNCAPPED: Rule = Rule {
     name: "UNCAPPED-SLA",
     severity: Severity::Error,
     about: "The test judges a promised latency without a rate limit.",
-    why: "a load at the limit fills the queues in front of it, so the latency is that of the \
-        queue; the promise applies at the promised rate",
+    why: "a load at the limit fills the queues in front of it, so the latency is that of the queue; the promise \
+        applies at the promised rate",
     fix: "set the promised rate (`rate`), or use `fathom verify`, which sets it",
     detect: |rule, test, findings| {
         if test.purpose.promised_latency_ns.is_none() {
@@ -29,8 +29,8 @@ pub(super) const UNDERSIZED: Rule = Rule {
     name: "UNDERSIZED-CONCURRENCY",
     severity: Severity::Warning,
     about: "Fewer operations are in flight than the promised rate needs at the promised latency.",
-    why: "by Little's law, a rate needs rate × latency operations in flight; with fewer, the test \
-        itself is the limit",
+    why: "by Little's law, a rate needs rate × latency operations in flight; with fewer, the test itself is the \
+        limit",
     fix: "raise the queue depth or the number of threads",
     detect: |rule, test, findings| {
         let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
@@ -53,8 +53,7 @@ pub(super) const UNDERSIZED: Rule = Rule {
 pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
     name: "BW-BINDS-FIRST",
     severity: Severity::Warning,
-    about: "With this block size, a limit on bytes per second is reached before the promised \
-        operations per second.",
+    about: "With this block size, a limit on bytes per second is reached before the promised operations per second.",
     why: "operations per second × block size cannot exceed the allowed bytes per second",
     fix: "judge operations per second with smaller blocks, and bytes per second with these",
     detect: |rule, test, findings| {

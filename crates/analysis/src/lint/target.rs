@@ -91,10 +91,9 @@ pub(super) const SPACE: Rule = Rule {
 pub(super) const FILL_80: Rule = Rule {
     name: "FILL-80",
     severity: Severity::Error,
-    about: "The file system would be more than 80 % full, or 95 % for a test that needs at most 1 \
-        % of it.",
-    why: "nearly full file systems and thin volumes search for space with every write, so the \
-        figures are not those of the storage",
+    about: "The file system would be more than 80 % full, or 95 % for a test that needs at most 1 % of it.",
+    why: "nearly full file systems and thin volumes search for space with every write, so the figures are not those \
+        of the storage",
     fix: "use smaller files or free some space; use `--silence FILL-80` to test a full file system",
     detect: |rule, test, findings| {
         for space in spaces(test).into_iter().filter(|_| !test.purpose.allow_full) {
@@ -121,8 +120,8 @@ pub(super) const FILE_SYSTEM_EMPTY: Rule = Rule {
     name: "FS-EMPTY",
     severity: Severity::Note,
     about: "The file system is less than 10 % full, including the test's files.",
-    why: "an empty file system or volume is faster than a used one: its space is contiguous, and \
-        thin or flash storage has nothing to erase",
+    why: "an empty file system or volume is faster than a used one: its space is contiguous, and thin or flash \
+        storage has nothing to erase",
     fix: "first fill it to a realistic degree, or use a larger file",
     detect: |rule, test, findings| {
         for space in spaces(test) {
@@ -195,8 +194,7 @@ pub(super) const NOT_PREALLOCATED: Rule = Rule {
     name: "NOT-PREALLOC",
     severity: Severity::Warning,
     about: "The test writes into unallocated space.",
-    why: "the file system allocates it during the writes, which adds latency that later writes do \
-        not have",
+    why: "the file system allocates it during the writes, which adds latency that later writes do not have",
     fix: "write the whole file once beforehand, or let the test fill it",
     detect: |rule, test, findings| {
         for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.writes()) {
@@ -295,10 +293,9 @@ pub(super) const SHORT_STROKE: Rule = Rule {
                 device.size
             );
             let finding = rule.finding_with_severity(Severity::Note, what, &facts.path);
-            findings.push(finding.why(
-                "the host may store other regions of a virtual disk on other media, or \
-                    not cache them",
-            ));
+            findings.push(
+                finding.why("the host may store other regions of a virtual disk on other media, or not cache them"),
+            );
         }
     },
 };
@@ -307,8 +304,7 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
     name: "SNAPSHOT-RESTORED-COLD",
     severity: Severity::Note,
     about: "The target is on a cloud volume that may have been created from a snapshot.",
-    why: "the first read of each block of a restored volume is slow, because it is fetched from \
-        remote storage",
+    why: "the first read of each block of a restored volume is slow, because it is fetched from remote storage",
     fix: "read the whole volume once before measuring, unless it was created empty",
     detect: |rule, test, findings| {
         for (_, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
@@ -332,8 +328,7 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
 pub(super) const CACHE_COLD: Rule = Rule {
     name: "CACHE-COLD",
     severity: Severity::Warning,
-    about: "The test measures cached reads, but the data was not warmed up since the machine \
-        started.",
+    about: "The test measures cached reads, but the data was not warmed up since the machine started.",
     why: "the first reads come from the disks, and a restart empties the cache",
     fix: "run `fathom warm-up TARGET`, which records the warm-up; repeat it after every restart",
     detect: |rule, test, findings| {
@@ -350,9 +345,7 @@ pub(super) const CACHE_COLD: Rule = Rule {
                     Some("the cache was warmed before the last start of the machine".to_owned())
                 }
                 Some((_, _, _)) => Some(
-                    "the cache was warmed, but it is unknown whether the machine was \
-                        restarted since then"
-                        .to_owned(),
+                    "the cache was warmed, but it is unknown whether the machine was restarted since then".to_owned(),
                 ),
             };
             if let Some(what) = what {
@@ -366,9 +359,7 @@ pub(super) const CACHE_COLD: Rule = Rule {
 fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
     let Some(size) = usage.size() else {
         return Some(
-            "it is unknown how much of the target the test reads, so also whether all of it was \
-             warmed"
-                .into(),
+            "it is unknown how much of the target the test reads, so also whether all of it was warmed".into(),
         );
     };
     let reading = usage
@@ -386,8 +377,7 @@ fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String>
         Some(match is_warm_in_cache_only {
             true => "the warm-up bypassed the page cache, but the test reads through it".to_owned(),
             false => format!(
-                "the test reads {} from byte {from} on, but the warm-up ends or has a gap at byte \
-                 {first}",
+                "the test reads {} from byte {from} on, but the warm-up ends or has a gap at byte {first}",
                 Bytes(length)
             ),
         })
@@ -427,8 +417,7 @@ pub(super) const NOT_COORDINATOR: Rule = Rule {
 pub(super) const NOT_ON_POOL: Rule = Rule {
     name: "TARGET-NOT-ON-POOL",
     severity: Severity::Note,
-    about: "The target is a local disk of a cluster node, but other targets or the system use \
-        cluster volumes.",
+    about: "The target is a local disk of a cluster node, but other targets or the system use cluster volumes.",
     why: "it shows one disk of one node, not the pool",
     fix: "put the file under the cluster's namespace, such as C:\\ClusterStorage",
     detect: |rule, test, findings| {

@@ -16,8 +16,7 @@ pub(super) const SHORT_RUN: Rule = Rule {
     severity: Severity::Warning,
     about: "The measured window is shorter than 60 s, or 300 s if a promise is judged.",
     why: "outliers, caches and other programs have more effect in a short window",
-    fix: "measure for at least one minute, two minutes for published figures, five minutes for a \
-        promise",
+    fix: "measure for at least one minute, two minutes for published figures, five minutes for a promise",
     detect: |rule, test, findings| {
         let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
         for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
@@ -35,8 +34,7 @@ pub(super) const NO_WARM_UP: Rule = Rule {
     name: "NO-WARMUP",
     severity: Severity::Note,
     about: "The measured window begins with the first operation.",
-    why: "the first seconds fill caches and wake up devices, so they differ from the rest of the \
-        run",
+    why: "the first seconds fill caches and wake up devices, so they differ from the rest of the run",
     fix: "add a warm-up of some seconds",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
@@ -60,10 +58,7 @@ pub(super) const BURST_WINDOW: Rule = Rule {
             let Some(time) = job.stop.after_ns else { continue };
             let total = job.phases.warm_up_ns + time;
             if total <= burst {
-                let what = format!(
-                    "the test runs for {total}, and a burst from full credits lasts \
-                    {burst}"
-                );
+                let what = format!("the test runs for {total}, and a burst from full credits lasts {burst}");
                 findings.push(rule.finding(what, &job.name));
             }
         }

@@ -1,8 +1,6 @@
 //! The arithmetic of policy files: `+ − × ÷`, parentheses, a few functions, numbers with units, and
-//! named values.
-//!
-//! Small on purpose: a policy is data for people to read, so it has no conditions, assignments or
-//! loops. Every error names its character position.
+//! named values. Small on purpose: a policy is data for people to read, so it has no conditions,
+//! assignments or loops. Every error names its character position.
 
 use std::fmt;
 

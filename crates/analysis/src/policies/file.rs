@@ -1,5 +1,4 @@
 //! The form of a policy file: TOML whose limits, targets and times are formulas over named inputs.
-//!
 //! Parsing checks the structure of a file; resolving evaluates its formulas.
 
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! The catalogue of what disks and virtual machines promise, with dates and sources, and how an
-//! entry applies to a given disk.
-//!
-//! An entry is a TOML file in `policies/` of this crate, or a user's file, which takes precedence.
-//! Callers pass in the texts and the current day.
+//! entry applies to a given disk. An entry is a TOML file in `policies/` of this crate, or a user's
+//! file, which takes precedence. Callers pass in the texts and the current day.
 
 mod advise;
 mod built_in;

@@ -1,7 +1,6 @@
-//! Promises of availability: the share of seconds that kept all other clauses.
-//!
-//! A test is too short to prove them: 99.9 % would need 2,995 seconds without a miss. So such a
-//! clause fails or is consistent with the test, but never passes.
+//! Promises of availability: the share of seconds that kept all other clauses. A test is too short
+//! to prove them: 99.9 % would need 2,995 seconds without a miss. So such a clause fails or is
+//! consistent with the test, but never passes.
 
 use model::observation::SeriesPoint;
 use model::stats::{lag_one_correlation, wilson_interval};
@@ -74,8 +73,7 @@ impl Case<'_> {
             }
             false => {
                 let reason = format!(
-                    "{counts_text}: consistent with {}, which {proof_secs:.0} s without a miss \
-                     would prove",
+                    "{counts_text}: consistent with {}, which {proof_secs:.0} s without a miss would prove",
                     Metric::Availability.show(clause.target)
                 );
                 verdict(Outcome::Consistent, Some(count / n), interval, None, reason)

@@ -1,7 +1,5 @@
-//! Treats the window as a census: its missed operations are a fact.
-//!
-//! If the storage changed its state in the window, the window's own figure decides, without a
-//! confidence interval.
+//! Treats the window as a census: its missed operations are a fact. If the storage changed its
+//! state in the window, the window's own figure decides, without a confidence interval.
 
 use model::results::IntervalHistogram;
 

@@ -72,10 +72,8 @@ impl Case<'_> {
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
                 let (promised, found) = (self.promised_iops()?, self.observation.total.iops?);
                 (found < promised * (1.0 - MAX_RATE_SHORTFALL)).then(|| {
-                    let why = format!(
-                        "it was measured at {found:.0} operations per second, but \
-                            {promised:.0} are promised"
-                    );
+                    let why =
+                        format!("it was measured at {found:.0} operations per second, but {promised:.0} are promised");
                     Doubt::new(Cause::Load, why)
                 })
             }
@@ -91,8 +89,8 @@ impl Case<'_> {
                 self.doubt_missed_rate(clause, target).or_else(stall)
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
-                let why = "the load was not limited to the promised rate, and beyond that rate \
-                    operations wait for each other";
+                let why = "the load was not limited to the promised rate, and beyond that rate operations wait for \
+                    each other";
                 Some(Doubt::new(Cause::Uncapped, why.to_owned()))
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.doubt_missed_latency(clause),
@@ -176,10 +174,7 @@ impl Case<'_> {
                     .promised_iops()
                     .map(|rate| open_loop_slots(self.needed_in_flight(rate).0));
                 let enough = needed.map_or(0, u64::from).max(2 * slots);
-                Doubt::new(Cause::Generator, why).with_action(format!(
-                    "use more slots: --depth \
-                    {enough}"
-                ))
+                Doubt::new(Cause::Generator, why).with_action(format!("use more slots: --depth {enough}"))
             }
             _ => {
                 let why = format!("operations were issued later than they were due; {kept}");
@@ -321,8 +316,8 @@ impl Case<'_> {
     fn stall_doubt(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
         let why = format!(
-            "one stall of {length:.1} s at {at:.0} s decides the clause; {measured:.0} s do not \
-             show whether stalls recur"
+            "one stall of {length:.1} s at {at:.0} s decides the clause; {measured:.0} s do not show whether stalls \
+             recur"
         );
         Doubt::new(Cause::Stall, why)
     }

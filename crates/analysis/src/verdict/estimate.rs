@@ -1,8 +1,6 @@
 //! Estimates a figure: its confidence interval, and its probability if a promise were just kept or
-//! just broken.
-//!
-//! The method depends on the data: interval histograms, an interval series, a deviation, or the
-//! bare figure.
+//! just broken. The method depends on the data: interval histograms, an interval series, a
+//! deviation, or the bare figure.
 
 use model::histogram::PackedHistogram;
 use model::observation::{Flow, Latency, Observation};

@@ -154,8 +154,7 @@ impl Case<'_> {
                 .map(|doubt| (doubt.cause, doubt.why))
                 .unwrap_or_else(|| {
                     let why = format!(
-                        "{found} operations are too few for {}: fewer than {} are beyond it; \
-                         {needed} are needed",
+                        "{found} operations are too few for {}: fewer than {} are beyond it; {needed} are needed",
                         clause.metric.name(),
                         estimate::MIN_BEYOND
                     );
@@ -239,8 +238,7 @@ impl Case<'_> {
             None => compare_with_target(clause, estimate, outcome),
         };
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
-            text += "; the source does not separate directions, so this is the mean of all \
-                operations";
+            text += "; the source does not separate directions, so this is the mean of all operations";
         }
         // A slump already states when and how much. For a kept promise, improvements are not
         // reported.
@@ -295,10 +293,7 @@ impl Case<'_> {
             (Some(low), _) if low > clause_limit(clause) => "above",
             (_, Some(high)) if high < clause_limit(clause) => "below",
             _ if clause.metric.show(estimate.value) == target => {
-                return format!(
-                    "{figure} is \
-                exactly at the limit"
-                );
+                return format!("{figure} is exactly at the limit");
             }
             _ => return format!("{figure} is too close to {target} to decide"),
         };
@@ -307,10 +302,7 @@ impl Case<'_> {
             |shift| describe_shift(&shift),
         );
         let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
-        format!(
-            "{figure} is {side} {target} here{changed}; {measured:.0} s do not show whether \
-            that lasts"
-        )
+        format!("{figure} is {side} {target} here{changed}; {measured:.0} s do not show whether that lasts")
     }
 
     /// What to do about a clause that the test did not decide.
@@ -411,10 +403,7 @@ fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> St
             compare_with_target(clause, estimate, Outcome::Fail)
         ),
         false => {
-            format!(
-                "{stretches} {served}; operations served later raised the mean to {mean}, \
-                compared with {target}"
-            )
+            format!("{stretches} {served}; operations served later raised the mean to {mean}, compared with {target}")
         }
     }
 }

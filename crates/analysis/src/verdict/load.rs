@@ -208,8 +208,8 @@ impl Case<'_> {
             // The window has many times the slots of the probe that met the rate.
             return (!climb.saturated && !climb.met).then(|| SlotsNeeded {
                 why: format!(
-                    "all {slots} slots were in use at {rate:.0} operations per second, so more \
-                     slots may raise the rate"
+                    "all {slots} slots were in use at {rate:.0} operations per second, so more slots may raise the \
+                     rate"
                 ),
                 enough: 2 * slots,
             });
@@ -217,8 +217,7 @@ impl Case<'_> {
         let (needed, latency) = self.needed_in_flight(target);
         ((slots as f64) < needed * (1.0 - 1e-9)).then(|| SlotsNeeded {
             why: format!(
-                "{} too few: {target:.0} operations per second at {:.3} ms each need {:.0} in \
-                 flight",
+                "{} too few: {target:.0} operations per second at {:.3} ms each need {:.0} in flight",
                 if slots == 1 {
                     "1 slot is".to_owned()
                 } else {
@@ -245,8 +244,8 @@ impl Case<'_> {
             && in_flight < depth as f64 * MIN_QUEUE_IN_USE
         {
             return Some(format!(
-                "on average {in_flight:.1} of {depth} slots were in use, so something other than \
-                 the storage delayed operations"
+                "on average {in_flight:.1} of {depth} slots were in use, so something other than the storage delayed \
+                 operations"
             ));
         }
         let busiest = self.observation.generator.map(|generator| generator.busiest_worker);
@@ -302,8 +301,8 @@ impl Case<'_> {
         let ran_secs = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
         (ran_secs < burst.lasts_secs()).then(|| {
             format!(
-                "a full bucket sustains {} for {:.0} s, and the test took {ran_secs:.0} s: it \
-                 shows the rate with credits, not the rate afterwards",
+                "a full bucket sustains {} for {:.0} s, and the test took {ran_secs:.0} s: it shows the rate with \
+                 credits, not the rate afterwards",
                 metric.show(burst.ceiling),
                 burst.lasts_secs()
             )
@@ -317,16 +316,16 @@ impl Case<'_> {
             && found.as_secs() < wanted.duration_secs * 0.999
         {
             notes.push(format!(
-                "measured for {:.0} s instead of the {:.0} s that a verdict needs: later effects \
-                 are unknown, such as a full cache, exhausted credits or other tenants",
+                "measured for {:.0} s instead of the {:.0} s that a verdict needs: later effects are unknown, such \
+                 as a full cache, exhausted credits or other tenants",
                 found.as_secs(),
                 wanted.duration_secs
             ));
         }
         for burst in self.context.bursts {
             notes.push(format!(
-                "the storage has burst credits: full credits sustain {} {} for {:.0} s; their \
-                 actual level is unknown",
+                "the storage has burst credits: full credits sustain {} {} for {:.0} s; their actual level is \
+                 unknown",
                 Metric::Iops.show(if burst.of == BurstOf::Bytes {
                     burst.ceiling / 1e6
                 } else {
@@ -353,8 +352,8 @@ impl Case<'_> {
         let is_paced_load = self.observation.total.response.is_some();
         (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
             format!(
-                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than \
-                 the promised {promised:.0}: such a closed loop hides part of every stall",
+                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than the promised \
+                 {promised:.0}: such a closed loop hides part of every stall",
                 service / 1e6,
                 if max < promised { "fewer" } else { "hardly more" }
             )

@@ -1,8 +1,7 @@
 //! Judges whether a promise is kept: PASS, FAIL or INCONCLUSIVE for each clause, with the figure,
-//! its precision and the reason.
-//!
-//! The confidence interval decides, by Holm's method over all clauses, never the bare figure. A
-//! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
+//! its precision and the reason. The confidence interval decides, by Holm's method over all
+//! clauses, never the bare figure. A test that could not have shown the opposite is inconclusive.
+//! docs/verify.md has the formulas.
 
 mod availability;
 mod census;

@@ -1,8 +1,6 @@
-//! Plan to text: the same test in another dialect.
-//!
-//! A writer produces what its dialect can express. The text is then parsed again, and both plans
-//! are compared path by path, so that nothing is lost silently. Nothing here opens or examines a
-//! file.
+//! Plan to text: the same test in another dialect. A writer produces what its dialect can express.
+//! The text is then parsed again, and both plans are compared path by path, so that nothing is lost
+//! silently. Nothing here opens or examines a file.
 
 mod compare;
 mod diskspd;

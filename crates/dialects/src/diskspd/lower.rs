@@ -1,5 +1,4 @@
 //! Lowers a DiskSpd profile to a plan: time spans become steps, threads workers, targets streams.
-//!
 //! Threads are expanded here, because DiskSpd has two kinds: each target has its own (`-t`), or a
 //! pool works on all targets (`-F`). Unsupported features are refused or reported in notes.
 

@@ -1,6 +1,5 @@
-//! Values of a time span that DiskSpd 2.3 added.
-//!
-//! Their XML elements and their lines in text reports are in `xml/elements.rs`.
+//! Values of a time span that DiskSpd 2.3 added. Their XML elements and their lines in text reports
+//! are in `xml/elements.rs`.
 
 use model::environment::LogicalCpu;
 use model::plan::BypassIo;

@@ -1,11 +1,8 @@
-//! Numbers as DiskSpd reads them: integers as leniently as C's `atoi`, sizes strictly.
-//!
-//! These functions are independent of switches.
+//! Numbers as DiskSpd reads them: integers as leniently as C's `atoi`, sizes strictly. These
+//! functions are independent of switches.
 
 /// An integer by the rules of C's `atoi`: blanks, a sign, digits; the rest is ignored. Without
-/// digits it is 0.
-///
-/// Scripts depend on this: `-d10s` and `-t4x` occur.
+/// digits it is 0. Scripts depend on this: `-d10s` and `-t4x` occur.
 pub(super) fn integer(text: &str) -> i32 {
     let (negative, digits) = strip_sign(text);
     let magnitude = digits

@@ -1,7 +1,6 @@
-//! Windows paths on other systems: they are refused, with the path to use instead.
-//!
-//! `C:\data\f.dat` is a valid file name on Linux. A test that silently creates it in the current
-//! directory measures the wrong disk.
+//! Windows paths on other systems: they are refused, with the path to use instead. `C:\data\f.dat`
+//! is a valid file name on Linux. A test that silently creates it in the current directory measures
+//! the wrong disk.
 
 use super::profile::{Profile, Target};
 use crate::Diagnostic;

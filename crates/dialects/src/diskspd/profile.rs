@@ -1,7 +1,6 @@
-//! DiskSpd's data model: time spans of targets, with DiskSpd's terms and defaults.
-//!
-//! A command line is a profile with one time span whose targets differ only in their paths; an XML
-//! profile can express everything. The profile is what the user wrote; lowering gives it a meaning.
+//! DiskSpd's data model: time spans of targets, with DiskSpd's terms and defaults. A command line
+//! is a profile with one time span whose targets differ only in their paths; an XML profile can
+//! express everything. The profile is what the user wrote; lowering gives it a meaning.
 
 use super::newer::Newer;
 

@@ -1,8 +1,6 @@
 //! Reads a command line as DiskSpd does: targets, a first pass over switches on which others
 //! depend, a second over the rest, then validation. The order decides which of several mistakes is
-//! reported.
-//!
-//! Nothing is printed here; [`ParseEnv`] gives access to files and events.
+//! reported. Nothing is printed here; [`ParseEnv`] gives access to files and events.
 
 use super::arguments::{self, Argument, TypedSwitch};
 use super::line::{EarlyEnd, Events, Line, ParseEnv};

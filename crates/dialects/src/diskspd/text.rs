@@ -1,7 +1,6 @@
-//! A profile as text: the output of `-Rptext`, and the head of every text report.
-//!
-//! The command line itself is not part of a profile: callers print it first. The lines are those of
-//! DiskSpd 2.2; the older form is for scripts made for 2.0.17 to 2.0.20.
+//! A profile as text: the output of `-Rptext`, and the head of every text report. The command line
+//! itself is not part of a profile: callers print it first. The lines are those of DiskSpd 2.2; the
+//! older form is for scripts made for 2.0.17 to 2.0.20.
 
 use super::profile::{Cache, Distribution, FlushType, Processor, Profile, Range, Target, ThroughputUnit, TimeSpan};
 use super::xml;

@@ -1,7 +1,5 @@
-//! DiskSpd's validation of profiles, in its order and with its messages.
-//!
-//! All errors are collected; warnings refuse nothing. As in DiskSpd, sector alignment and zero
-//! durations are not checked.
+//! DiskSpd's validation of profiles, in its order and with its messages. All errors are collected;
+//! warnings refuse nothing. As in DiskSpd, sector alignment and zero durations are not checked.
 
 use super::profile::{Cache, Distribution, Processor, Profile, Target, TimeSpan};
 

@@ -1,8 +1,6 @@
-//! Splits a command line among other hosts (`--client`).
-//!
-//! Job files and options after a host belong to it; consecutive hosts share what follows the last
-//! one. Job files before the first host belong to hosts without their own. Flags apply to the run,
-//! wherever they appear.
+//! Splits a command line among other hosts (`--client`). Job files and options after a host belong
+//! to it; consecutive hosts share what follows the last one. Job files before the first host belong
+//! to hosts without their own. Flags apply to the run, wherever they appear.
 
 use super::flags::{FLAGS, Parameter};
 use super::table;

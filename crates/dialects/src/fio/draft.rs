@@ -1,7 +1,6 @@
-//! A clone while it is lowered to the plan.
-//!
-//! Rows of the table fill in the parts. An option that is exactly one field of the plan names that
-//! field: then both its lowering and its printing follow from the row.
+//! A clone while it is lowered to the plan. Rows of the table fill in the parts. An option that is
+//! exactly one field of the plan names that field: then both its lowering and its printing follow
+//! from the row.
 
 use model::draws::DrawsForm;
 use model::plan::{Job as PlanJob, Stream, Worker};

@@ -28,10 +28,10 @@ const DIRECTIONS: [(&str, Applies); 3] = [
 /// Words for the path through a virtual machine's host.
 const PATHS: [(&str, CachePath); 2] = [("cached", CachePath::Cached), ("uncached", CachePath::Uncached)];
 
-/// Reads a limit, such as `VM:iops=1920,mbps=22.5,kind=vm`. The name may be left out.
+/// Reads a limit, such as `VM:iops=1920,mbps=22.5,kind=vm`. The name is optional.
 ///
 /// # Errors
-/// A message about the first mistake.
+/// The first mistake.
 pub fn parse_cap(text: &str) -> Result<Layer, String> {
     let (name, figures) = match text.split_once(':') {
         Some((name, figures)) if !name.contains('=') => (name.trim(), figures),
@@ -78,13 +78,13 @@ fn unit(text: &str) -> Result<Bytes, String> {
         .map_err(|error: model::units::UnitError| error.to_string())?;
     (unit.0 > 0)
         .then_some(unit)
-        .ok_or_else(|| "a unit is above 0 bytes".into())
+        .ok_or_else(|| "a unit must be above 0 bytes".into())
 }
 
 /// Reads `cached` or `uncached`.
 ///
 /// # Errors
-/// It is neither.
+/// Any other word.
 pub fn parse_path(text: &str) -> Result<CachePath, String> {
     word(text, &PATHS)
 }
@@ -92,7 +92,7 @@ pub fn parse_path(text: &str) -> Result<CachePath, String> {
 /// Reads the name of a role or a job.
 ///
 /// # Errors
-/// It is empty.
+/// An empty name.
 pub fn parse_name(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("a name is missing".into()),

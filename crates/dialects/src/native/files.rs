@@ -1,4 +1,4 @@
-//! Jobs on trees of files: their options, and the plan that these give.
+//! Jobs on trees of files: their options and the resulting plan.
 
 use model::block_size::BlockSizes;
 use model::plan::{
@@ -21,13 +21,13 @@ pub struct FileSpec {
     pub files: u32,
     /// Their sizes.
     pub sizes: BlockSizes,
-    /// Percent of the files that exist at first.
+    /// Percent of the files that exist at the start.
     pub prefill: Option<u8>,
     /// Groups of operations.
     pub groups: Vec<FileGroup>,
     /// Groups run in sequence.
     pub in_sequence: bool,
-    /// Files are taken in order.
+    /// True if files are used in order instead of at random.
     pub in_order: bool,
 }
 
@@ -129,7 +129,7 @@ fn check_group(group: &FileGroup) -> Result<(), String> {
         let name = kind.name();
         if kind.is_on_directory() != on_directory {
             return Err(format!(
-                "{name} cannot be on the same name as {}",
+                "{name} cannot use the same name as {}",
                 group.operations[0].name()
             ));
         }
@@ -158,9 +158,7 @@ pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
         return Some(format!("`{name}` is for jobs on files; add `kind = \"files\"`"));
     }
     if let Some(name) = written(&BLOCK_OPTIONS) {
-        return Some(format!(
-            "`{name}` has no meaning in a job of kind `files`; leave it out"
-        ));
+        return Some(format!("`{name}` has no effect in a job of kind `files`; remove it"));
     }
     if spec.files.groups.is_empty() {
         return Some("the job has no operations; give a `mix` such as \"stat/70, read/30\", or a `sequence`".into());
@@ -169,10 +167,10 @@ pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
     match &spec.targets[..] {
         _ if !spec.parts.is_empty() => Some("a job of kind `files` has no parts; use `mix`".into()),
         _ if !matches!(spec.part.sizes, BlockSizes::Fixed { .. }) => {
-            Some("blocks of files all have one size; give one `block`".into())
+            Some("all blocks of a job on files have one size; give one `block`".into())
         }
         [name] if real(name) => None,
-        _ => Some("a job of kind `files` is on one directory; name one as `target`".into()),
+        _ => Some("a job of kind `files` needs one directory; name one as `target`".into()),
     }
 }
 
@@ -192,13 +190,13 @@ pub(super) fn add_tree(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>,
     if let Some(position) = plan.targets.iter().position(|known| known.path == path) {
         let TargetKind::Tree { tree: known } = &plan.targets[position].kind else {
             return Err(format!(
-                "another job uses {path} as another kind of target; give one of them another directory"
+                "another job uses {path} as a different kind of target; give one of them another directory"
             ));
         };
         let prefill = files.prefill.unwrap_or(known.prefill);
         if spec.written.contains("tree") && *known != (FileTree { prefill, ..tree }) {
             return Err(format!(
-                "another job has another tree in {path}; leave `tree` out to use that one, or name another directory"
+                "another job has a different tree in {path}; remove `tree` to use that one, or name another directory"
             ));
         }
         return Ok(vec![TargetId(position as u32)]);
@@ -212,8 +210,8 @@ pub(super) fn add_tree(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>,
     Ok(vec![TargetId(plan.targets.len() as u32 - 1)])
 }
 
-/// Default percent of files that exist at first: all if no group creates files, none if each group
-/// begins with that, else a part.
+/// Default percent of files that exist at the start: all if no group creates files, none if every
+/// group starts by creating, else a part.
 fn default_prefill(groups: &[FileGroup]) -> u8 {
     let creates = |group: &&FileGroup| group.operations[0] == FileOperationKind::Create;
     match groups.iter().filter(creates).count() {
@@ -292,7 +290,7 @@ mod tests {
             let work = stream.files.as_ref().unwrap();
             assert_eq!((worker.engine.kind, worker.slots()), (EngineKind::Files, 1));
             assert_eq!(work.to_string(), "stat/60, read/30, create+fsync/5, delete/5");
-            // 5 of 105 operations flush, 10 make and remove.
+            // 5 of 105 operations flush, 10 create and delete.
             assert!((stream.mix.write_share() - 100.0 * 15.0 / 105.0).abs() < 1e-9);
         }
     }
@@ -330,12 +328,12 @@ mod tests {
         for (job, why) in [
             ("mix = \"stat\"", "add `kind = \"files\"`"),
             ("kind = \"files\"", "no operations"),
-            ("kind = \"files\"\nmix = \"stat\"\ndepth = 4", "`depth` has no meaning"),
+            ("kind = \"files\"\nmix = \"stat\"\ndepth = 4", "`depth` has no effect"),
             (
                 "kind = \"files\"\nmix = \"stat\"\ncache = \"direct\"",
-                "`cache` has no meaning",
+                "`cache` has no effect",
             ),
-            ("kind = \"files\"\nmix = \"stat\"\nread = 70", "`read` has no meaning"),
+            ("kind = \"files\"\nmix = \"stat\"\nread = 70", "`read` has no effect"),
             ("kind = \"files\"\nmix = \"stat\"\nblock = \"4k-8k\"", "one `block`"),
             ("kind = \"files\"\nmix = \"stat\"\n[[job.part]]", "no parts"),
             ("kind = \"files\"\nmix = \"stats\"", "did you mean `stat`?"),
@@ -346,7 +344,7 @@ mod tests {
                 "kind = \"files\"\nmix = \"read+create\"",
                 "needs a name that does not exist",
             ),
-            ("kind = \"files\"\nmix = \"create+mkdir\"", "cannot be on the same name"),
+            ("kind = \"files\"\nmix = \"create+mkdir\"", "cannot use the same name"),
             (
                 "kind = \"files\"\nmix = \"stat\"\ntree = \"dept=1\"",
                 "did you mean `depth`?",
@@ -361,6 +359,10 @@ mod tests {
             assert!(found.contains(why), "{job}: {found}");
         }
         let null = read_job_file("t", "[[job]]\ntarget = \"null\"\nkind = \"files\"\nmix = \"stat\"");
-        assert!(lower(&null.unwrap()).unwrap_err()[0].what.contains("on one directory"));
+        assert!(
+            lower(&null.unwrap()).unwrap_err()[0]
+                .what
+                .contains("needs one directory")
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! Job files: TOML with a table for each job, a table of defaults before them, and the option names
-//! of the flags as keys.
+//! Reads job files: TOML with a table for each job, a table of defaults before them, and the
+//! options of the flags as keys.
 //!
-//! All mistakes of a file are collected, each with its line.
+//! The reader collects all mistakes of a file, each with its line.
 
 use model::caps::Layer;
 use model::plan::SimulatedDevice;
@@ -43,7 +43,7 @@ const EXCLUSIVE_KEYS: [(&str, &str, &str); 2] = [
     (
         "mix",
         "sequence",
-        "keep one, or give each a `[[job]]` of its own on the same target",
+        "keep one, or split them into two `[[job]]` tables on the same target",
     ),
 ];
 const EMPTY_OBJECTIVE: &str = "the objective is empty";
@@ -55,7 +55,7 @@ pub fn objective(text: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// A text that is being read, with the mistakes found so far.
+/// The text of a job file, with the mistakes found so far.
 pub(super) struct Reader<'a> {
     file: &'a str,
     text: &'a str,
@@ -112,7 +112,7 @@ impl Reader<'_> {
             ..Document::default()
         };
         let mut defaults = JobSpec::default();
-        // Defaults apply to every job, so they are read first.
+        // Defaults apply to every job, so the reader reads them first.
         for (key, value) in root {
             if key.get_ref() == "defaults" {
                 match value.get_ref() {
@@ -228,7 +228,7 @@ impl Reader<'_> {
         about
     }
 
-    /// Refuses keys that set the same property: the later one would silently win.
+    /// Refuses keys that set the same property, because the later one would silently win.
     fn refuse_exclusive_keys(&mut self, table: &DeTable<'_>) {
         let named = |name: &str| table.keys().find(|key| key.get_ref().as_ref() == name);
         for (first, second, help) in EXCLUSIVE_KEYS {
@@ -500,7 +500,7 @@ mod tests {
         check("[preset]\ntitle = 3", "another kind of value");
         check("depth = 3", "belongs under `[[job]]`");
         check("[[job]]\ndepth = 3", "no target");
-        // Nothing is accepted that would do nothing.
+        // Every accepted option has an effect.
         let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");
         check(&job("arrivals = \"poisson\""), "need a rate");
         check(&job("catch-up = \"1s\""), "need a rate");

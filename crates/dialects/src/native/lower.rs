@@ -29,7 +29,7 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
     let mut plan = Plan {
         name: document.name.clone().unwrap_or_else(|| default_name(document)),
         seed: document.seed.unwrap_or(1),
-        // 100 ms shows stalls; 1 s is small enough to store for long runs.
+        // 100 ms shows stalls; 1 s keeps long runs small enough to store.
         grids: vec![
             Grid {
                 length_ns: Nanos::millis(100),

@@ -41,7 +41,7 @@ fn to_flag(line: &str) -> String {
 /// Applies an option to a job. The error names the place of an unknown option or a wrong value.
 pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() -> Place) -> Result<(), Diagnostic> {
     let Some(option) = find(name) else {
-        let complaint = Diagnostic::new(format!("there is no option `{name}`")).at(place());
+        let complaint = Diagnostic::new(format!("unknown option `{name}`")).at(place());
         return Err(match nearest(name, OPTIONS.iter().map(|option| option.name)) {
             Some(known) => complaint.help(format!("did you mean `{known}`?")),
             None => complaint.help("`fathom run --help` lists them"),

@@ -1,8 +1,8 @@
 //! Presets: ready-made job files with a name, a version and a reason.
 //!
 //! Each is a file in `presets/` of this crate that a user can print and change. A published version
-//! never changes, so that two results of `oltp@1` are results of the same test: a change is a new
-//! file with the next version. A test has the digest of every text.
+//! never changes, so all results of `oltp@1` come from the same test; a change is a new file with
+//! the next version. A unit test stores the digest of every text.
 
 use super::jobfile::read_job_file;
 use super::spec::Document;
@@ -124,7 +124,7 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
     };
     let of_name: Vec<&Preset> = all.iter().filter(|preset| preset.about.id == id).collect();
     let Some(newest) = of_name.iter().max_by_key(|preset| preset.about.version) else {
-        let complaint = Diagnostic::new(format!("there is no preset `{id}`"));
+        let complaint = Diagnostic::new(format!("unknown preset `{id}`"));
         return Err(match nearest(id, all.iter().map(|preset| &*preset.about.id)) {
             Some(known) => complaint.help(format!("did you mean `{known}`? `fathom presets` lists them")),
             None => complaint.help("`fathom presets` lists them"),
@@ -137,7 +137,7 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
         .iter()
         .find(|preset| preset.about.version.to_string() == version);
     of_version.map(|preset| (*preset).clone()).ok_or_else(|| {
-        let complaint = Diagnostic::new(format!("the preset `{id}` has no version `{version}`"));
+        let complaint = Diagnostic::new(format!("preset `{id}` has no version `{version}`"));
         complaint.help(format!("did you mean `{}`?", newest.about.name()))
     })
 }
@@ -149,8 +149,8 @@ mod tests {
     use super::*;
     use crate::native::lower;
 
-    /// What was published. A line is never changed: a preset that becomes another gets a new file,
-    /// a new version and a new line.
+    /// The digests of published presets. A line never changes; a changed preset gets a new file, a
+    /// new version and a new line.
     const PUBLISHED: &[(&str, u64)] = &[
         ("general@1", 0xb3c62e6e2b6ef561),
         ("latency@1", 0x4e38c3fddd3e58c2),
@@ -176,7 +176,7 @@ mod tests {
         ("home-directory@1", 0xa3cf634abf24f9dd),
     ];
 
-    /// FNV-1a, 64 bits: tells one text from another, and needs no library.
+    /// FNV-1a, 64 bits: detects changed texts without a library.
     fn digest(text: &str) -> u64 {
         let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
@@ -195,7 +195,7 @@ mod tests {
             .collect();
         assert!(
             found == wanted,
-            "the text of a published preset has changed: leave it, and make a file of the next version.\n{}",
+            "the text of a published preset has changed: restore it, and create a file for the next version.\n{}",
             lines.join("\n")
         );
     }
@@ -279,8 +279,7 @@ mod tests {
             ..job("sql-20ms")
         };
         assert_eq!(limited, extent, "the same load");
-        // A sequence of lengths that differ goes in steps of the shortest: its writes would
-        // overlap.
+        // Sequential lengths that differ advance by the shortest, so the writes would overlap.
         for preset in all() {
             for job in &preset.document.jobs {
                 let sequential = matches!(job.part.access, model::access::Access::Sequential(_));

@@ -1,7 +1,7 @@
 //! The syntax of simulated devices in job files: parsing and formatting.
 
 use model::plan::{
-    SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault, SimulatedHolding,
+    CacheContents, SimulatedCache, SimulatedCollection, SimulatedCount, SimulatedDevice, SimulatedFault,
     SimulatedLayer, SimulatedNeighbour, SimulatedPause, SimulatedService, SimulatedWriteBuffer,
 };
 use model::{Bytes, Direction, Nanos};
@@ -145,8 +145,8 @@ fn cache(text: &str) -> Result<SimulatedCache, String> {
         "a cache is written as `share 0.9 50us` (of the reads) or `first 2GiB 50us` (of the device)",
     )?;
     let holds = match what {
-        "share" => SimulatedHolding::Share { hits: number(amount)? },
-        "first" => SimulatedHolding::First {
+        "share" => CacheContents::Share { hits: number(amount)? },
+        "first" => CacheContents::First {
             size: values::size(amount)?,
         },
         other => {
@@ -260,8 +260,8 @@ pub(crate) fn disturbance_options(device: &SimulatedDevice) -> Vec<(&'static str
     options.extend(device.layers.iter().map(|layer| ("layer", format_layer(layer))));
     if let Some(SimulatedCache { holds, time_ns }) = device.cache {
         let holds = match holds {
-            SimulatedHolding::Share { hits } => format!("share {hits}"),
-            SimulatedHolding::First { size } => format!("first {}", size.0),
+            CacheContents::Share { hits } => format!("share {hits}"),
+            CacheContents::First { size } => format!("first {}", size.0),
         };
         options.push(("cache", format!("{holds} {}ns", time_ns.0)));
     }
@@ -290,7 +290,7 @@ pub(crate) fn disturbance_options(device: &SimulatedDevice) -> Vec<(&'static str
 mod tests {
     use super::*;
 
-    /// Written and read again, every property is what it was.
+    /// Formatting and parsing a device preserves every property.
     #[test]
     fn what_is_written_is_read_again() {
         let texts = [
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(again, device);
         assert_eq!(device.layers[0].quantum_ns, Nanos::millis(250));
         set_simulated(&mut again, "cache", "share 0.9 50us").unwrap();
-        assert_eq!(again.cache.unwrap().holds, SimulatedHolding::Share { hits: 0.9 });
+        assert_eq!(again.cache.unwrap().holds, CacheContents::Share { hits: 0.9 });
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub struct Document {
     pub objective: Option<String>,
     /// Its `[preset]` table, if any.
     pub about: Option<About>,
-    /// The preset that was run, with its changed options. A user's copy of a preset does not count.
+    /// The preset that was run, with its changed options; absent for a user's copy of a preset.
     pub preset: Option<PresetUse>,
 }
 
@@ -76,7 +76,7 @@ pub struct JobSpec {
     pub depth_per: DepthPer,
     /// Bypass the page cache.
     pub direct: bool,
-    /// When a write counts as done.
+    /// When a write counts as complete.
     pub write_through: WriteThrough,
     /// Use a memory map.
     pub mapped: bool,

@@ -1,7 +1,7 @@
-//! Suites: workloads with a requirement for each. A workload is a preset, a job file or a set of
+//! Suites: workloads, each with a requirement. A workload is a preset, a job file or a set of
 //! options; options beside a preset or file change it.
 //!
-//! Requirements are not parsed here, and no files are opened: the caller passes the job file of a
+//! This module neither parses requirements nor opens files: the caller passes the job file of a
 //! workload to [`Workload::document`].
 
 use model::plan::PresetUse;
@@ -28,7 +28,7 @@ const KEYS: [&str; 6] = ["name", "preset", "job", "objective", "require", "pace"
 pub struct Suite {
     /// Its name.
     pub name: Option<String>,
-    /// What it is to show.
+    /// The question that it answers.
     pub objective: Option<String>,
     /// The workloads in the order of execution.
     pub workloads: Vec<Workload>,
@@ -173,8 +173,8 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                         DeValue::Table(table) => {
                             let one = workload(reader, one.span().start, table, &defaults, suite.workloads.len() + 1);
                             if suite.workloads.iter().any(|other| other.name == one.name) {
-                                let what = format!("two workloads are called `{}`", one.name);
-                                reader.add_fault_at(one.at.clone(), what, "give each a name of its own");
+                                let what = format!("two workloads have the name `{}`", one.name);
+                                reader.add_fault_at(one.at.clone(), what, "give each a different name");
                             }
                             suite.workloads.push(one);
                         }
@@ -200,7 +200,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
             }
             ("job", _) => {
                 let help = "this looks like a job file: run it with `fathom run`, or name it with `job = \"FILE.toml\"` in a workload";
-                reader.add_fault(key.span().start, "a suite has workloads, and no jobs", help);
+                reader.add_fault(key.span().start, "a suite has workloads, not jobs", help);
             }
             (other, _) => {
                 let help = match (find(other), nearest(other, TOP_KEYS)) {
@@ -237,10 +237,10 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
             }
             (name @ ("preset" | "job"), DeValue::String(text)) => {
                 if workload.base != Base::Default {
-                    let help = "leave one of them out, or make two workloads";
+                    let help = "remove one of them, or make two workloads";
                     reader.add_fault(
                         key.span().start,
-                        "a workload begins as a preset or as a job file, not as both",
+                        "a workload is based on a preset or a job file, not both",
                         help,
                     );
                 }
@@ -263,7 +263,7 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
             ("pace", DeValue::Boolean(pace)) => workload.pace = Some(*pace),
             (known, _) if KEYS.contains(&known) => {
                 let help = match known {
-                    "pace" => "true: at the rate that is required; false: as the load stands",
+                    "pace" => "true: at the required rate; false: unchanged",
                     "require" => "a text: require = \"iops>=4000,p99<=3ms\"",
                     _ => "it is a text",
                 };
@@ -369,12 +369,12 @@ mod tests {
             "suite.toml:3  blok",
             "did you mean `block`?",
             "did you mean `oltp`?",
-            "not as both",
+            "not both",
             "`require` has another kind of value",
             "`pace` has another kind of value",
             "`depth`: must be 1 to",
             "did you mean `require`?",
-            "two workloads are called `a`",
+            "two workloads have the name `a`",
         ] {
             assert!(all.contains(part), "`{part}` in:\n{all}");
         }

@@ -407,10 +407,8 @@ mod tests {
         assert_eq!(
             mock.health().complaints,
             [
-                "reallocated sectors (attribute 5) is down to 36, and the threshold is 36: failure \
-                 is imminent",
-                "an unnamed attribute (attribute 9) is down to 1, and the threshold is 1: the \
-                 design life is over",
+                "reallocated sectors (attribute 5) is down to 36, and the threshold is 36: failure is imminent",
+                "an unnamed attribute (attribute 9) is down to 1, and the threshold is 1: the design life is over",
                 "1400 sectors were reallocated, which costs additional seeks",
             ]
         );

@@ -1,9 +1,8 @@
-//! Traces the requests of a block device with the kernel's trace events.
-//!
-//! Events go to a ring of our own (an *instance* of tracefs), so that other tracers are not
-//! disturbed. Dropping the trace removes the instance; the next run removes instances of killed
-//! processes. Devices with request queues report requests, after merging; others (zram, device
-//! mapper, software RAID) report incoming bios.
+//! Traces the requests of a block device with the kernel's trace events. Events go to a ring of our
+//! own (an *instance* of tracefs), so that other tracers are not disturbed. Dropping the trace
+//! removes the instance; the next run removes instances of killed processes. Devices with request
+//! queues report requests, after merging; others (zram, device mapper, software RAID) report
+//! incoming bios.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
@@ -181,11 +180,9 @@ fn remove_orphans(system: &System, instances: &Path) {
     }
 }
 
-/// Parses a line of `trace_pipe`; `None` if it is not a block request.
-///
-/// `fio-812 [001] d..1. 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, and
-/// the same without the bytes and the command for the other events (`include/trace/events/block.h`
-/// of the kernel).
+/// Parses a line of `trace_pipe`; `None` if it is not a block request. `fio-812 [001] d..1.
+/// 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, and the same without the
+/// bytes and the command for the other events (`include/trace/events/block.h` of the kernel).
 pub(super) fn parse(line: &str) -> Option<BlockEvent> {
     if let Some(lost) = line
         .split_once("[LOST ")

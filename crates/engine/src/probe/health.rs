@@ -1,8 +1,7 @@
-//! Device health, as reported by devices and kernel drivers.
-//!
-//! Sources: software RAID, states of SCSI and NVMe devices, error counts of ext4, and, for root,
-//! the health log of NVMe devices and SMART of ATA disks. No sleeping device is woken. A device
-//! that reports nothing has unknown health, not good health.
+//! Device health, as reported by devices and kernel drivers. Sources: software RAID, states of SCSI
+//! and NVMe devices, error counts of ext4, and, for root, the health log of NVMe devices and SMART
+//! of ATA disks. No sleeping device is woken. A device that reports nothing has unknown health, not
+//! good health.
 
 use model::environment::Health;
 

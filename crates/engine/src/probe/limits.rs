@@ -1,7 +1,6 @@
-//! Control group limits of this process, versions 1 and 2 (cgroups(7)).
-//!
-//! Limits of parent groups apply too, so each limit is the minimum over all ancestors. A container
-//! sees its own group as the root, so limits above it are invisible.
+//! Control group limits of this process, versions 1 and 2 (cgroups(7)). Limits of parent groups
+//! apply too, so each limit is the minimum over all ancestors. A container sees its own group as
+//! the root, so limits above it are invisible.
 
 use model::Bytes;
 use model::environment::{DeviceLimit, Limits};

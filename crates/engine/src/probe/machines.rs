@@ -1,7 +1,6 @@
-//! Files and devices that virtual machines have open.
-//!
-//! A hypervisor does not claim the disks of its guests, so the kernel shows them as unused. Its
-//! open files appear in `/proc`, but only its owner and root can read them.
+//! Files and devices that virtual machines have open. A hypervisor does not claim the disks of its
+//! guests, so the kernel shows them as unused. Its open files appear in `/proc`, but only its owner
+//! and root can read them.
 
 use super::System;
 use crate::identity::Identity;

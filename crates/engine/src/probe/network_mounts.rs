@@ -1,8 +1,6 @@
-//! NFS client statistics, from `/proc/self/mountstats`.
-//!
-//! An entry is `device SOURCE mounted on PLACE with fstype TYPE`, and for NFS ` statvers=1.1` and
-//! lines of the form `key: values`. Newer kernels add keys and trailing numbers, which are skipped.
-//! Times are whole milliseconds, summed.
+//! NFS client statistics, from `/proc/self/mountstats`. An entry is `device SOURCE mounted on PLACE
+//! with fstype TYPE`, and for NFS ` statvers=1.1` and lines of the form `key: values`. Newer
+//! kernels add keys and trailing numbers, which are skipped. Times are whole milliseconds, summed.
 
 use model::network_mount::{ConnectionCounts, NetworkBytes, NetworkMount, RpcCounts};
 use model::{Bytes, Nanos};

@@ -1,7 +1,6 @@
-//! The health that an NVMe device reports: the SMART / Health Information log page.
-//!
-//! NVM Express Base Specification, Get Log Page 02h: 512 bytes, little-endian, temperatures in
-//! Kelvin, counts of 16 bytes. The page covers the whole controller; reading it needs root.
+//! The health that an NVMe device reports: the SMART / Health Information log page. NVM Express
+//! Base Specification, Get Log Page 02h: 512 bytes, little-endian, temperatures in Kelvin, counts
+//! of 16 bytes. The page covers the whole controller; reading it needs root.
 
 use std::path::Path;
 

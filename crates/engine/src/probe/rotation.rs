@@ -1,8 +1,6 @@
-//! Detects virtual disks and rotating disks.
-//!
-//! The kernel marks a disk as rotational unless its driver clears the flag, and most drivers of
-//! virtual disks do not. So `queue/rotational` = 0 excludes rotation, but 1 does not prove it; only
-//! a report of the disk itself does.
+//! Detects virtual disks and rotating disks. The kernel marks a disk as rotational unless its
+//! driver clears the flag, and most drivers of virtual disks do not. So `queue/rotational` = 0
+//! excludes rotation, but 1 does not prove it; only a report of the disk itself does.
 
 use super::System;
 
@@ -52,12 +50,10 @@ pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static s
     by_model.or_else(by_name).map(|(_, kind)| *kind)
 }
 
-/// True if a device or one of its members has rotating media.
-///
-/// A disk is rotational if it is not virtual and its block device characteristics page (VPD B1)
-/// reports a rotation rate. Kernels before 6.0 do not expose that page. There the flag of a disk on
-/// an ATA or SAS port decides: the kernel sets it from the same page. `model`: the disk's model, if
-/// known.
+/// True if a device or one of its members has rotating media. A disk is rotational if it is not
+/// virtual and its block device characteristics page (VPD B1) reports a rotation rate. Kernels
+/// before 6.0 do not expose that page. There the flag of a disk on an ATA or SAS port decides: the
+/// kernel sets it from the same page. `model`: the disk's model, if known.
 pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
     let at = |file: &str| format!("/sys/class/block/{name}/{file}");
     if !system.flag(&at("queue/rotational")) {

@@ -1,8 +1,6 @@
-//! A simulated device: its description, and the state that its users share.
-//!
-//! Either the cache serves an operation, or the operation passes the layers in order and the device
-//! serves it. The completion time is computed on arrival, so operations must arrive in the order of
-//! time.
+//! A simulated device: its description, and the state that its users share. Either the cache serves
+//! an operation, or the operation passes the layers in order and the device serves it. The
+//! completion time is computed on arrival, so operations must arrive in the order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

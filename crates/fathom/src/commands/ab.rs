@@ -29,15 +29,14 @@ use crate::session::Session;
 /// Compare two loads or two targets in alternating runs
 #[derive(clap::Args)]
 #[command(
-    long_about = "Measures two things in turns, A B, B A, A B, …, so that whatever drifts meanwhile meets both alike, and says \
-        whether B is better than A, the same, or worse, by how much, and how small a difference it would have found.\n\n\
-        Each of the two is a target (tested as the flags say), a job file of one job (FILE.toml), or flags of `fathom \
-        run` in quotes. Flags beside them hold for both. With --on both are the same load, on two hosts in turns. Each run has 2 s of warm-up and 10 s of measuring; --time and \
-        --warm-up give other lengths.",
-    after_help = "Examples:\n  fathom ab /dev/nvme1n1 /dev/nvme2n1 --depth 32\n  \
-        fathom ab '--engine libaio' '--engine io_uring' --target /data --size 4g --depth 32\n  \
-        fathom ab before.toml after.toml --pairs 10 --save ab.fathom\n  \
-        fathom ab --on owner,other /csv/volume1/test.dat --depth 32"
+    long_about = "Compares two loads or targets by alternating runs, A B, B A, A B, …, so that drift affects both \
+        equally. Reports whether B is better than A, the same or worse, by how much, and the smallest difference \
+        that the test can detect.\n\nA and B are each a target (tested as the flags say), a job file of one job \
+        (FILE.toml), or flags of `fathom run` in quotes. Other flags apply to both. With --on, one load alternates \
+        between two hosts. Each run warms up for 2 s and measures for 10 s; change that with --warm-up and --time.",
+    after_help = "Examples:\n  fathom ab /dev/nvme1n1 /dev/nvme2n1 --depth 32\n  fathom ab '--engine libaio' \
+        '--engine io_uring' --target /data --size 4g --depth 32\n  fathom ab before.toml after.toml --pairs 10 \
+        --save ab.fathom\n  fathom ab --on owner,other /csv/volume1/test.dat --depth 32"
 )]
 pub struct Args {
     /// The first: target, FILE.toml, or flags in quotes
@@ -54,24 +53,23 @@ pub struct Args {
     pairs: Option<u32>,
     #[command(flatten)]
     margin: MarginArgs,
-    /// Compare two hosts, not two loads: the load A, on each in turns
+    /// Compare two hosts, not two loads: alternate load A between them
     #[arg(
         long,
         value_name = "HOST,HOST",
         help_heading = HEADING,
         conflicts_with_all = ["b", "hosts", "from", "dry_run"],
-        long_help = "Compare two hosts, not two loads: the load A (or that of the flags), on each in turns. Hosts are reached as \
-            --hosts says (docs/fleet.md). Where the owner of a cluster volume and another node are compared, the \
-            difference is the way between them.",
+        long_help = "Compare two hosts, not two loads: alternate load A (or the load of the flags) between them. \
+            Hosts are given as for --hosts (docs/fleet.md). Between the owner of a cluster volume and another node, \
+            the difference is the cost of the network path.",
     )]
     on: Option<String>,
     /// Judge the difference as that of a three-way mirror
     #[arg(
         long,
         help_heading = HEADING,
-        long_help = "A is on the owner of the volume, B on another node, and the volume is a three-way mirror over three nodes: say \
-            whether the difference is what that leads one to expect. Reads of the other node go over the network, and writes \
-            do so from either.",
+        long_help = "Check whether the difference matches a three-way mirror over three nodes, with A on the owner \
+            of the volume and B on another node. Reads from the other node cross the network; writes from either do.",
     )]
     mirror: bool,
     /// Measure nothing: report a saved comparison again
@@ -142,7 +140,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let screen = Screen::from_args(session, &args.study.measure.progress, false)?;
     let mut hosts = match &on {
         Some(_) if session.has_fleet() => {
-            let fault = Fault::new("--on compares hosts in turns, but this test runs on all of them together");
+            let fault = Fault::new("--on alternates between hosts, but this test runs on all of them at once");
             return Err(Faults::usage(
                 fault.help("without FATHOM_HOSTS and without a launcher of MPI"),
             ));
@@ -157,7 +155,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let failed = !left_out.is_empty();
     let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
-    let report = Report::from_study(&study, margin).expect("a comparison was made here");
+    let report = Report::from_study(&study, margin).expect("a study ran here");
     let report = if args.mirror {
         report.with_mirror_expectation(&study)
     } else {
@@ -179,7 +177,7 @@ pub(super) fn show(
 ) -> Result<(), Faults> {
     let report = Report::from_study(study, margin).ok_or_else(|| {
         let fault = Fault::new(format!(
-            "{file} holds a study of another kind: it is not a comparison in turns"
+            "{file} holds another kind of study, not a comparison of A and B"
         ));
         Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
     })?;
@@ -317,8 +315,8 @@ fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faul
         .zip(&targets)
         .any(|(job, before)| !before.is_empty() && job.targets != *before)
     {
-        let fault = Fault::new(format!("`{side}` has a target, and --target gives another to both"));
-        return Err(Faults::usage(fault.help("name a target in one of the two ways")));
+        let fault = Fault::new(format!("`{side}` has a target, and --target sets another for both"));
+        return Err(Faults::usage(fault.help("give the target in one place only")));
     }
     complete_document(session, document)
 }
@@ -399,7 +397,7 @@ fn text(report: &Report, study: &model::study::Study) -> String {
         ));
     }
     if report.interrupted {
-        text += "\nInterrupted: this is what was measured until then.\n";
+        text += "\nInterrupted: the figures cover the time until then.\n";
     }
     text
 }

@@ -21,11 +21,12 @@ const NEED: &str = "What is needed";
 /// Find the disks and machines that meet a requirement
 #[derive(clap::Args)]
 #[command(
-    long_about = "Tells which disks and machines of the catalogue satisfy a need, with the smallest size and the rates to order, and why \
-        the others do not. The need is said in flags, or taken from a saved result: its rate, its throughput and its mean \
-        latency. The figures are those of the catalogue, so what is found is worth testing with `fathom verify`.",
-    after_help = "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  \
-        fathom advise --from result.fathom"
+    long_about = "Lists the disks and machines of the catalogue that meet a requirement, with the smallest size and \
+        the rates to order, and why the others do not. Give the requirement in flags, or take rate, throughput and \
+        mean latency from a saved result. The figures come from the catalogue; test the disk you get with `fathom \
+        verify`.",
+    after_help = "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  fathom advise \
+        --from result.fathom"
 )]
 pub struct Args {
     /// Operations per second
@@ -46,7 +47,7 @@ pub struct Args {
     /// Percent of the operations that read
     #[arg(long, value_name = "PERCENT", help_heading = NEED)]
     read: Option<String>,
-    /// A saved result whose load is what is needed
+    /// A saved result whose load is the requirement
     #[arg(long, value_name = "RESULT", value_hint = ValueHint::FilePath, help_heading = NEED)]
     #[arg(conflicts_with_all = ["iops", "mbps", "latency", "block", "read"])]
     from: Option<PathBuf>,
@@ -57,7 +58,7 @@ pub struct Args {
     catalogue: CatalogueArgs,
 }
 
-/// Goes through the catalogue.
+/// Lists the catalogue entries that meet the requirement.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let catalogue = catalogue(&args.catalogue, None)?;
     let wish = wish(args)?;
@@ -87,7 +88,7 @@ fn wish(args: &Args) -> Result<Need, Faults> {
     match asks {
         true => Ok(wish),
         false => Err(Faults::usage(
-            Fault::new("nothing is needed").help("say what: fathom advise --iops 6000 --latency 2ms"),
+            Fault::new("no requirement given").help("give one: fathom advise --iops 6000 --latency 2ms"),
         )),
     }
 }
@@ -169,10 +170,7 @@ fn text(wish: &Need, list: &[Advice]) -> String {
     );
     needs.extend(wish.size.map(|size| size.to_string()));
     let mut text = format!("Needed: {}\n", needs.join(", "));
-    for (fits, heading) in [
-        (true, "Satisfies it, by the figures of the catalogue"),
-        (false, "Does not"),
-    ] {
+    for (fits, heading) in [(true, "Meets it, by the figures of the catalogue"), (false, "Does not")] {
         let part: Vec<&Advice> = list.iter().filter(|advice| advice.fits == fits).collect();
         if part.is_empty() {
             continue;
@@ -186,7 +184,10 @@ fn text(wish: &Need, list: &[Advice]) -> String {
         .iter()
         .find(|advice| advice.fits && advice.kind == PolicyKind::Disk);
     if let Some(next) = next {
-        text += &format!("\nTest what you get: fathom verify --policy {} … TARGET\n", next.policy);
+        text += &format!(
+            "\nTest the disk that you get: fathom verify --policy {} … TARGET\n",
+            next.policy
+        );
     }
     text
 }

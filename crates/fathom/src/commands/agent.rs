@@ -61,7 +61,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             }
             let fault = |what: String| Fault::new(what).at("--connect");
             let fault = match error {
-                ConnectError::Unreachable(error) => fault(format!("{address} cannot be reached: {error}"))
+                ConnectError::Unreachable(error) => fault(format!("cannot reach {address}: {error}"))
                     .help("start the coordinator with --hosts listen://ADDR*COUNT, and check its firewall"),
                 ConnectError::Handshake(error) => {
                     fleet::with_token_help(fault(format!("{address} rejects this agent: {error}")), &error)
@@ -74,7 +74,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let text = args.how.listen.as_ref().expect("one of them is given");
     let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;
     crate::screen::note(&format!(
-        "fathom {} waits on {bound}; Ctrl-C ends it",
+        "fathom {} listens on {bound}; press Ctrl-C to stop",
         env!("CARGO_PKG_VERSION")
     ));
     Ok(fleet::serve_listener(

@@ -17,8 +17,8 @@ use crate::{screen, user_data};
 /// Keep reference figures and compare results with them
 #[derive(clap::Args)]
 #[command(
-    long_about = "Keeps figures of data sheets and earlier results, and compares results with them. Each baseline is a JSON file below \
-        $FATHOM_DATA/baselines, or else fathom/baselines in $XDG_DATA_HOME or ~/.local/share.",
+    long_about = "Stores figures of data sheets and earlier results, and compares results with them. Each baseline \
+        is a JSON file below $FATHOM_DATA/baselines, or else fathom/baselines in $XDG_DATA_HOME or ~/.local/share.",
     after_help = "Examples:\n  fathom baseline import datasheet.csv --name p30-sheet\n  fathom baseline import last-year.txt --name 2025\n  \
         fathom baseline compare 2025 today.txt",
     disable_help_subcommand = true
@@ -37,7 +37,7 @@ enum Action {
         /// Letters, digits, `-`, `_` and `.`
         #[arg(long)]
         name: String,
-        /// One of that name may be replaced
+        /// Replace the baseline of that name, if there is one
         #[arg(long)]
         replace: bool,
     },
@@ -113,7 +113,7 @@ fn checked(name: &str) -> Result<&str, Faults> {
 
 fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Result<Exit, Faults> {
     if store.path(name).exists() && !replace {
-        let fault = Fault::new(format!("there is a baseline `{name}` already"));
+        let fault = Fault::new(format!("baseline `{name}` already exists"));
         return Err(Faults::one(
             fault.help("choose another name, or add --replace"),
             Exit::Refused,
@@ -136,7 +136,7 @@ fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Resul
     store.put(name, &baseline)?;
     let loads = numbers::some(baseline.loads.len() as u64, "load");
     screen::put(&format!(
-        "{name}: {loads} of {}, kept in {}\n",
+        "{name}: {loads} of {}, saved in {}\n",
         baseline.file,
         store.path(name).display()
     ))
@@ -146,12 +146,12 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
     if !store.path(name).exists() {
         let known = store.names()?;
         let help = if known.is_empty() {
-            "none is kept yet: `fathom baseline import FILE --name NAME`".into()
+            "there are none yet: `fathom baseline import FILE --name NAME`".into()
         } else {
             format!("there are {}", known.join(", "))
         };
         return Err(Faults::usage(
-            Fault::new(format!("there is no baseline `{name}`")).help(help),
+            Fault::new(format!("no baseline is named `{name}`")).help(help),
         ));
     }
     let baseline: Baseline = store.get(name)?;
@@ -164,7 +164,7 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
         baseline.format_version
     );
     Err(Faults::one(
-        Fault::new(what).help("use the version of fathom that made it"),
+        Fault::new(what).help("use the version of fathom that wrote it"),
         Exit::Refused,
     ))
 }
@@ -189,7 +189,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
         );
     }
     if text.is_empty() {
-        text += "none is kept yet: `fathom baseline import FILE --name NAME`\n";
+        text += "there are none yet: `fathom baseline import FILE --name NAME`\n";
     }
     screen::put(&text)
 }
@@ -231,7 +231,7 @@ fn remove(store: &DocumentStore, name: &str) -> Result<Exit, Faults> {
         get(store, name)?;
     }
     store.remove(name)?;
-    screen::put(&format!("{name} is removed\n"))
+    screen::put(&format!("removed {name}\n"))
 }
 
 fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bool) -> Result<Exit, Faults> {
@@ -245,7 +245,7 @@ fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bo
 }
 
 fn text(comparison: &Comparison, file: &Path) -> String {
-    let mut text = format!("{} beside {}\n", file.display(), comparison.baseline);
+    let mut text = format!("{} compared with {}\n", file.display(), comparison.baseline);
     for pair in &comparison.pairs {
         text += &format!("\n{}, in the baseline {}\n", pair.name, pair.base);
         for row in &pair.rows {
@@ -255,7 +255,7 @@ fn text(comparison: &Comparison, file: &Path) -> String {
             text += "  they have no figure in common\n";
         }
         for difference in &pair.differences {
-            text += &screen::wrapped(&format!("not the same: {difference}"));
+            text += &screen::wrapped(&format!("different: {difference}"));
         }
     }
     if !comparison.alone.is_empty() {
@@ -265,7 +265,7 @@ fn text(comparison: &Comparison, file: &Path) -> String {
         text += &screen::wrapped(alone);
     }
     if !comparison.fingerprint.is_empty() {
-        text += "\nWhat the figures depend on and is not the same\n";
+        text += "\nDifferences in conditions\n";
         for difference in &comparison.fingerprint {
             text += &screen::wrapped(difference);
         }
@@ -281,7 +281,7 @@ fn line(row: &FigureComparison) -> String {
         _ => numbers::time(value),
     };
     let percent = 100.0 * (row.ratio - 1.0);
-    // Two runs never agree better than this.
+    // Two runs of the same load never agree better than this.
     let word = match (percent.abs() < 1.0, (percent > 0.0) == row.more_is_better) {
         (true, _) => "",
         (false, true) => "  better",

@@ -20,10 +20,9 @@ use crate::session::Session;
     arg_required_else_help = true,
     disable_help_subcommand = true,
     after_help = "Examples:\n  fathom calc little --iops 4000 --latency 3ms\n  fathom calc bandwidth --iops 125 --block 8KB\n  \
-        fathom calc percentile --p99.99 --iops 4000\n  \
-        fathom calc burst --capacity 5.4M --refill 300 --ceiling 3000\n  \
-        fathom calc crossover --iops 5000 --throughput 200MB/s\n  \
-        fathom calc knee 1=30000 64=107000 512=146000"
+        fathom calc percentile --p99.99 --iops 4000\n  fathom calc burst --capacity 5.4M --refill 300 --ceiling \
+        3000\n  fathom calc crossover --iops 5000 --throughput 200MB/s\n  fathom calc knee 1=30000 64=107000 \
+        512=146000"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -232,7 +231,7 @@ fn parse_point(text: &str) -> Result<Point, String> {
 }
 
 fn two_values_needed(names: &str) -> Faults {
-    Faults::usage(Fault::new(format!("exactly two of {names} are needed, each above 0")))
+    Faults::usage(Fault::new(format!("give exactly two of {names}, each above 0")))
 }
 
 fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {
@@ -244,7 +243,7 @@ fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result
         rate(found.iops),
         found.in_flight,
         wrapped(&format!(
-            "To hold both as a promise, plan for a queue depth of {} (with a quarter to spare): what is in flight varies.",
+            "To guarantee both, allow a queue depth of {} (a quarter more), because the number in flight varies.",
             found.depth_with_headroom
         )),
     );
@@ -323,8 +322,8 @@ fn percentile(args: &PercentileArgs) -> Result<Answer, Faults> {
         rows.push(found);
     }
     text += &wrapped(
-        "A hundred operations beyond a percentile make it good, ten make it weak: read it with its interval. With fewer it \
-         says hardly more than the maximum.",
+        "With 100 operations beyond it a percentile is reliable; with 10 it is uncertain, so read it with its \
+         interval. With fewer it is little better than the maximum.",
     );
     Ok(answer(text, &rows))
 }
@@ -335,11 +334,11 @@ fn in_time(seconds: f64) -> String {
 }
 
 fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer, Faults> {
-    // A zero is of either kind.
+    // A zero fits either kind.
     let mut kinds = [capacity, refill, ceiling].into_iter().filter(|one| one.value > 0.0);
     let first = kinds.next();
     if kinds.any(|one| first.is_some_and(|first| first.is_bytes != one.is_bytes)) {
-        let fault = Fault::new("capacity, refill and ceiling are not of one kind: operations or bytes");
+        let fault = Fault::new("capacity, refill and ceiling must all be operations or all be bytes");
         return Err(Faults::usage(
             fault.help("write bytes with their unit, such as 1TiB, 40MiB/s, 250MiB/s"),
         ));
@@ -349,7 +348,7 @@ fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer,
     let clock = |sec: f64| format!("{} ({sec:.0} s)", in_time(sec));
     let text = match found.lasts_sec {
         None => wrapped(
-            "The burst never ends: the refill is as fast as the ceiling, so any test measures what can be had for long.",
+            "The burst never ends: the refill is as fast as the ceiling, so any test measures the sustained rate.",
         ),
         Some(sec) => {
             let refills = found.refills_sec.map(|sec| format!("after {}", clock(sec)));
@@ -358,7 +357,8 @@ fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer,
                 clock(sec),
                 refills.unwrap_or_else(|| "never: the refill is 0,".into()),
                 wrapped(
-                    "A test that is shorter than the burst, on a full bucket, measures the burst and not what can be had for long."
+                    "A test that is shorter than the burst, on a full bucket, measures the burst, not the sustained \
+                     rate."
                 )
             )
         }
@@ -370,7 +370,8 @@ fn crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
     let found = calc::crossover(throughput, iops);
     let found = found.ok_or_else(|| two_values_needed("--iops and --throughput"))?;
     let text = format!(
-        "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations meet the limit of IOPS, larger ones that of throughput.\n",
+        "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations reach the IOPS limit first, larger ones the \
+         throughput limit.\n",
         found / 1024.0,
         found
     );

@@ -37,16 +37,15 @@ const MAX_WRITES_PER_FLUSH: u64 = 10_000;
 /// Record a device's I/O and write an equivalent job file
 #[derive(clap::Args)]
 #[command(
-    long_about = "Watches the block device of a live system for some time and writes a job file for `fathom run`: share of reads, \
-        sizes, operations in flight, rate, and how much of it is sequential. Nothing is read from or written to the device.\n\n\
-        It counts the kernel's trace events of block devices, for which it needs root and a mounted tracefs \
-        (/sys/kernel/tracing); it has a ring of its own there and removes it at the end. Where that is not possible it \
-        reads the kernel's counters (/proc/diskstats), and says so: they have sums only, so sizes are means and the order \
-        of the operations is not known.\n\n\
-        What is seen is what the device gets: reads that the page cache answers are not among it, and neighbouring \
-        requests have been merged.",
-    after_help = "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  \
-        fathom capture /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g"
+    long_about = "Watches the block device of a live system for a while and writes a job file for `fathom run`: \
+        share of reads, sizes, operations in flight, rate, and the sequential share. It neither reads nor writes the \
+        device.\n\nIt counts the kernel's block trace events, which needs root and a mounted tracefs \
+        (/sys/kernel/tracing); it creates a trace instance there and removes it at the end. Otherwise it reads the \
+        kernel's counters (/proc/diskstats) and says so: they have only sums, so sizes are means and the order of \
+        operations is unknown.\n\nIt sees only the I/O that reaches the device: not reads answered by the page \
+        cache, and neighbouring requests already merged.",
+    after_help = "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  fathom capture \
+        /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g"
 )]
 pub struct Args {
     /// Block device; or a file or directory, whose device is watched
@@ -58,7 +57,7 @@ pub struct Args {
     /// Where the job file goes [default: standard output]
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
-    /// Read the kernel's counters only: costs nothing, tells less
+    /// Read only the kernel's counters: no overhead, less detail
     #[arg(long)]
     counters: bool,
     /// No progress on stderr
@@ -88,7 +87,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let (load, source) = watch(session, &device, time, args.counters, *quiet)?;
     if load.operations() == 0 {
         let fault = Fault::new(format!(
-            "{device} was asked for nothing in {}: there is no load to write",
+            "{device} received no I/O in {}: there is no load to write",
             load.duration
         ));
         let exit = if session.process.is_interrupted() {
@@ -96,7 +95,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         } else {
             Exit::Inconclusive
         };
-        let help = "capture while the application runs, or for longer (--time 5m); what the page cache serves does not reach the device";
+        let help = "capture while the application runs, or for longer (--time 5m); reads served by the page cache do \
+            not reach the device";
         return Err(Faults::one(fault.at(&**what).help(help), exit));
     }
     let text = comments(&device, &load, &source, &started) + "\n" + &job(&device, &load)?;
@@ -135,7 +135,7 @@ fn time(text: Option<&str>) -> Result<Nanos, Faults> {
         )
     };
     match text.parse::<Nanos>() {
-        Ok(Nanos(0)) => Err(wrong("nothing can be seen in no time".into())),
+        Ok(Nanos(0)) => Err(wrong("the time must be above 0".into())),
         Ok(time) => Ok(time),
         Err(error) => Err(wrong(error.to_string())),
     }
@@ -161,8 +161,9 @@ fn device(what: &str) -> Result<String, Faults> {
         Some(devices) => match devices.first() {
             Some(device) => Ok(device.name.clone()),
             None => refuse(
-                format!("no block device is known to lie under {what}"),
-                "name the device itself; what lies in memory or on another machine has none here (`fathom targets` lists them)",
+                format!("cannot find a block device under {what}"),
+                "name the device itself; targets in memory or on another machine have none here (`fathom targets` \
+                 lists them)",
             ),
         },
     }
@@ -177,14 +178,14 @@ fn watch(
 ) -> Result<(CapturedLoad, Source), Faults> {
     let system = System::live();
     let trace = match counters {
-        true => Err("--counters asks for it".to_owned()),
+        true => Err("--counters selects it".to_owned()),
         false => BlockTrace::start(&system, device).map_err(|error| error.to_string()),
     };
     if !quiet {
         let from = if trace.is_ok() { "trace events" } else { "counters" };
         screen::note(&format!("recording the I/O of {device}, from {from}, for {time}"));
         if let Err(why) = &trace {
-            screen::note(&format!("note: no trace events, which tell more: {why}"));
+            screen::note(&format!("note: without the more detailed trace events: {why}"));
         }
     }
     let (start, then) = (Instant::now(), DeviceTimes::read());
@@ -220,7 +221,7 @@ fn watch(
             let mut recorder = LoadRecorder::default();
             let failed = |error: std::io::Error| {
                 let fault = Fault::new(format!("cannot read the trace events of {device}: {error}"));
-                Faults::one(fault.help("--counters does without them"), Exit::Internal)
+                Faults::one(fault.help("--counters works without them"), Exit::Internal)
             };
             while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(POLL_INTERVAL.min(left()));
@@ -239,7 +240,7 @@ fn watch(
     let counted = counted.filter(|counted| counted.operations() > 0);
     Ok(match counted {
         Some(counted) if load.0.operations() == 0 => {
-            (counted, Source::Counters("the driver of this device has none".into()))
+            (counted, Source::Counters("the driver of this device emits none".into()))
         }
         counted if load.0.lost > 0 => (load.0.with_counter_totals(counted.as_ref()), load.1),
         _ => load,
@@ -251,7 +252,7 @@ fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned)
     let machine = host(&System::live()).name;
     let mut lines = vec![
         format!(
-            "What {device} of {machine} was asked for in {} from {}, seen by `fathom capture`.",
+            "I/O of {device} of {machine} in {} from {}, recorded by `fathom capture`.",
             load.duration,
             started.strftime("%Y-%m-%d %H:%M:%S %Z")
         ),
@@ -268,7 +269,7 @@ fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned)
             format!(", up to {p99} at 99 % of them, {most} at most")
         });
         lines.push(format!(
-            "in flight  {mean:.1} on average while there was anything{more}; that was {:.0} % of the time",
+            "in flight  {mean:.1} on average while busy{more}; busy {:.0} % of the time",
             100.0 * load.busy
         ));
     }
@@ -288,26 +289,31 @@ fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned)
     }
     lines.push(String::new());
     lines.extend(match source {
-        Source::Events { merged: true } => vec!["From trace events: requests as the device gets them, after the kernel has merged neighbours.".into()],
-        Source::Events { merged: false } => vec!["From trace events: what comes in at the top of a device without a queue of its own.".into()],
+        Source::Events { merged: true } => {
+            vec!["From trace events: requests as the device receives them, after the kernel merged neighbours.".into()]
+        }
+        Source::Events { merged: false } => {
+            vec!["From trace events: I/O as it enters a device without a queue of its own.".into()]
+        }
         Source::Counters(why) => vec![
-            "From the kernel's counters only, which is weaker: sizes are means, and whether operations were sequential is not".to_owned(),
-            format!("known and taken for random ({why})."),
+            "From the kernel's counters only: sizes are means, and operations are assumed to be random because their"
+                .to_owned(),
+            format!("order is unknown ({why})."),
         ],
     });
     if load.lost > 0 {
         lines.push(format!(
-            "{} events came too fast and were not seen: {}.",
+            "{} events came too fast and were lost: {}.",
             count(load.lost),
             match load.in_flight {
-                Some(_) => "rate and depth are from the kernel's counters, the rest from the other events",
-                None => "the rate is a lower bound, and the depth is not known",
+                Some(_) => "rate and depth come from the kernel's counters, the rest from the remaining events",
+                None => "the rate is a lower bound, and the depth is unknown",
             }
         ));
     }
-    lines.push("Depth is only an upper bound: the rate sets the load. Without the rate, set the depth to".into());
-    lines.push("the average, and the load goes as fast as the target lets it.".into());
-    lines.push("The target is NOT what was watched: give another one, as large as what was used there.".into());
+    lines.push("Depth is only an upper bound: the rate sets the load. If you remove the rate, set the depth".into());
+    lines.push("to the average; the load then runs as fast as the target allows.".into());
+    lines.push("The target is NOT the watched device: give another target as large as the area used there.".into());
     lines
         .iter()
         .map(|line| format!("# {line}").trim_end().to_owned() + "\n")
@@ -331,7 +337,7 @@ fn describe_direction(name: &str, direction: &DirectionLoad, load: &CapturedLoad
         sizes.join(", ")
     );
     if direction.rare_share() > 0.0005 {
-        text += &format!(", {:.1} % of rarer sizes left out", 100.0 * direction.rare_share());
+        text += &format!(", {:.1} % of rarer sizes omitted", 100.0 * direction.rare_share());
     }
     if let Some(sequential) = direction.sequential_share() {
         text += &format!("; {:.1} % sequential", 100.0 * sequential);

@@ -21,17 +21,16 @@ use crate::pages::{self, Sides};
 use crate::screen::wrapped;
 use crate::session::Session;
 
-/// Compare results, and what differed around them
+/// Compare results, and list the conditions that differ
 #[derive(clap::Args)]
 #[command(
-    long_about = "Compares saved results, and reports of other tools as `fathom explain` reads them. What differs around them comes first: host, kernel, device, versions, the load itself. \
-        Results of different loads, or of different ways of measuring, are refused unless --force says that this is \
-        meant. Then how each figure changes from the first to the others, with its 95 % interval, and whether that is \
-        better, the same or worse; several results are ranked.\n\n\
-        The intervals hold what varied within each run. What varies from run to run is not in them: `fathom ab` \
-        measures that.",
-    after_help = "Examples:\n  fathom compare before.fathom after.fathom\n  \
-        fathom compare disk1.fathom disk2.fathom disk3.fathom",
+    long_about = "Compares saved results, and reports of other tools as `fathom explain` reads them. First it lists \
+        the conditions that differ: host, kernel, device, versions, load. It refuses results of different loads or \
+        methods of measuring unless --force is given. Then it shows how each figure changes from the first result to \
+        the others, with its 95 % interval, and whether that is better, the same or worse; several results are \
+        ranked.\n\nThe intervals cover variation within each run, not between runs: `fathom ab` measures that.",
+    after_help = "Examples:\n  fathom compare before.fathom after.fathom\n  fathom compare disk1.fathom disk2.fathom \
+        disk3.fathom",
     mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]"))
 )]
 pub struct Args {
@@ -48,8 +47,8 @@ pub struct Args {
 }
 
 /// A caveat about the intervals of a comparison.
-const INTERVALS_CAVEAT: &str = "The intervals hold what varied within each run; what varies from run to run is not in them. `fathom ab` \
-                           measures that.";
+const INTERVALS_CAVEAT: &str = "The intervals cover variation within each run, not between runs; `fathom ab` \
+    measures that.";
 
 /// The forms of its report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
@@ -78,7 +77,7 @@ struct ComparedJob {
     differences: Vec<Difference>,
     /// Changes from the first result to each other one.
     changes: Vec<ComparedFile>,
-    /// From the best to the worst; the indexes are those of the files.
+    /// From best to worst, as indexes of the files.
     ranking: Vec<Ranked>,
     sentences: Vec<String>,
 }
@@ -179,7 +178,7 @@ fn read(file: &str) -> Result<Side, Faults> {
     let results = match results::any(file)? {
         Saved::Run(results) => *results,
         Saved::Study(study) => {
-            let what = format!("{file} holds a study of {} runs, and not one result", study.runs.len());
+            let what = format!("{file} holds a study of {} runs, not a single result", study.runs.len());
             let help = match study.question {
                 Question::Sweep { .. } => "show it again with `fathom sweep --from`",
                 Question::Ab { .. } => "show it again with `fathom ab --from`",
@@ -312,7 +311,7 @@ fn ranked_sentences(files: &[String], observations: &[&Observation], ranking: &[
 fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], margin: f64) -> String {
     let sentence = compare::sentence(decisive, name, base, margin);
     match compare::contrary(decisive.word, changes) {
-        Some(both) => format!("{sentence} Not in everything: {name} is {both}."),
+        Some(both) => format!("{sentence} But {name} is {both}."),
         None => sentence,
     }
 }
@@ -328,7 +327,7 @@ fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), 
         .iter()
         .filter(grave)
         .map(|job| Fault {
-            what: format!("the results of `{}` do not answer the same question", job.job),
+            what: format!("the results of `{}` are not comparable", job.job),
             at: Some(files.join(", ")),
             why: job
                 .differences
@@ -336,7 +335,7 @@ fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), 
                 .filter(|difference| difference.kind.prevents_comparison())
                 .map(|difference| format!("{}: {}", difference.name, values(difference)))
                 .collect(),
-            help: Some("to compare them all the same, add --force".into()),
+            help: Some("to compare them anyway, add --force".into()),
         })
         .collect();
     match faults.is_empty() {
@@ -365,9 +364,9 @@ fn text(comparison: &Comparison) -> String {
         if comparison.jobs.len() > 1 {
             text += &format!("\n{}\n", job.job);
         }
-        text += "\nWhat differs around them\n";
+        text += "\nDifferences in conditions\n";
         match job.differences.is_empty() {
-            true => text += "  nothing that is known\n",
+            true => text += "  none known\n",
             false => job.differences.iter().for_each(|difference| {
                 text += &wrapped(&format!("{}: {}", difference.name, values(difference)));
             }),

@@ -15,14 +15,15 @@ use crate::session::Session;
 /// Translate a test between fio, DiskSpd and fathom
 #[derive(clap::Args)]
 #[command(
-    long_about = "Translates a test between fio, DiskSpd and fathom. Nothing is run, and no target is opened. The text goes to \
-        standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
-        test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
-        SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \
-        (FILE.xml), an Iometer configuration (FILE.icf), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
+    long_about = "Translates a test between fio, DiskSpd and fathom. Nothing is run, and no target is opened. The \
+        text goes to standard output. Standard error lists what the other dialect cannot express, one item per line: \
+        `lost: …` where the test changes, `differs: …` where the other tool does the same in its own way.\n\nSOURCE \
+        is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a \
+        DiskSpd profile (FILE.xml), an Iometer configuration (FILE.icf), a job file of fathom (FILE.toml), or a \
+        saved result, which holds its plan.",
     after_help = "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
-        fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
-        fathom convert --to diskspd nightly.toml"
+        fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  fathom convert \
+        --to diskspd nightly.toml"
 )]
 pub struct Args {
     /// The dialect to translate to [default: the other two, one after the other]
@@ -96,7 +97,7 @@ fn dialect(name: &str) -> Result<Dialect, Faults> {
         "diskspd" => Ok(Dialect::Diskspd),
         "native" | "fathom" => Ok(Dialect::Native),
         _ => {
-            let fault = Fault::new(format!("there is no dialect `{name}`")).at(format!("--to {name}"));
+            let fault = Fault::new(format!("unknown dialect `{name}`")).at(format!("--to {name}"));
             Err(Faults::usage(fault.help("use fio, diskspd or native")))
         }
     }

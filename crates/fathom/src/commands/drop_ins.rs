@@ -22,13 +22,12 @@ pub fn diskspd() -> Command {
     drop_in(
         "diskspd",
         "Run a DiskSpd command line or XML profile unchanged",
-        "Runs a command line or XML profile of DiskSpd 2.2 unchanged, prints its report as text (or XML with -Rxml) and \
-         ends with its exit codes. The program does the same without this word where it is called `diskspd`, by a copy \
-         or a link.\n\n\
-         `fathom diskspd -?` lists the switches; docs/diskspd.md tells what each does here. FATHOM_NOTES=1 shows notes \
-         where stderr is not a terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE \
-         names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
-         older form.",
+        "Runs a command line or XML profile of DiskSpd 2.2 unchanged, prints its report as text (or XML with -Rxml) \
+         and ends with its exit codes. The program does the same when it is called as `diskspd`, through a copy or a \
+         link.\n\n`fathom diskspd -?` lists the switches; docs/diskspd.md describes what each does here. \
+         FATHOM_NOTES=1 shows notes even if stderr is not a terminal, FATHOM_RESULT=FILE also saves the native \
+         result, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the \
+         guard would refuse, FATHOM_DISKSPD_TEXT=2.0 prints the report in its older form.",
         "Switches and targets, as for DiskSpd",
     )
 }
@@ -38,13 +37,13 @@ pub fn vdbench() -> Command {
     drop_in(
         "vdbench",
         "Run Vdbench parameter files unchanged",
-        "Runs parameter files of Vdbench 5.04.07 with raw workloads (SD, WD, RD) unchanged, prints its console, writes its output \
-         directory and ends with its exit codes (0, 157). The program does the same without this word where it is called `vdbench`, \
-         by a copy or a link.\n\n\
-         docs/vdbench.md lists the options and what becomes of each parameter. FATHOM_VDBENCH_LAYOUT=5.04.06 writes the columns of that \
-         release, FATHOM_VDBENCH_SEED=N makes random addresses repeat, FATHOM_NOTES=1 shows notes where stderr is no terminal, \
-         FATHOM_RESULT=FILE saves the native result of each run too, FATHOM_HISTORY=on keeps it in the history, \
-         FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would not give away.",
+        "Runs parameter files of Vdbench 5.04.07 with raw workloads (SD, WD, RD) unchanged, prints its console, \
+         writes its output directory and ends with its exit codes (0, 157). The program does the same when it is \
+         called as `vdbench`, through a copy or a link.\n\ndocs/vdbench.md lists the options and the effect of each \
+         parameter. FATHOM_VDBENCH_LAYOUT=5.04.06 writes the columns of that release, FATHOM_VDBENCH_SEED=N makes \
+         random addresses repeatable, FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \
+         FATHOM_RESULT=FILE also saves the native result of each run, FATHOM_HISTORY=on keeps it in the history, \
+         FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse.",
         "Options and variables, as for Vdbench",
     )
 }
@@ -54,13 +53,13 @@ pub fn fio() -> Command {
     drop_in(
         "fio",
         "Run a fio command line or job file unchanged",
-        "Runs a command line or job files of fio 3.42 unchanged, prints its report (normal, terse, JSON or JSON+) and ends \
-         with its exit codes. The program does the same without this word where it is called `fio`, by a copy or a \
-         link.\n\n\
-         `fathom fio --help` lists the options, `fathom fio --cmdhelp` those of jobs; docs/fio.md tells what each does here. \
-         FATHOM_NOTES=1 shows notes where stderr is not a terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps \
-         it in the history, FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would not give away, FATHOM_ALLOW_EXEC=1 \
-         permits commands of the shell in jobs.",
+        "Runs a command line or job files of fio 3.42 unchanged, prints its report (normal, terse, JSON or JSON+) \
+         and ends with its exit codes. The program does the same when it is called as `fio`, through a copy or a \
+         link.\n\n`fathom fio --help` lists the options, `fathom fio --cmdhelp` the job options; docs/fio.md \
+         describes what each does here. FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \
+         FATHOM_RESULT=FILE also saves the native result, FATHOM_HISTORY=on keeps it in the history, \
+         FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse, FATHOM_ALLOW_EXEC=1 permits shell \
+         commands in jobs.",
         "Options and job files, as for fio",
     )
 }
@@ -70,13 +69,13 @@ pub fn iometer() -> Command {
     drop_in(
         "iometer",
         "Run an Iometer configuration file unchanged",
-        "Runs a configuration file of Iometer (.icf, 1998 to 1.1.0) unchanged in batch mode: `fathom iometer x.icf results.csv` or \
-         `/c x.icf /r results.csv`. Appends the results in Iometer's form and ends with 0, or with 1 where something failed or \
-         was refused. The program does the same without this word where it is called `iometer`, by a copy or a link.\n\n\
-         `fathom iometer /?` lists the switches; docs/iometer.md tells what each key does here. Targets of other systems are \
-         mapped by --map \"D:=/mnt/data\". FATHOM_NOTES=1 shows notes where stderr is no terminal, FATHOM_RESULT=FILE saves the native \
-         result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would \
-         not give away.",
+        "Runs a configuration file of Iometer (.icf, 1998 to 1.1.0) unchanged in batch mode: `fathom iometer x.icf \
+         results.csv` or `/c x.icf /r results.csv`. Appends the results in Iometer's form and ends with 0, or with 1 \
+         where something failed or was refused. The program does the same when it is called as `iometer`, through a \
+         copy or a link.\n\n`fathom iometer /?` lists the switches; docs/iometer.md describes what each key does \
+         here. --map translates targets of other systems: \"D:=/mnt/data\". FATHOM_NOTES=1 shows notes even if \
+         stderr is not a terminal, FATHOM_RESULT=FILE also saves the native result, FATHOM_HISTORY=on keeps it in \
+         the history, FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse.",
         "Switches and files, as for Iometer",
     )
 }

@@ -22,15 +22,15 @@ use crate::{history, outputs, screen};
 /// List, show, label, export or remove past results
 #[derive(clap::Args)]
 #[command(
-    long_about = "Lists what was measured before, shows it again, labels, exports and removes it. Every command that measures keeps \
-        its complete result in one SQLite file of yours, unless --no-history or FATHOM_HISTORY=off says otherwise; \
-        in the place of fio or DiskSpd only where FATHOM_HISTORY is `on` or names a file. `fathom history path` tells where \
-        it is; FATHOM_HISTORY=FILE names another.\n\n\
-        An entry is named by its number or by `last`; wherever a command reads a saved result, `history:12` or \
-        `history:last` names an entry. `fathom trend` tells how figures went over time.",
+    long_about = "Lists, shows, labels, exports and removes past results. Every command that measures keeps its \
+        complete result in one SQLite file per user, unless --no-history or FATHOM_HISTORY=off is given; the drop-in \
+        modes do so only if FATHOM_HISTORY is `on` or names a file. `fathom history path` prints its path; \
+        FATHOM_HISTORY=FILE selects another.\n\nName an entry by its number or by `last`; wherever a command reads a \
+        saved result, `history:12` or `history:last` names an entry. `fathom trend` shows how figures changed over \
+        time.",
     after_help = "Examples:\n  fathom history --target nvme1n1 --since 7d\n  fathom history show last --out markdown\n  \
-        fathom history label 12 'before the firmware update'\n  fathom compare history:12 history:last\n  \
-        fathom history prune --older-than 90d --dry-run",
+        fathom history label 12 'before the firmware update'\n  fathom compare history:12 history:last\n  fathom \
+        history prune --older-than 90d --dry-run",
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
@@ -64,7 +64,7 @@ enum Action {
     Export {
         #[command(flatten)]
         entry: EntryArgs,
-        /// The file; one of that name is replaced
+        /// The file; an existing one is replaced
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
     },
@@ -193,7 +193,7 @@ fn moment(option: &str, text: &str) -> Result<u64, Faults> {
     })
 }
 
-/// Nanoseconds of Unix time; `after` takes the end of a day that is named without a time.
+/// Nanoseconds of Unix time; `after` selects the end of a day that is named without a time.
 pub(super) fn parse_moment(text: &str, after: bool, now: Timestamp, zone: &TimeZone) -> Option<u64> {
     let moment = match age(text) {
         Some(age) => now.checked_sub(age).ok()?,
@@ -431,8 +431,8 @@ fn widest(column: &Column) -> usize {
     cells.chain([column.title.len()]).max().unwrap_or(0)
 }
 
-/// Fits the lines into the terminal: cuts the widest columns first, then drops the columns of least
-/// use.
+/// Fits the lines into the terminal: shortens the widest columns first, then drops the least
+/// useful.
 fn fit_columns(columns: &mut Vec<Column>, width: usize) {
     const DROPPED_FIRST: [&str; 3] = ["MiB/s", "p50", "kind"];
     loop {

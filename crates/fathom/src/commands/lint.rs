@@ -26,10 +26,11 @@ use crate::silenced::{self, SilenceArgs};
 /// Check a test for mistakes before it runs
 #[derive(clap::Args)]
 #[command(
-    long_about = "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run, and nothing but \
-        the reports of --out is written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
-        SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a \
-        job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
+    long_about = "Checks a test before it runs: reports what would make its figures misleading, \
+        and what to do. It runs nothing and writes only the reports of --out; it opens files for \
+        reading to find holes. docs/lint.md lists the rules.\n\nSOURCE is flags of `fathom run`, a \
+        command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a job \
+        file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
     after_help = "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
         fathom lint --watch 10s --strict fio job.fio\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml"
 )]
@@ -37,16 +38,16 @@ pub struct Args {
     /// Purpose of the test, which some rules depend on
     #[arg(long, value_name = "PURPOSE", value_parser = Intent::NAMED.map(|(name, _)| name))]
     intent: Option<String>,
-    /// Operations per second that the storage was promised to do
+    /// Operations per second promised for the storage
     #[arg(long, value_name = "NUMBER")]
     promised_iops: Option<f64>,
-    /// Latency that it was promised to keep, such as 3ms
+    /// Latency promised for the storage, such as 3ms
     #[arg(long, value_name = "TIME")]
     promised_latency: Option<String>,
     /// Cache size in front of the disks, for --intent cached-reads
     #[arg(long, value_name = "SIZE")]
     host_cache: Option<String>,
-    /// Accept a file system that gets more than 80 % full
+    /// Accept filling a file system to more than 80 %
     #[arg(long)]
     allow_full: bool,
     /// Watch the devices for other I/O first, such as 10s

@@ -19,10 +19,9 @@ use crate::user_file;
 /// Show what an NFS client does: calls, times, retransmissions
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  fathom nfs                          every NFS mount, second by second\n  \
-        fathom nfs /mnt/data --interval 10s\n  \
-        cat /proc/self/mountstats > before.txt; ./my-test; cat /proc/self/mountstats > after.txt\n  \
-        fathom nfs before.txt after.txt     what happened in between"
+    after_help = "Examples:\n  fathom nfs                          every NFS mount, second by \
+        second\n  fathom nfs /mnt/data --interval 10s\n  cat /proc/self/mountstats > before.txt; ./my-test; cat \
+        /proc/self/mountstats > after.txt\n  fathom nfs before.txt after.txt     changes between the two copies"
 )]
 pub struct Args {
     /// A path on the mount; or two saved copies of /proc/self/mountstats, the earlier one first
@@ -92,7 +91,7 @@ fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     }
     if mounts.is_empty() {
         let what = match place {
-            Some(place) => format!("{place} does not lie on an NFS mount"),
+            Some(place) => format!("{place} is not on an NFS mount"),
             None => "no NFS file system is mounted here".into(),
         };
         return Err(Faults::usage(

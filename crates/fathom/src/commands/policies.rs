@@ -16,9 +16,9 @@ use crate::session::Session;
 /// List the documented limits of cloud disks and machines
 #[derive(clap::Args)]
 #[command(
-    long_about = "Lists the catalogue of what disks and machines promise. With a NAME it explains the entry: what it asks for, its \
-        limits, what follows from them, and where every figure comes from. With the size of a disk and the like the \
-        figures are those of that disk.",
+    long_about = "Lists the catalogue of promised limits of disks and machines. With a NAME it explains the entry: \
+        its options, its limits, their consequences, and the source of every figure. With options such as the size \
+        of a disk, the figures are those of that disk.",
     after_help = "Examples:\n  fathom policies\n  fathom policies aws/gp3 --size 500GiB --iops 6000 --mbps 250\n  \
         fathom policies azure/premium --tier P30\n  fathom policies provider-sla/ssd-ultra --toml > mine.toml"
 )]
@@ -33,7 +33,7 @@ pub struct Args {
     /// One JSON document for programs
     #[arg(long)]
     json: bool,
-    /// The entry as its file has it, as a model for one of your own
+    /// The entry as TOML, as a template for your own
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
 }
@@ -162,7 +162,7 @@ fn explain(policy: &Policy, resolved: Option<&Resolved>) -> String {
     text += &asks_for(policy);
     match resolved {
         Some(resolved) => text + &figures(resolved),
-        None => text + "\nGive these, and the figures are those of your disk.\n",
+        None => text + "\nGive these options to get the figures of your disk.\n",
     }
 }
 
@@ -264,18 +264,19 @@ fn derived(resolved: &Resolved) -> String {
     ) {
         let guessed = if resolved.latency_ns.is_none() { ", a guess" } else { "" };
         text += &format!(
-            "  at {}{guessed} it takes {least} operations in flight (rate × latency); {enough} with a quarter more for the test\n",
+            "  at {}{guessed} the rate needs {least} operations in flight (rate × latency); test with {enough}, a \
+             quarter more\n",
             Nanos(latency as u64)
         );
     }
     match derived.past_burst_secs {
         Some(seconds) => {
             text += &format!(
-                "  a run at full speed sees what lies beyond the credits after {}\n",
+                "  a run at full speed uses up the credits after {} and then measures the sustained rate\n",
                 length(seconds)
             );
         }
-        None => text += "  no credits: what is seen in a short run stays\n",
+        None => text += "  no credits: a short run already measures the sustained rate\n",
     }
     text
 }

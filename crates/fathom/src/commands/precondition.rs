@@ -31,7 +31,7 @@ use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen, wrapped};
 use crate::session::Session;
 
-/// Options that decide when a load ends; here the procedure decides.
+/// Options that end a load; here the procedure decides when it ends.
 const EXCLUDED_OPTIONS: [&str; 12] = [
     "target", "time", "warm-up", "cool-down", "operations", "bytes", "passes", "until-precision", "until-steady",
     "latency-target", "step", "after",
@@ -54,20 +54,19 @@ const HEADING: &str = "Procedure";
 /// Bring an SSD to steady state before a test (SNIA)
 #[derive(clap::Args)]
 #[command(
-    long_about = "Brings a device into the state in which a used one is, as the Solid State Storage Performance Test Specification \
-        2.0 of SNIA asks for. EVERYTHING ON IT IS LOST.\n\n\
-        First the range is written twice with sequential operations of 128 KiB, whatever the load (WIPC). Then the load \
-        itself is executed in rounds of a minute (WDPC): random writes of 4 KiB at depth 32, or what the flags say; \
-        with --matrix each round is the 56 cells of the specification's test of IOPS. Steady state is reached once five \
-        rounds differ by at most 20 % of their mean and the line through them changes by at most 10 % of it; after 25 \
-        rounds it is not reached, and the exit code is 1.\n\n\
-        TARGET is a block device or a file, or a job file of one job (.toml), whose load the rounds then have. In a \
-        directory a file is made, which is removed at the end unless --keep is given.\n\n\
-        Purging the device before, which the specification begins with, is up to you (`blkdiscard`, `nvme format`). \
-        Between two rounds the device rests for some milliseconds.",
-    after_help = "Examples:\n  fathom precondition /dev/nvme1n1 --allow-destroy /dev/nvme1n1\n  \
-        fathom precondition /dev/nvme1n1 --matrix --allow-destroy /dev/nvme1n1 --out text,json=rounds.json\n  \
-        fathom precondition /dev/sdb --read 65 --block 64k --depth 16 --round 30s --allow-destroy /dev/sdb",
+    long_about = "Brings a device to the steady state of a used one, by the Solid State Storage Performance Test \
+        Specification 2.0 of SNIA. EVERYTHING ON IT IS LOST.\n\nFirst it writes the range twice with sequential \
+        operations of 128 KiB, independent of the load (WIPC). Then it runs the load in rounds of a minute (WDPC): \
+        random writes of 4 KiB at depth 32, or the load of the flags; with --matrix each round is the 56 cells of \
+        the specification's IOPS test. Steady state is reached once five rounds differ by at most 20 % of their mean \
+        and the line through them changes by at most 10 % of it; if 25 rounds do not reach it, the exit code is \
+        1.\n\nTARGET is a block device or a file, or a job file of one job (.toml), whose load the rounds use. In a \
+        directory it creates a file and removes it at the end unless --keep is given.\n\nPurge the device yourself \
+        beforehand, as the specification demands (`blkdiscard`, `nvme format`). Between two rounds the device rests \
+        for some milliseconds.",
+    after_help = "Examples:\n  fathom precondition /dev/nvme1n1 --allow-destroy /dev/nvme1n1\n  fathom precondition \
+        /dev/nvme1n1 --matrix --allow-destroy /dev/nvme1n1 --out text,json=rounds.json\n  fathom precondition \
+        /dev/sdb --read 65 --block 64k --depth 16 --round 30s --allow-destroy /dev/sdb",
     mut_arg("out", |arg| arg.help(
         "Reports to write, each to stdout or a file: text, json, html, csv (a row for each cell of each round) [default: text]"
     )),
@@ -76,14 +75,14 @@ pub struct Args {
     /// Block device, file or directory; or a job file of one job
     #[arg(value_name = "TARGET|FILE.toml", value_hint = ValueHint::AnyPath)]
     what: String,
-    /// Times that the range is written first; 0 begins with the rounds [default: 2]
+    /// How often to write the range first; 0 starts with the rounds [default: 2]
     // The native option `passes` ends a job, so the id differs.
     #[arg(long = "passes", value_name = "N", help_heading = HEADING, value_parser = value_parser!(u32).range(0..=100))]
     fill_passes: Option<u32>,
-    /// Length of a round, with --matrix of each of its cells [default: 60s]
+    /// Length of a round, or of each cell with --matrix [default: 60s]
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
     round: Option<String>,
-    /// Rounds at most; at least 5, which are judged together [default: 25]
+    /// Maximum number of rounds, at least 5 [default: 25]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     #[arg(value_parser = value_parser!(u32).range(i64::from(WINDOW_ROUNDS)..=10_000))]
     rounds: Option<u32>,
@@ -110,12 +109,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let permissions = permissions::from_args(&args.safety);
     let base = native::lower(&document)?;
     if session.has_fleet() && args.matrix {
-        let fault = Fault::new(
-            "the cells of a matrix are those that the target's sector allows, and its sector is known on its host only",
-        );
-        return Err(Faults::usage(fault.at("--matrix").help(
-            "call `fathom precondition --matrix` on that host, or leave out --matrix",
-        )));
+        let fault = Fault::new("the target's sector size decides which cells a matrix has, and only its host knows it");
+        return Err(Faults::usage(
+            fault
+                .at("--matrix")
+                .help("run `fathom precondition --matrix` on that host, or remove --matrix"),
+        ));
     }
     let (cells, left_out) = cells(args, &base);
     let settings = settings(args, &base, cells)?;
@@ -249,7 +248,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let job = &document.jobs[0];
     let [_] = &job.targets[..] else {
         let fault = Fault::new(format!(
-            "there are {} targets, and one is brought into its state at a time",
+            "there are {} targets, but each run preconditions one",
             job.targets.len()
         ));
         return Err(Faults::usage(fault.at(what).help("run the command once for each")));
@@ -261,14 +260,13 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
         )
     };
     if job.on_files {
-        let fault = Fault::new("only blocks are preconditioned, and the job is on files");
-        return Err(Faults::usage(fault.at(what).help("leave out `kind = \"files\"`")));
+        let fault = Fault::new("only block jobs can precondition, but this job works on files");
+        return Err(Faults::usage(fault.at(what).help("remove `kind = \"files\"`")));
     }
     if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
-        let fault =
-            Fault::new("the job says itself when it ends, and the rounds of this command have a length of their own");
+        let fault = Fault::new("the job sets its own end, but this command sets the length of its rounds");
         return Err(Faults::usage(fault.at(what).help(
-            "leave out operations, bytes, passes, until-… and latency-target; --round gives the length",
+            "remove operations, bytes, passes, until-… and latency-target; set the length with --round",
         )));
     }
     Ok(document)
@@ -289,7 +287,7 @@ fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     let notices = match out.first() {
         None => Vec::new(),
         Some(_) => vec![format!(
-            "Left out: {} cells below {least}, the sector of the target.",
+            "Omitted {} cells below {least}, the sector size of the target.",
             out.len()
         )],
     };
@@ -344,7 +342,8 @@ impl Plans {
         match next {
             NextRun::Fill => *job = self.fill_job(job),
             NextRun::Round { number, cell } => {
-                // Each round needs other random positions, or only a few would be overwritten.
+                // Each round needs other random positions; repeated ones would overwrite only a
+                // part.
                 document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(number)));
                 if let Some((_, cell)) = cell {
                     job.parts.clear();
@@ -502,7 +501,7 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
 /// The report of the rounds.
 fn text(report: &Report) -> String {
     let mut text = format!("{}: {}\n", report.target, report.settings.load);
-    text += &format!("{} written in all\n", report.written);
+    text += &format!("{} written in total\n", report.written);
     text += &format!(
         "\n{:>7}{:>13}{:>11}{:>11}{:>14}{:>12}{:>12}{:>12}  {}\n",
         "round", "IOPS", "MiB/s", "mean", "average of 5", "slope", "range", "excursion", "steady"

@@ -19,11 +19,10 @@ const EXAMPLE_SIZE: Bytes = Bytes::gib(10);
 /// List ready-made tests, or print one in full
 #[derive(clap::Args)]
 #[command(
-    long_about = "Lists tests that are ready to be run with `fathom run --preset NAME --target PATH`. With a NAME it prints the test in \
-        full: what it is for, where its values come from, its job file, and the same test for DiskSpd and fio \
-        for an example target.\n\n\
-        A preset of a version never changes, so results of `oltp@1` are results of the same test; results say which preset \
-        they are of and which flags have changed it.",
+    long_about = "Lists ready-made tests for `fathom run --preset NAME --target PATH`. With a NAME it prints the \
+        test in full: its purpose, the source of its values, its job file, and the same test for DiskSpd and fio on \
+        an example target.\n\nA preset of a version never changes, so all results of `oltp@1` come from the same \
+        test; results record their preset and the flags that changed it.",
     after_help = "Examples:\n  fathom presets\n  fathom presets oltp\n  fathom presets sql-log@1 --toml > mine.toml\n  \
         fathom run --preset oltp --target /data --size 100g"
 )]
@@ -34,7 +33,7 @@ pub struct Args {
     /// One JSON document for programs
     #[arg(long)]
     json: bool,
-    /// Its job file alone, to keep or to change
+    /// Print only its job file, to keep or to change
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
 }
@@ -125,7 +124,7 @@ fn explain(preset: &Preset, plan: &Plan) -> String {
     }
     if let Some(clauses) = &about.judged_by {
         text += &screen::wrapped(&format!(
-            "Judged by: {clauses}. The exit code says whether it is kept: 0 PASS, 1 FAIL, 2 INCONCLUSIVE."
+            "Judged by: {clauses}. The exit code states the verdict: 0 PASS, 1 FAIL, 2 INCONCLUSIVE."
         ));
     }
     text += &format!("\nIts job file\n\n{}", indented(preset.text));

@@ -25,10 +25,10 @@ use crate::silenced;
 /// Screen a disk in under a minute
 #[derive(clap::Args)]
 #[command(
-    long_about = "Screens a disk in less than a minute: 4 KiB random reads and writes at depth 1 and at depth 32 with up to 8 \
-        workers, 1 MiB sequential reads and writes, 8 KiB random 70/30; 1 s of warm-up and 4 s each.\n\n\
-        In a directory it makes a file, fills it with random data and removes it at the end. On a device, or on a \
-        file that fathom has not made, it only reads, unless you name it again with --allow-destroy or \
+    long_about = "Screens a disk in less than a minute: 4 KiB random reads and writes at depth 1 and at depth 32 \
+        with up to 8 workers, 1 MiB sequential reads and writes, 8 KiB random 70/30; 1 s of warm-up and 4 s \
+        each.\n\nIn a directory it creates a file, fills it with random data and removes it at the end. It only \
+        reads a device, or a file that fathom did not create, unless you permit writing with --allow-destroy or \
         --allow-overwrite.",
     // It is refused with a suggestion.
     mut_arg("hosts", |arg| arg.hide(true)),
@@ -37,7 +37,7 @@ pub struct Args {
     /// Directory, file or block device
     #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
     path: String,
-    /// Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]
+    /// Size of the created file [default: 1 GiB, or 5 % of the free space if that is less]
     #[arg(long, value_name = "SIZE")]
     size: Option<String>,
     /// Print CrystalDiskMark's eight rows: best of five, 200 s
@@ -145,7 +145,7 @@ fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan
 
 fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     if !refusals.is_empty() {
-        screen.print("only reading: see the end of the report");
+        screen.print("reads only; the end of the report says why");
     }
     screen.print(&format!(
         "screening {} in {} steps of 5 s",
@@ -177,7 +177,7 @@ fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
         text += &screen::wrapped(&sentence);
     }
     text += &screen::wrapped(
-        "This is a screening: four seconds for each row show the order of magnitude, not what holds for hours.",
+        "This is a screening: four seconds per row show the order of magnitude, not the sustained rate.",
     );
     for refusal in refusals {
         text += "\nNothing was written\n";

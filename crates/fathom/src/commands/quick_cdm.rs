@@ -6,7 +6,8 @@ use study::crystal::{self, Best};
 
 const LINE: &str = "------------------------------------------------------------------------------";
 /// A caveat about the figures.
-const CAVEAT: &str = "The best of five short rounds proves no lasting speed, no tail latency and no safe write.";
+const CAVEAT: &str = "The best of five short rounds shows neither sustained speed nor tail \
+    latency, nor whether writes are safe.";
 
 /// The rows, followed by the caveat.
 pub fn text(results: &Results, size: &str) -> String {
@@ -95,6 +96,6 @@ mod tests {
             let iops = load.total.iops.unwrap();
             assert!((iops - best.iops).abs() < 0.06, "{iops} {best:?}");
         }
-        assert!(text.ends_with("no safe write.\n"), "{text}");
+        assert!(text.ends_with("whether writes are safe.\n"), "{text}");
     }
 }

@@ -12,12 +12,12 @@ use crate::session::Session;
 
 use super::show::ShowArgs;
 
-/// Merge what the hosts of an interrupted test kept
+/// Merge the results that hosts of an interrupted test kept
 #[derive(clap::Args)]
 #[command(
-    long_about = "Merges what the hosts of a test kept, where the coordinator was lost or every process was killed. Each host keeps its \
-        results (FATHOM_JOURNAL, by default in the user's data folder, below `fleet`) until the coordinator has them. Copy \
-        these folders into one, or name the one they share.",
+    long_about = "Merges the results that the hosts of a test kept, after its coordinator was lost or every process \
+        was killed. Each host keeps its results (FATHOM_JOURNAL, by default `fleet` in the user's data folder) until \
+        the coordinator has them. Copy these folders into one, or name the one they share.",
     after_help = "Examples:\n  fathom recover ~/.local/share/fathom/fleet\n  fathom recover collected --out json --save partial.fathom"
 )]
 pub struct Args {
@@ -32,7 +32,7 @@ pub struct Args {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let fault = |why: String| Faults::one(Fault::new(why).at(args.folder.display().to_string()), Exit::Refused);
     let mut found = read_journal(&args.folder).map_err(fault)?;
-    // Of several runs the latest is taken: names begin with the time.
+    // Of several runs it takes the latest: names start with the time.
     let latest = found.iter().map(|(_, kept)| kept.run.clone()).max();
     found.retain(|(_, kept)| Some(&kept.run) == latest.as_ref());
     let mut results = recover(found.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;

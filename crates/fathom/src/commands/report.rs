@@ -22,11 +22,12 @@ use crate::{judged, outputs, pages, screen, user_file};
 /// Write a page with charts from results
 #[derive(clap::Args)]
 #[command(
-    long_about = "Makes a page with charts from saved results and studies, and from reports of other tools as `fathom explain` reads them. \
-        fio's log files (db_bw.1.log, db_clat_hist.1.log, or a directory of them) are drawn over time. \
-        A page is one file: it opens offline in any browser, can be mailed, printed, and used with a keyboard or a screen reader. Several results make a comparison.\n\n\
-        With --require or --policy the results are held to a promise, and the page begins with PASS, FAIL or INCONCLUSIVE; with --vm and --disk the limits of a cloud machine \
-        are known, and the page says which one was met.",
+    long_about = "Writes a page with charts from saved results and studies, and from reports of other tools as \
+        `fathom explain` reads them. It draws fio's log files (db_bw.1.log, db_clat_hist.1.log, or a directory of \
+        them) over time. A page is one file: it opens offline in any browser, can be mailed, printed, and used with \
+        a keyboard or a screen reader. Several results make a comparison.\n\n--require and --policy judge the \
+        results, and the page begins with PASS, FAIL or INCONCLUSIVE; --vm and --disk state the limits of a cloud \
+        machine, and the page names the one that was reached.",
     after_help = "Examples:\n  fathom report result.fathom\n  fathom report result.fathom --require 'iops>=4000,p99<=3ms' -o result.html\n  \
         fathom report before.fathom after.fathom -o comparison.html\n  fathom report fio.json --vm Standard_B2ms\n  \
         fathom report logs/ -o logs.html"
@@ -109,14 +110,14 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
             }
         }
         if path.is_dir() && before == logs.files.len() {
-            let fault = Fault::new(format!("{arg} holds no log of fio"));
-            let help = "a log is named by its kind and worker, such as db_lat.1.log";
+            let fault = Fault::new(format!("{arg} contains no fio logs"));
+            let help = "fio names a log by its kind and worker, such as db_lat.1.log";
             return Err(Faults::usage(fault.help(help)));
         }
     }
     match others.first() {
         Some(other) if !logs.files.is_empty() => {
-            let fault = Fault::new(format!("cannot put {other} and logs of fio on one page"));
+            let fault = Fault::new(format!("cannot put {other} and fio logs on one page"));
             Err(Faults::usage(fault.help("name only logs")))
         }
         _ => Ok(logs),
@@ -128,9 +129,9 @@ fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     let asked = explain::asked(&args.promise)?;
     let is_judged = !asked.clauses.is_empty() || !asked.layers.is_empty() || !asked.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
-        let fault = Fault::new("cannot judge or compare logs of fio: they have no totals of a run");
+        let fault = Fault::new("cannot judge or compare fio logs: they have no totals of a run");
         return Err(Faults::usage(
-            fault.help("leave the option out, or give fio's JSON report"),
+            fault.help("remove the option, or give fio's JSON report"),
         ));
     }
     let read = |(path, name): &(PathBuf, LogName)| {
@@ -143,7 +144,7 @@ fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     };
     let read: Vec<LogFile> = logs.files.iter().map(read).collect::<Result<_, Faults>>()?;
     let title = match &args.file[..] {
-        // A relative path such as `.` means nothing to other readers.
+        // A relative path such as `.` tells other readers nothing.
         [one] if Path::new(one).file_name().is_none() => {
             std::path::absolute(one).map_or_else(|_| one.clone(), |path| path.display().to_string())
         }

@@ -37,10 +37,10 @@ const PRESET_NEUTRAL: [&str; 3] = ["target", "keep", "log"];
     long_about = "Runs a job file, or a test described by flags. Keys of a job file and flags are the same; with both, flags \
         change every job of the file. Sizes take k, m, g, t (powers of 1024) or kB, MB, GB (powers of 1000); times \
         take ns, us, ms, s, m, h.",
-    after_help = "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  \
-        fathom run --target /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  \
-        fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n  \
-        fathom run --preset oltp --target /data --size 100g --objective 'most IOPS with p99 up to 3 ms'"
+    after_help = "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  fathom run --target \
+        /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  fathom run nightly.toml --out \
+        text,json=nightly.json --save nightly.result\n  fathom run --preset oltp --target /data --size 100g \
+        --objective 'most IOPS with p99 up to 3 ms'"
 )]
 pub struct Args {
     /// Job file
@@ -81,7 +81,7 @@ pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
     Args::from_arg_matches(&command.try_get_matches_from(flags)?)
 }
 
-/// Runs a job file or what the flags describe.
+/// Runs a job file or the test that the flags describe.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut document = document(session, args)?;
     if !session.has_fleet() {
@@ -203,7 +203,8 @@ pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faul
             "cannot run the job file `{file}` and the preset `{name}` at once"
         ));
         return Err(Faults::usage(fault.help(
-            "leave one of them out. To name a target, use --target; to change a preset, `fathom presets NAME --toml` prints it",
+            "remove one of them. To name a target, use --target; to change a preset, `fathom presets NAME --toml` \
+             prints it",
         )));
     }
     let preset = presets::find(name).map_err(|complaint| {
@@ -227,12 +228,12 @@ pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
         None => Ok(()),
         Some(count) => {
             let fault = Fault::new(format!(
-                "the preset `{}` needs {wanted} targets, and {count} are named",
+                "the preset `{}` needs {wanted} targets, but {count} are named",
                 about.id
             ));
             Err(Faults::usage(fault.help(format!(
-                "name {wanted} volumes or files: $(printf -- '--target %s ' /dev/mapper/volume{{01..{wanted}}}); with --size, files \
-                 that do not exist are made"
+                "name {wanted} volumes or files: $(printf -- '--target %s ' /dev/mapper/volume{{01..{wanted}}}); \
+                 with --size, missing files are created"
             ))))
         }
     }
@@ -335,8 +336,8 @@ pub(super) fn apply_options(
     }
 }
 
-/// Describes what a plan would do, and whether the guard permits its targets. With `hosts` it
-/// leaves the targets out: the same path on this host is another target.
+/// Describes the actions of a plan, and whether the guard permits its targets. With `hosts` it
+/// omits the targets: the same path on this host is another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
     shown: &Plan,
@@ -389,11 +390,11 @@ fn describe(plan: &Plan, decisions: &[TargetDecision]) -> String {
 
 fn describe_action(action: &Action) -> String {
     match action {
-        Action::UseAsItIs => "used as it is".into(),
-        Action::Reuse { size } => format!("holds {size} of random data from an earlier run, used again"),
-        Action::Create { size, own: true } => format!("made with {size} of random data, removed at the end"),
-        Action::Create { size, own: false } => format!("made with {size} of random data"),
-        Action::CreateDirectory => "made as a directory".into(),
+        Action::UseAsItIs => "used unchanged".into(),
+        Action::Reuse { size } => format!("holds {size} of random data from an earlier run, reused"),
+        Action::Create { size, own: true } => format!("created with {size} of random data, removed at the end"),
+        Action::Create { size, own: false } => format!("created with {size} of random data"),
+        Action::CreateDirectory => "created as a directory".into(),
         Action::CreateTree { directories, files } => {
             format!(
                 "a tree of {files} files in {} directories, removed at the end",
@@ -401,6 +402,6 @@ fn describe_action(action: &Action) -> String {
             )
         }
         Action::Extend { from, to } => format!("extended from {from} to {to}"),
-        Action::Rewrite { size } => format!("emptied and written anew with {size}"),
+        Action::Rewrite { size } => format!("truncated and rewritten with {size}"),
     }
 }

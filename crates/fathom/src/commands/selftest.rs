@@ -79,8 +79,9 @@ fn length(text: &str) -> Result<Nanos, Faults> {
 
 fn table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> String {
     let mut text = String::from(
-        "What one worker of this machine can do where no storage is in the way: 4 KiB random reads of a file in memory\n\
-         (null: of nothing at all). A disk that comes near these figures is not what limits a test here.\n\n",
+        "The most that one worker of this machine can do without storage: 4 KiB random reads of a \
+         file in memory\n(null: without any I/O). If a test on a disk comes near these figures, \
+         this machine limits the test, not the disk.\n\n",
     );
     text += "  engine     depth         IOPS   CPU per operation   median latency\n";
     for row in ceilings {

@@ -22,18 +22,18 @@ use crate::{address, history, pages, running, screen};
 /// Show the history in a browser
 #[derive(clap::Args)]
 #[command(
-    long_about = "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. With a \
-        token, entries can be labelled and removed there. It ends with Ctrl-C.\n\n\
-        On the loopback address every user of this machine may read; on other addresses a token is required, which is made at \
-        random and printed with the address unless --token gives it. There is no encryption: across a network that is not \
-        yours, leave it on this machine and use `ssh -L 7744:127.0.0.1:7744 HOST`. A run is watched on a page of its own: `fathom run --metrics PORT`.",
+    long_about = "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and \
+        comparisons. With a token you can also label and remove entries there. Ctrl-C stops it.\n\nOn the loopback \
+        address every user of this machine may read; other addresses require a token: --token, or a random one that \
+        is printed with the address. There is no encryption: across a foreign network, keep the loopback address and \
+        use `ssh -L 7744:127.0.0.1:7744 HOST`. To watch a run, use `fathom run --metrics PORT`.",
     after_help = "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744"
 )]
 pub struct Args {
-    /// Address and port, or a port of this machine alone; port 0 takes a free one
+    /// Address and port, or a port of this machine only; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7744")]
     listen: String,
-    /// Ask for this word, and permit changes: at least 16 letters, digits, `-`, `_`, `.`; also
+    /// Require this token, and permit changes: at least 16 letters, digits, `-`, `_`, `.`; or set
     /// FATHOM_TOKEN, which others cannot see
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
@@ -45,7 +45,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let path = history::path()?;
     let token = token(args.token.clone(), wanted)?;
     let (listener, bound) = address::bind("--listen", wanted)?;
-    screen::put(&format!("{}\nCtrl-C ends it\n", shown(bound, token.as_ref())))?;
+    screen::put(&format!("{}\npress Ctrl-C to stop\n", shown(bound, token.as_ref())))?;
     let door = AuthGuard::new(bound, token);
     engine::sys::signals::set_examining(false);
     serve(listener, door, path, session)?;
@@ -63,7 +63,7 @@ fn serve(listener: TcpListener, door: AuthGuard, path: std::path::PathBuf, sessi
     ended.map_err(|error| Faults::one(Fault::new(format!("the server ended: {error}")), Exit::Internal))
 }
 
-/// The address to open. The one of all interfaces is no address to go to.
+/// The address to open. No browser can open the address of all interfaces.
 fn shown(bound: SocketAddr, token: Option<&Token>) -> String {
     let query = token.map_or(String::new(), |token| format!("?token={}", token.word()));
     match bound.ip().is_unspecified() {
@@ -85,7 +85,7 @@ fn token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>, Faul
                 Err(Faults::usage(
                     fault
                         .at("--token")
-                        .help("leave --token out, and one is made where it is needed"),
+                        .help("remove --token to get a random one where it is needed"),
                 ))
             }
         },
@@ -99,7 +99,7 @@ fn random() -> Result<Token, Faults> {
     let mut bytes = [0; 16];
     let failed = |error| {
         let fault = Fault::new(format!("cannot get random numbers from the system: {error}"));
-        Faults::one(fault.help("name a token yourself: --token"), Exit::Refused)
+        Faults::one(fault.help("give a token with --token"), Exit::Refused)
     };
     getrandom::fill(&mut bytes).map_err(failed)?;
     let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -134,7 +134,7 @@ impl Pages for OurPages {
                 help: fault.help.filter(|_| !forced),
                 link: forced.then(|| {
                     let address = format!("/compare?a={}&force=1", ids.join("&b="));
-                    Box::new((address, "Compare them all the same".into()))
+                    Box::new((address, "Compare them anyway".into()))
                 }),
             }
         })
@@ -171,8 +171,7 @@ impl Pages for OurPages {
     }
 }
 
-/// What came of the promise when it was measured. The clauses themselves are not kept, but the
-/// command line is.
+/// The verdict at the time of the measurement. The history keeps the command line, not the clauses.
 fn verdict(entry: &Entry, arguments: &[String]) -> Verdict {
     let Some(word) = &entry.verdict else {
         return Verdict::default();
@@ -196,8 +195,8 @@ fn verdict(entry: &Entry, arguments: &[String]) -> Verdict {
         word: word.clone(),
         tone,
         sentence: format!(
-            "was the verdict of `fathom {}` when this was measured. Its clauses are not kept; this finds them again: \
-             `fathom report history:{} {}`.",
+            "was the verdict of `fathom {}` when this was measured. The history does not keep its clauses; to see \
+             them, run `fathom report history:{} {}`.",
             entry.kind.name(),
             entry.id,
             promise.join(" ")

@@ -17,8 +17,8 @@ use crate::session::Session;
 /// Print a saved result in any output format
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  fathom show result.fathom\n  fathom show result.fathom --out fio-json\n  \
-        fathom show result.fathom --out text,csv=intervals.csv\n  fathom show history:last"
+    after_help = "Examples:\n  fathom show result.fathom\n  fathom show result.fathom --out fio-json\n  fathom show \
+        result.fathom --out text,csv=intervals.csv\n  fathom show history:last"
 )]
 pub struct Args {
     /// Saved result; `-` is stdin, `history:12` a history entry
@@ -31,14 +31,14 @@ pub struct Args {
 /// Destinations of the output.
 #[derive(clap::Args)]
 #[command(mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file [default: text]").long_help(
-    out_help("Sweeps have text, json and csv, comparisons in turns text and json.")
+    out_help("Sweeps have text, json and csv; `fathom ab` has text and json.")
 )))]
 pub struct ShowArgs {
     #[command(flatten)]
     spec: OutputSpec,
     #[command(flatten)]
     charts: ChartsArg,
-    /// Keep it in this file as well, in the form of this version
+    /// Also save it to this file, in the format of this version
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     save: Option<PathBuf>,
 }
@@ -68,7 +68,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 /// Prints the result in a file or an entry of the history.
 pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
     if args.spec.forms().any(|one| one.split('=').next() == Some("ndjson")) {
-        let fault = Fault::new("cannot write ndjson: it is the stream of a live run, and this run is over").at("--out");
+        let fault =
+            Fault::new("cannot write ndjson: it is the stream of a live run, but this run has ended").at("--out");
         return Err(Faults::usage(
             fault.help("--out json has all figures, --out csv every interval"),
         ));
@@ -99,9 +100,11 @@ fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults
             &args.study_outputs(study_outputs::STUDY_FORMS)?,
         )?,
         Question::Suite { .. } => {
-            let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));
+            let fault = Fault::new(format!(
+                "{file} holds the runs of a suite, which have only a page as report"
+            ));
             return Err(Faults::usage(
-                fault.help(format!("make it with `fathom report {file}`")),
+                fault.help(format!("write it with `fathom report {file}`")),
             ));
         }
     }

@@ -30,7 +30,7 @@ pub struct SourceArgs {
 pub struct Source {
     /// The test.
     pub plan: Plan,
-    /// Settings that were lost.
+    /// Settings that the translation lost.
     pub lost: Vec<String>,
     /// Settings that differ.
     pub differs: Vec<String>,
@@ -52,7 +52,7 @@ impl From<Plan> for Source {
 /// Reads a dialect's name with its arguments, or one file. Flags alone are those of `fathom run`.
 ///
 /// # Errors
-/// Every complaint about them.
+/// Every fault of the source.
 pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
     let (first, rest) = words.split_first().expect("clap asks for a source");
     match (first.as_str(), rest) {
@@ -65,13 +65,11 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
         (_, [second, ..]) => {
-            let fault = Fault::new(format!(
-                "cannot read `{first}` and `{second}` at once: one file is one test"
-            ));
+            let fault = Fault::new(format!("cannot read `{first}` and `{second}` together"));
             let help = match second.starts_with("--") {
                 true => "write options before the file: `fathom lint OPTIONS FILE`",
                 false => {
-                    "name one file, or begin a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
+                    "give one file, or start a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
                 }
             };
             Err(Faults::usage(fault.help(help)))
@@ -149,7 +147,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
     let request = match diskspd::read("diskspd", line, &mut env) {
         Reading::Run(request) | Reading::Print(request) => request,
         Reading::End(end) if end.stderr.is_empty() => {
-            let fault = Fault::new("the command line of DiskSpd names nothing to test");
+            let fault = Fault::new("the DiskSpd command line names no target");
             return Err(Faults::usage(
                 fault.help("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"),
             ));

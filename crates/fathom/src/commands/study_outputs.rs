@@ -123,11 +123,12 @@ impl StudyOutputs {
                 .map_or((one, None), |(name, file)| (name, Some(file)));
             let form = known.iter().find(|form| form.name() == name).ok_or_else(|| {
                 let names: Vec<&str> = known.iter().map(|form| form.name()).collect();
-                let fault = Fault::new(format!("there is no output format `{name}` here")).at(format!("--out {one}"));
+                let fault =
+                    Fault::new(format!("this command has no output format `{name}`")).at(format!("--out {one}"));
                 Faults::usage(fault.help(format!("there are {}", names.join(", "))))
             })?;
             if file == Some("") {
-                let fault = Fault::new("the name of the file is missing").at(format!("--out {one}"));
+                let fault = Fault::new("the file name is missing").at(format!("--out {one}"));
                 return Err(Faults::usage(
                     fault.help(format!("for example --out {name}=report.{name}")),
                 ));
@@ -139,7 +140,7 @@ impl StudyOutputs {
         }
         list.extend(spec.report.clone().map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
-            let fault = Fault::new("only one output can go to standard output").at("--out");
+            let fault = Fault::new("only one output may go to standard output").at("--out");
             return Err(Faults::usage(
                 fault.help("write each of the others to a file: --out text,json=report.json"),
             ));
@@ -147,7 +148,7 @@ impl StudyOutputs {
         Ok(StudyOutputs { list, save })
     }
 
-    /// Adds a form that is written to a file, if one is named.
+    /// Adds a format that is written to a file, if one is given.
     pub fn add(&mut self, form: Form, file: Option<PathBuf>) {
         self.list.extend(file.map(|file| (form, Some(file))));
     }

@@ -27,17 +27,17 @@ const FORMAT_VERSION: u32 = 1;
 /// Show how a test's results changed over time
 #[derive(clap::Args)]
 #[command(
-    long_about = "Tells how the figures of a test went over the runs of it that the history holds: since when they are the same, between which \
-        two runs they changed and by how much, and what else was not the same in these two: kernel, versions, device, settings.\n\n\
-        Runs are of one test if their plans are the same apart from names, times and seeds, on the same host and targets. Which test \
-        is meant says ENTRY, one of its runs; with options and without ENTRY it is every test of the entries that they let through. \
-        Interrupted runs and studies are left out. Levels are looked for from 6 runs on, each of 2 runs at least; docs/history.md tells \
-        what that can see.",
+    long_about = "Shows how the figures of a test changed over its runs in the history: how long they have been at \
+        their level, between which two runs they changed and by how much, and which conditions differ between these \
+        two: kernel, versions, device, settings.\n\nRuns belong to one test if their plans are the same apart from \
+        names, times and seeds, on the same host and targets. ENTRY selects a test by one of its runs; options \
+        without ENTRY select every test of the matching entries. Interrupted runs and studies are ignored. With 6 or \
+        more runs it looks for levels of at least 2 runs; docs/history.md explains what that can detect.",
     after_help = "Examples:\n  fathom trend\n  fathom trend 12 --since 90d\n  fathom trend --target nvme1n1 --out json"
 )]
 pub struct Args {
-    /// A run of the test: its number in the history, or `last`
-    /// [default: last, where no option is given]
+    /// A run of the test: its number in the history, or `last` [default: last, unless an option is
+    /// given]
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
     #[command(flatten)]
@@ -135,7 +135,7 @@ fn page(trends: &Trends) -> Page {
     pages::trend(&tests, trends)
 }
 
-/// The command line of the latest run, as its saved result has it.
+/// The command line of the latest run, from its saved result.
 fn latest_command(test: &TestTrend) -> Option<String> {
     let saved = open_existing().ok()??.saved(test.runs.last()?.entry).ok()?;
     let Saved::Run(results) = saved else { return None };
@@ -156,7 +156,7 @@ fn runs_words(test: &TestTrend) -> Vec<String> {
     let words = |(first, last): (&TrendRun, &TrendRun)| {
         let [first, last] = [first, last].map(|run| format_local_time(run.started_unix_ns));
         format!(
-            "{} runs from {first} to {last}, as the history of this user holds them.",
+            "{} runs from {first} to {last}, from the history of this user.",
             test.runs.len()
         )
     };
@@ -187,7 +187,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         .iter_mut()
         .for_each(|runs| runs.sort_by_key(|entry| (entry.started_unix_ns, entry.id)));
     let (mut followed, alone): (Vec<_>, Vec<_>) = series.into_iter().partition(|runs| runs.len() > 1);
-    // The test that was run last is the one that is asked about.
+    // Without options, the trend is that of the test that ran last.
     followed.sort_by_key(|runs| std::cmp::Reverse(runs.last().map(|entry| entry.started_unix_ns)));
     let trends = Trends {
         format_version: FORMAT_VERSION,
@@ -292,9 +292,9 @@ fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
 fn text(trends: &Trends) -> String {
     if trends.tests.is_empty() {
         let sentence = match trends.alone {
-            0 => "The history has no run: every command that measures adds one, unless the history is turned off.",
-            1 => "There is one run of this test, and a trend takes two at least: repeat it.",
-            _ => "Each test was run once, and a trend takes two runs at least.",
+            0 => "The history has no runs: every command that measures adds one, unless the history is turned off.",
+            1 => "This test ran once, but a trend needs at least two runs: repeat it.",
+            _ => "Each test ran once, but a trend needs at least two runs.",
         };
         return wrapped(sentence).trim_start().to_owned();
     }
@@ -312,7 +312,7 @@ fn text(trends: &Trends) -> String {
     }
     if trends.alone > 0 {
         text += &format!(
-            "\n{} more with one run only, which makes no trend\n",
+            "\n{} more with only one run, too few for a trend\n",
             report::numbers::some(trends.alone as u64, "test")
         );
     }
@@ -332,7 +332,7 @@ fn head(test: &TestTrend) -> String {
     text + "\n"
 }
 
-/// A line for each run; a rule where a level ends.
+/// A line for each run, and a rule between levels.
 fn table(test: &TestTrend) -> String {
     let mut text = format!(
         "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}\n",

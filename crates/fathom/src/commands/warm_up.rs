@@ -31,31 +31,31 @@ const DEPTH: u32 = 8;
 /// Read a target once to warm the caches in front of it
 #[derive(clap::Args)]
 #[command(
-    long_about = "Reads a file or device once in sequence, so that a cache in front of it (that of a virtual machine's host, of an array) \
-        holds what will be measured, and remembers what was read and in which boot: `fathom lint --intent cached-reads` says \
-        whether all that a test reads was warmed since the machine was started. Nothing is written to the target. Where --time ends it \
-        before all was read, what was read is remembered, and the exit code is 6.\n\n\
-        What is remembered lies below $FATHOM_STATE_DIR, or else fathom in $XDG_STATE_HOME or ~/.local/state.",
+    long_about = "Reads a file or device once in sequence, so that a cache in front of it (in the host of a virtual \
+        machine, in an array) holds the data of the coming test. It records the range and the boot: `fathom lint \
+        --intent cached-reads` then checks that everything a test reads was warmed since the machine started. It \
+        writes nothing to the target. If --time ends it early, it records the part that was read and exits with code \
+        6.\n\nThe records are in $FATHOM_STATE_DIR, or else in fathom in $XDG_STATE_HOME or ~/.local/state.",
     after_help = "Examples:\n  fathom warm-up /data/test.dat\n  fathom warm-up /dev/nvme1n1 --size 200GiB --time 2h\n  \
         fathom warm-up /data/test.dat --buffered"
 )]
 pub struct Args {
-    /// File or block device that is there
+    /// Existing file or block device
     #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     target: String,
     /// Bytes to read [default: all]
     #[arg(long, value_name = "SIZE")]
     size: Option<String>,
-    /// Bytes to leave out at the start [default: 0]
+    /// Bytes to skip at the start [default: 0]
     #[arg(long, value_name = "SIZE")]
     offset: Option<String>,
     /// Bytes of an operation [default: 1MiB]
     #[arg(long, value_name = "SIZE")]
     block: Option<String>,
-    /// The most that it may take [default: no limit]
+    /// Maximum time [default: no limit]
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Read through the page cache of this machine, and warm it too
+    /// Read through this machine's page cache, and warm it too
     #[arg(long)]
     buffered: bool,
     /// One JSON document for programs
@@ -72,8 +72,8 @@ struct Wanted {
     from: u64,
     to: u64,
     plan: Plan,
-    /// If the reading ends early, up to this many bytes before its end may be missing: operations
-    /// were in flight.
+    /// If reading ends early, up to this many bytes before its end may be missing, because
+    /// operations were in flight.
     in_flight: u64,
     buffered: bool,
 }
@@ -82,7 +82,7 @@ struct Wanted {
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = store().ok_or_else(|| {
         let fault =
-            Fault::new("cannot record what was warmed: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
+            Fault::new("cannot record the warmed range: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
     })?;
     let wanted = wanted(session, args)?;
@@ -133,7 +133,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             .findings
             .iter()
             .find(|finding| finding.severity == model::finding::Severity::Error);
-        let short = "the time was over before its first blocks were read";
+        let short = "the time ended before its first blocks were read";
         let why = why.map_or_else(|| short.to_owned(), |finding| finding.what.clone());
         let fault = Fault::new(format!("{} was not warmed: {why}", wanted.path));
         let exit = if exit == Exit::Done { Exit::Failed } else { exit };
@@ -143,7 +143,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ));
     }
     Ok(match exit {
-        // It used all of its time, which the report says.
+        // It used all of its time; the report says so.
         Exit::Done if to < wanted.to => Exit::Partial,
         other => other,
     })
@@ -184,9 +184,7 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
     }
     if let Some(marker) = marker {
         text += match &marker.boot_id {
-            Some(_) => {
-                "  remembered until the machine is started again: fathom lint --intent cached-reads knows of it\n"
-            }
+            Some(_) => "  recorded until the machine restarts, for fathom lint --intent cached-reads\n",
             None => "  this system does not report its boot time, so how long that lasts is unknown\n",
         };
     }
@@ -223,11 +221,11 @@ fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
     let to = job.size.map_or(facts.size.0, |size| from.saturating_add(size.0));
     if from >= to || to > facts.size.0 {
         let what = format!(
-            "{path} has {} ({} bytes), and bytes {from} to {to} are to be read",
+            "{path} has {} ({} bytes), but the range to read is bytes {from} to {to}",
             facts.size, facts.size.0
         );
         return Err(Faults::one(
-            Fault::new(what).help("leave out --size and --offset to read all of it"),
+            Fault::new(what).help("remove --size and --offset to read all of it"),
             Exit::Refused,
         ));
     }
@@ -262,7 +260,7 @@ fn examined(path: &str) -> Result<TargetFacts, Faults> {
     if meta.is_dir() {
         return Err(unfit(
             path,
-            "it is a directory, and a file that was made in it would be gone before the test",
+            "it is a directory, and a file created in it would be removed before the test",
         ));
     }
     let document = Document {
@@ -273,9 +271,9 @@ fn examined(path: &str) -> Result<TargetFacts, Faults> {
         ..Document::default()
     };
     let facts = ::run::targets::survey(&native::lower(&document)?).into_iter().next();
-    let facts = facts.ok_or_else(|| unfit(path, "nothing is known about it"))?;
+    let facts = facts.ok_or_else(|| unfit(path, "its properties are unknown"))?;
     match facts.size {
-        Bytes(0) => Err(unfit(path, "it is empty, or of no known size")),
+        Bytes(0) => Err(unfit(path, "it is empty, or its size is unknown")),
         _ => Ok(facts),
     }
 }
@@ -283,12 +281,12 @@ fn examined(path: &str) -> Result<TargetFacts, Faults> {
 fn unfit(path: &str, why: &str) -> Faults {
     let fault = Fault::new(format!("cannot warm {path}: {why}"));
     Faults::one(
-        fault.help("name a file or a block device that holds what will be measured"),
+        fault.help("name the file or block device that the test will read"),
         Exit::Refused,
     )
 }
 
-/// The store for state that a restart of the machine invalidates.
+/// The store for state that is valid until the machine restarts.
 fn store() -> Option<DocumentStore> {
     let set = |name: &str| {
         std::env::var_os(name)

@@ -19,7 +19,7 @@ fn figures_are_kept_and_compared_with() {
         line.extend(words);
         finish(command(&line).env("FATHOM_DATA", &kept))
     };
-    baseline(&["list"]).expect(0, &["none is kept yet"]);
+    baseline(&["list"]).expect(0, &["there are none yet"]);
     let report = data("diskspd/legacy/report.txt");
     baseline(&["import", &report, "--name", "disk-a"]).expect(0, &["disk-a: 1 load", "disk-a.json"]);
     baseline(&["import", &report, "--name", "disk-a"])

@@ -130,7 +130,7 @@ fn wrong_values_are_reported_in_the_words_of_their_dialect() {
     check(&["diskspd", "-q", "a.dat"], &["invalid option: '-q'"]);
     check(&["native", "--blok", "4k"], &["--blok", "fathom run --help"]);
     check(&["native", "--block", "4KB"], &["did you mean 4KiB?"]);
-    check(&["a.xml", "b.xml"], &["one file is one test"]);
+    check(&["a.xml", "b.xml"], &["give one file"]);
 }
 
 #[test]
@@ -204,7 +204,8 @@ fn the_dialect_may_stand_behind_the_source() {
     let native = fathom(&["convert", "--to", "native", text(&job)]);
     let named = fathom(&["convert", text(&job), "--to", "fathom"]);
     assert_eq!((named.code, &named.out), (native.code, &native.out));
-    fathom(&["convert", text(&job), "--to", "vdbench"]).expect(4, &["no dialect `vdbench`", "fio, diskspd or native"]);
+    fathom(&["convert", text(&job), "--to", "vdbench"])
+        .expect(4, &["unknown dialect `vdbench`", "fio, diskspd or native"]);
 }
 
 #[test]

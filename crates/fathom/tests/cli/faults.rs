@@ -73,7 +73,7 @@ fn errors_of_other_dialects_are_lines_of_their_own() {
     assert!(!ended.err.contains("\\n"), "{}", ended.err);
     fathom(&["ab", "--bogus 3", "null"]).expect(4, &["error: unexpected argument '--bogus' found"]);
     fathom(&["quick", "--seed", "abc"]).expect(4, &["'abc' for '--seed <NUMBER>': expected a number"]);
-    fathom(&["lint", "foo", "bar"]).expect(4, &["one file is one test"]);
+    fathom(&["lint", "foo", "bar"]).expect(4, &["give one file"]);
     fathom(&["lint", "foo", "--json"]).expect(4, &["write options before the file"]);
     let ended = fathom(&["quick", "--time", "3"]);
     ended.expect(4, &["unexpected argument '--time'"]);
@@ -81,7 +81,7 @@ fn errors_of_other_dialects_are_lines_of_their_own() {
     let unit = ["`3` has no unit", "write 3ms or 500us"];
     fathom(&["calc", "little", "--iops", "4000", "--latency", "3"]).expect(4, &unit);
     fathom(&["lint", "--promised-latency", "3", "--target", "null"]).expect(4, &unit);
-    fathom(&["verify", "null", "--require", "iops=>100"]).expect(4, &["a limit is written with `>=` or `<=`"]);
+    fathom(&["verify", "null", "--require", "iops=>100"]).expect(4, &["a limit needs `>=` or `<=`"]);
     fathom_line("calc burst --capacity 5M --refill 4000 --ceiling 3000").expect(0, &["The burst never ends"]);
 }
 
@@ -180,7 +180,7 @@ fn targets_that_are_not_there_are_refused() {
     fathom(&short("/no/such/folder/file", &[])).expect(3, &["/no/such/folder/file does not exist", "help:"]);
     let Some(folder) = need(Directory::fast()) else { return };
     let missing = folder.path().join("missing");
-    fathom(&short(text(&missing), &[])).expect(3, &["does not exist", "give a size"]);
+    fathom(&short(text(&missing), &[])).expect(3, &["does not exist", "set a size"]);
     let empty = folder.path().join("empty");
     fs::write(&empty, b"").unwrap();
     fathom(&short(text(&empty), &[])).expect(3, &["is an empty file", "help:"]);
@@ -218,7 +218,7 @@ fn sizes_that_do_not_fit_are_explained() {
     fathom(&short(file, &["--size", "16m", "--depth", "100000000"])).expect(4, &["`depth`", "1 to", "help:"]);
     fathom(&short(file, &["--size", "64m", "--block", "32m", "--depth", "10000"])).expect(
         3,
-        &["10000 buffers of 32 MiB need", "of memory", "lower the queue depth"],
+        &["10000 buffers of 32 MiB need", "of memory", "reduce the queue depth"],
     );
 }
 
@@ -443,7 +443,7 @@ fn names_of_files_and_jobs_are_printed_escaped() {
 fn a_file_in_the_place_of_a_device_is_warned_of() {
     let path = format!("/dev/fathom-misspelt-{}", std::process::id());
     let warning = "warning: ";
-    let what = format!("{path}: no such device exists; a file is made in its place, in memory [GUARD]");
+    let what = format!("{path}: no such device exists; a file is created in its place, in memory [GUARD]");
     let fio = format!("--filename={path}");
     let made = fathom(&["fio", "--name=a", &fio, "--rw=write", "--size=64k"]);
     let was_there = fs::remove_file(&path).is_ok();

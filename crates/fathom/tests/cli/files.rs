@@ -134,13 +134,7 @@ fn a_tree_of_a_killed_run_goes_with_the_next() {
     child.wait().unwrap();
     assert_eq!(tree_of(), Some(left.clone()), "a killed run leaves its tree");
     let next = finish(command(&short).current_dir(folder.path()));
-    next.expect(
-        0,
-        &[
-            &format!("removed ./{left}"),
-            "a tree of files that an earlier run had left",
-        ],
-    );
+    next.expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
@@ -167,6 +161,6 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
     let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
     finish(command(&huge).current_dir(folder.path())).expect(3, &["1000 TiB for . would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
-        .expect(4, &["only blocks are preconditioned"]);
+        .expect(4, &["only block jobs can precondition"]);
     assert_eq!(names(folder.path()), ["file"]);
 }

@@ -141,7 +141,7 @@ fn what_logs_cannot_answer_is_refused() {
     refused(&["--require", "iops>=1"], "cannot judge or compare");
     refused(&["--force"], "cannot judge or compare");
     refused(&["--margin", "5"], "cannot judge or compare");
-    refused(&[&format!("{RECORDED}/out.json")], "and logs of fio on one page");
+    refused(&[&format!("{RECORDED}/out.json")], "and fio logs on one page");
     let empty = need(Directory::new());
     let Some(folder) = &empty else { return };
     fathom(&["report", text(folder.path()), "-o", "-"]).expect(4, &["holds no log of fio"]);

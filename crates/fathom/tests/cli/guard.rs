@@ -93,7 +93,7 @@ fn what_holds_something_known_is_refused_until_it_is_named_again() {
         testbed::skip("mkswap is not installed");
         return;
     }
-    fathom(&writing(path, &[])).expect(3, &["it holds", "swap", "--allow-destroy"]);
+    fathom(&writing(path, &[])).expect(3, &["it contains", "swap", "--allow-destroy"]);
     let before = fs::read(device.backing()).unwrap();
     fathom(&writing(path, &["--dry-run"])).expect(3, &["refused"]);
     assert!(before == fs::read(device.backing()).unwrap(), "not a byte has changed");
@@ -106,8 +106,8 @@ fn a_strangers_file_is_read_but_not_written() {
     let path = folder.path().join("letters");
     fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
     let file = text(&path);
-    fathom(&["run", "--target", file, "--time", "300ms", "--warm-up", "0"]).expect(0, &["used as it is"]);
-    fathom(&writing(file, &[])).expect(3, &["that fathom did not make", "--allow-overwrite"]);
+    fathom(&["run", "--target", file, "--time", "300ms", "--warm-up", "0"]).expect(0, &["used unchanged"]);
+    fathom(&writing(file, &[])).expect(3, &["that fathom did not create", "--allow-overwrite"]);
     assert!(
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
         "not a byte has changed"

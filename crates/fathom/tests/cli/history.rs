@@ -210,7 +210,7 @@ fn studies_and_verdicts_are_kept_with_what_they_came_to() {
     assert_eq!(number(rows[2][2]), changes[1]["to"].as_f64().unwrap() / 1e3);
     place
         .fathom(&["ab", "--from", "history:1"])
-        .expect(4, &["history:1 holds a study of another kind"]);
+        .expect(4, &["history:1 holds another kind of study"]);
     place
         .fathom(&["compare", "history:1", "history:3"])
         .expect(4, &["history:1 holds a study of 3 runs"]);
@@ -446,7 +446,8 @@ fn few_runs_are_no_series(place: &Place) {
     let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
     let few = place.fathom(&["trend"]);
     assert!(
-        flat(few.expect(0, &[])).contains("5 runs are too few to tell a change from chance; at least 6 are needed."),
+        flat(few.expect(0, &[]))
+            .contains("5 runs are too few to distinguish a change from chance; at least 6 are needed."),
         "{few:#?}"
     );
     assert_eq!(few.out.matches("too few").count(), 1, "it is said once: {}", few.out);
@@ -493,7 +494,7 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
     };
     place.fathom(&["trend"]).expect(0, &["The history has no run"]);
     run(1);
-    place.fathom(&["trend"]).expect(0, &["There is one run of this test"]);
+    place.fathom(&["trend"]).expect(0, &["This test ran once"]);
     (2..=5).for_each(run);
     few_runs_are_no_series(&place);
     let flat = |ran: &Ran| ran.out.replace("\n  ", " ");

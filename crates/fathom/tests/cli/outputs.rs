@@ -272,5 +272,5 @@ fn two_copies_of_mountstats_are_compared() {
     let mounts = fathom(&["nfs", &before, &after, "--json"]).json();
     assert_eq!(mounts[1]["bytes"]["to_server"], 6_553_600);
     fathom(&["nfs", &before, "/dev/null"]).expect(4, &["/dev/null"]);
-    fathom(&["nfs", "/"]).expect(4, &["/ does not lie on an NFS mount"]);
+    fathom(&["nfs", "/"]).expect(4, &["/ is not on an NFS mount"]);
 }

@@ -38,7 +38,7 @@ fn presets_are_listed_and_printed_in_full() {
 
 #[test]
 fn names_that_are_not_there_are_explained() {
-    fathom(&["presets", "oltpp"]).expect(4, &["there is no preset `oltpp`", "did you mean `oltp`?"]);
+    fathom(&["presets", "oltpp"]).expect(4, &["unknown preset `oltpp`", "did you mean `oltp`?"]);
     fathom(&["presets", "oltp@9"]).expect(4, &["no version `9`", "`oltp@1`"]);
     let run = |more: &[&str]| fathom(&[&["run", "--dry-run"][..], more].concat());
     run(&["--preset", "olpt", "--target", "."]).expect(4, &["--preset olpt", "did you mean `oltp`?"]);

@@ -252,7 +252,7 @@ fn the_history_is_listed_shown_and_compared() {
     refused.expect(
         422,
         &[
-            "do not answer the same question",
+            "are not comparable",
             "in flight: 4 / 8",
             "href=\"/compare?a=1&amp;b=3&amp;force=1\"",
         ],

@@ -203,11 +203,11 @@ fn a_preset_and_a_job_file_can_be_workloads() {
 fn mistakes_are_reported_before_anything_runs() {
     let folder = folder();
     let on = |workloads: &str, more: &[&str]| on_device(&folder, workloads, more);
-    on("[[workload]]\nname = \"x\"\n", &[]).expect(4, &["nothing is required of the workload `x`", "suite.toml:"]);
+    on("[[workload]]\nname = \"x\"\n", &[]).expect(4, &["the workload `x`", "suite.toml:"]);
     on("[[workload]]\nrequire = \"p99<=3\"\n", &[]).expect(4, &["has no unit"]);
     on("[[workload]]\npreset = \"genral\"\nrequire = \"iops>=3\"\n", &[]).expect(4, &["did you mean `general`?"]);
     on("[[workload]]\npreset = \"general\"\nrequire = \"iops>=3\"\n", &[])
-        .expect(4, &["has 6 jobs", "make a workload of each"]);
+        .expect(4, &["has 6 jobs", "make each a separate workload"]);
     on("[[workload]]\njob = \"none.toml\"\nrequire = \"iops>=3\"\n", &[]).expect(3, &["none.toml"]);
     on(
         "[[workload]]\nrate = \"100\"\npace = true\nrequire = \"iops>=3\"\n",

@@ -224,7 +224,7 @@ fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
     fs::remove_dir_all(&tree).unwrap();
     fs::create_dir_all(tree.join("d0")).unwrap();
     fs::write(tree.join("d0/f0"), "x").unwrap();
-    vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom has made"]);
+    vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom created"]);
     assert_eq!(fs::read_to_string(tree.join("d0/f0")).unwrap(), "x");
     let missing = file("yes", read).replace("/anchor,", "/none/anchor,");
     vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
@@ -334,7 +334,7 @@ fn a_working_set_is_read_once_and_files_are_written_anew() {
     let read = format!("{definitions}rd=rd1,fwd=fwd1,fwdrate=max,format=no,elapsed=2,interval=1\n");
     vdbench(folder.path(), &read, &[]).expect(0, &["1 of 100 files in ", "are not used"]);
     files.iter().for_each(shorten);
-    vdbench(folder.path(), &read, &[]).expect(157, &["not of the size that the tree gives it"]);
+    vdbench(folder.path(), &read, &[]).expect(157, &["not of the size that the tree defines"]);
 }
 
 /// All files below a directory.

@@ -303,7 +303,7 @@ fn a_damaged_journal_is_refused() {
     for (damaged, named) in [
         (
             whole[..5000].to_vec(),
-            "it was cut off: it has 5000 bytes instead of 6144",
+            "it is truncated: it has 5000 bytes instead of 6144",
         ),
         (whole[..20].to_vec(), "it was cut off: it has 20 bytes"),
         (Vec::new(), "it is empty"),
@@ -317,7 +317,7 @@ fn a_damaged_journal_is_refused() {
             "the entry of key block 0 does not match",
         ),
         (changed(4096, &[0; 2048]), "the entry of key block 0 does not match"),
-        (changed(15, b"1"), "another version of fathom has written it"),
+        (changed(15, b"1"), "it was written by another version of fathom"),
     ] {
         fs::write(&journal, damaged).unwrap();
         for letters in ["-jr", "-jo", "-jri"] {

@@ -68,7 +68,7 @@ fn warnings_stand_below_the_verdict() {
     }
     if let Some(ran) = on_device(device, &[&arguments[..], &["--strict"]].concat()) {
         ran.expect(1, &said);
-        ran.expect(1, &["With --strict these findings make it end with exit code 1."]);
+        ran.expect(1, &["With --strict these findings cause exit code 1."]);
     }
 }
 
@@ -164,7 +164,7 @@ fn near_the_limit_the_tolerance_decides() {
 /// What a device reaches with more depth than the probe before is found by probes.
 #[test]
 fn a_rate_alone_raises_the_depth() {
-    // 20 ms, 256 wide: 12,800 operations per second, and 3,200 at a depth of 64.
+    // 20 ms, 256 wide: 12,800 operations per second, but 3,200 at a depth of 64.
     let require = ["--require", "iops>=4000", "--time", "30s", "--out", "json"];
     if let Some(ran) = on_device("servers = 256\nservice = \"20ms\"", &require) {
         let json = ran.expect(0, &[]).json();
@@ -290,7 +290,7 @@ fn one_stall_fails_a_tail_in_the_full_time_and_decides_nothing_in_the_short() {
         if let Some(ran) = on_device(short, &["--require", &require, "--time", "30s"]) {
             let parts = [
                 "INCONCLUSIVE",
-                "one stall of 0.6 s at 14 s decides it",
+                "one stall of 0.6 s at 14 s decides the clause",
                 "do not show whether stalls recur",
             ];
             ran.expect(2, &parts);
@@ -408,7 +408,7 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let parts = [
         "limit: VM Standard_B2ms, uncached: 1920 IOPS",
         "stranded",
-        "measured for 20 s of the 300 s that a verdict should rest on",
+        "measured for 20 s instead of the 300 s that a verdict needs",
     ];
     ran.expect(1, &parts);
     let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
@@ -460,7 +460,7 @@ fn what_is_asked_for_must_make_sense() {
     );
     fails(
         &["--require", "iops>=4000", "--size", "5g"],
-        &["no --policy is named", "--file-size"],
+        &["--policy is missing", "--file-size"],
     );
     fails(
         &["--require", "iops>=4000", "--vm", "D8ds_v9"],
@@ -524,7 +524,7 @@ fn advice_says_what_to_order() {
     );
     let json = fathom(&[&arguments[..], &["--json"]].concat()).expect(0, &[]).json();
     assert_eq!(json["need"]["iops"], 6000.0);
-    fathom(&["advise"]).expect(4, &["nothing is needed"]);
+    fathom(&["advise"]).expect(4, &["no requirement given"]);
     fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);

@@ -40,7 +40,7 @@ fn credits_of_a_named_disk_decide_the_full_form() {
     let quick = verify(&[text(&device)], &[&required[..], &["--quick"]].concat());
     quick.expect(
         0,
-        &["credits were not exhausted: a full bucket carries 3000 for 2000 s and the test took 30 s"],
+        &["credits were not exhausted: a full bucket sustains 3000 for 2000 s, and the test took 30 s"],
     );
     let full = verify(&[text(&device)], &[&required[..], &["--out", "json"]].concat());
     let json = full.expect(2, &[]).json();
@@ -78,7 +78,7 @@ fn credits_count_in_results_that_are_explained() {
         fathom(&[&required[..], more].concat())
     };
     explain(&[]).expect(0, &["PASS iops >= 2500"]);
-    explain(&["--disk", "aws/gp2:size=100GiB"]).expect(2, &["a full bucket carries 3000 for 2000 s"]);
+    explain(&["--disk", "aws/gp2:size=100GiB"]).expect(2, &["a full bucket sustains 3000 for 2000 s"]);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_rate_is_the_largest_that_a_clause_needs() {
         2,
         &[
             "PASS          iops >= 300",
-            "only 300 operations per second were asked for",
+            "only 300 operations per second were requested",
             "repeat with --rate 3000",
         ],
     );
@@ -128,7 +128,7 @@ fn clauses_are_shown_as_they_were_understood() {
     let fails = |required: &str, parts: &[&str]| {
         verify(&[text(&device)], &["--require", required]).expect(4, parts);
     };
-    fails("iops>=6,000", &["a number has no comma", "write iops>=6000"]);
+    fails("iops>=6,000", &["must not contain a comma", "write iops>=6000"]);
     fails("iops>=1e300", &["exceeds the supported maximum", "iops>=1000000000"]);
     // 10^14 bytes per second are a limit, and 2.4 × 10^10 operations of 4 KiB none that can be
     // asked for.
@@ -144,7 +144,7 @@ fn what_is_left_out_of_a_command_line_is_asked_for() {
         &["no promise to verify", "--require 'iops>=4000,p99<=3ms'", "--policy"],
     );
     verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"])
-        .expect(4, &["--quick measures for 30 s, and --time names another time"]);
+        .expect(4, &["--quick measures for 30 s, but --time sets another length"]);
     verify(&["simulated:disk"], &["--require", "iops>=1"]).expect(4, &["[simulated.disk]", "verify device.toml"]);
     let missing = folder.path().join("nosuch.dat");
     let short = ["--require", "iops>=10", "--time", "1s"];
@@ -246,7 +246,7 @@ fn what_a_job_file_states_of_its_storage_counts() {
     let plain = file(folder.path(), "plain.dat", "");
     let mixed = [text(&bare), text(&plain)];
     verify(&mixed, &["--require", "iops>=1"]).expect(4, &["simulated devices and other targets"]);
-    verify(&[text(&two), text(&bare)], &["--require", "iops>=1"]).expect(4, &["has another device `a`"]);
+    verify(&[text(&two), text(&bare)], &["--require", "iops>=1"]).expect(4, &["defines another device `a`"]);
     let differ = file(
         folder.path(),
         "differ.toml",

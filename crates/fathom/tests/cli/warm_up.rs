@@ -35,14 +35,14 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
     let before = fs::metadata(&file).unwrap().modified().unwrap();
     lint(&state, &file, &[]).expect(
         0,
-        &[COLD, "nothing says that the cache was warmed", "fathom warm-up TARGET"],
+        &[COLD, "no warm-up of the cache is recorded", "fathom warm-up TARGET"],
     );
     let ran = call(&state, &["warm-up", text(&file), "--quiet"]);
     ran.expect(
         0,
         &[
             "4 MiB read bypassing the page cache",
-            "remembered until the machine is started again",
+            "recorded until the machine restarts",
         ],
     );
     let rate = ran
@@ -81,7 +81,7 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
     );
     marker["boot_id"] = "0d6b3ee2-0000-0000-0000-000000000000".into();
     fs::write(&kept, marker.to_string()).unwrap();
-    lint(&state, &file, &[]).expect(0, &[COLD, "before the machine was last started"]);
+    lint(&state, &file, &[]).expect(0, &[COLD, "before the last start of the machine"]);
     // Another file in its place is another file.
     call(&state, &["warm-up", text(&file), "--quiet"]).expect(0, &[]);
     assert!(!lint(&state, &file, &[]).out.contains(COLD));
@@ -132,7 +132,7 @@ fn what_cannot_be_warmed_is_explained() {
     fs::write(&file, vec![7; 1 << 20]).unwrap();
     let on = |target: &Path, more: &[&str]| call(&state, &[&["warm-up", text(target)][..], more].concat());
     on(&folder.path().join("none"), &[]).expect(3, &["cannot read", "none"]);
-    on(folder.path(), &[]).expect(3, &["it is a directory", "name a file or a block device"]);
+    on(folder.path(), &[]).expect(3, &["it is a directory", "name the file or block device"]);
     on(Path::new("/dev/null"), &[]).expect(3, &["cannot warm /dev/null"]);
     on(&file, &["--size", "2m"]).expect(3, &["bytes 0 to 2097152 are to be read", "leave out --size"]);
     on(&file, &["--offset", "1m"]).expect(3, &["bytes 1048576 to 1048576"]);

@@ -377,7 +377,7 @@ fn a_launcher_of_another_kind_is_reported() {
     let other = [("PMIX_RANK", "0"), ("FATHOM_MPI_LIBRARY", "libmpi.so.40")];
     run(&other).expect(3, &["does not see "]);
     // What is set, and does not say enough.
-    run(&[("FATHOM_HEAD", "h:1")]).expect(4, &["which of the processes", "FATHOM_RANK"]);
+    run(&[("FATHOM_HEAD", "h:1")]).expect(4, &["the number of this process", "FATHOM_RANK"]);
 }
 
 #[test]

@@ -102,11 +102,11 @@ fn speaks(library: &str, abi: Abi) {
     assert_eq!((mpi.abi, mpi.rank(), mpi.size()), (abi, 0, 1));
     let bytes: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
     let mut received = mpi.receive(0, 5, bytes.len()).unwrap();
-    assert!(!mpi.is_there(0, 6).unwrap());
+    assert!(!mpi.has_message(0, 6).unwrap());
     let mut sent = mpi.send(0, 5, bytes.clone()).unwrap();
     while !mpi.has_ended(&mut received).unwrap() || !mpi.has_ended(&mut sent).unwrap() {}
     assert_eq!(received.into_bytes(), bytes);
-    let why = mpi.is_there(7, 5).unwrap_err();
+    let why = mpi.has_message(7, 5).unwrap_err();
     assert!(why.to_lowercase().contains("invalid rank"), "{why}");
     mpi.finish();
 }

@@ -129,7 +129,7 @@ fn a_process_that_hangs_is_lost_in_bounded_time() {
     // Its parent has killed it.
     assert!(processes(&ground, "agent").is_empty());
     assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
-    ran.expect(6, &["HOST-LOST", "nothing was heard of it for"]);
+    ran.expect(6, &["HOST-LOST", "the host sent nothing for"]);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn under_mpi_too_a_process_that_hangs_is_lost_in_bounded_time() {
         let ran = end(child);
         // A launcher may itself end by a signal when a process of it is killed.
         assert_ne!(ran.code, Some(0));
-        for part in ["HOST-LOST", "nothing was heard of it for", "IOPS"] {
+        for part in ["HOST-LOST", "the host sent nothing for", "IOPS"] {
             let there = ran.out.contains(part) || ran.err.contains(part);
             assert!(there, "{launcher}: `{part}` is missing:\n{}\n{}", ran.out, ran.err);
         }
@@ -278,7 +278,7 @@ fn over_tcp_a_host_whose_network_fails_is_lost_in_bounded_time() {
     hosts.cut_off(2).expect("what made the network can cut it");
     let ran = end(child);
     assert!(cut.elapsed() < Duration::from_secs(15), "{:?}", cut.elapsed());
-    ran.expect(6, &["HOST-LOST", "nothing was heard of it for", "IOPS"]);
+    ran.expect(6, &["HOST-LOST", "the host sent nothing for", "IOPS"]);
     let lost: Vec<bool> = ranks(&ground.saved("saved"))
         .iter()
         .map(|rank| rank.lost.is_some())

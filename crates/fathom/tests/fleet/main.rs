@@ -161,7 +161,7 @@ impl Ground {
             .arg(self.path("recovered"))
             .spawn()
             .unwrap();
-        end(recover).expect(6, &["what was kept on each host", "IOPS", "INTERRUPTED"]);
+        end(recover).expect(6, &["journal entries of each host", "IOPS", "INTERRUPTED"]);
         self.saved("recovered")
     }
 

@@ -158,8 +158,7 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
     let path = text(device.path());
     // Blocks that were never written cost the device nothing.
     let written = fathom_line(&format!(
-        "run --target {path} --allow-destroy {path} --access sequential --write 100 --block 64k \
-         --passes 1 -q"
+        "run --target {path} --allow-destroy {path} --access sequential --write 100 --block 64k --passes 1 -q"
     ));
     written.expect(0, &[]);
     let load = Load::begin(&["--target", path, "--block", "4k/75,32k/25", "--rate", "3000"]);
@@ -218,8 +217,8 @@ fn a_stream_of_writes_with_flushes_is_seen() {
     };
     let path = text(device.path());
     let line = format!(
-        "--target {path} --allow-destroy {path} --write 100 --access sequential --block 64k --rate \
-         500 --flush-every 5"
+        "--target {path} --allow-destroy {path} --write 100 --access sequential --block 64k --rate 500 --flush-every \
+         5"
     );
     let flags = split_words(&line);
     let load = Load::begin(&flags);
@@ -308,11 +307,8 @@ fn an_interrupt_leaves_a_file_and_no_ring() {
 #[test]
 fn what_cannot_be_captured_is_reported() {
     fathom(&["capture", "/nowhere"]).expect(3, &["cannot look at /nowhere", "check the spelling"]);
-    fathom(&["capture", "/dev/null"]).expect(
-        3,
-        &["no block device is known to lie under /dev/null", "fathom targets"],
-    );
-    fathom(&["capture", "/", "--time", "0s"]).expect(4, &["nothing can be seen in no time"]);
+    fathom(&["capture", "/dev/null"]).expect(3, &["cannot find a block device under /dev/null", "fathom targets"]);
+    fathom(&["capture", "/", "--time", "0s"]).expect(4, &["the time must be above 0"]);
     let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
         return;
     };

@@ -139,7 +139,7 @@ fn a_killed_run_is_cleared_up_after() {
         assert!(began.elapsed() < Duration::from_secs(50), "{names:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
-    let message = "that an earlier run had left when it was killed";
+    let message = "), a leftover of a killed run";
     let beside = crate::calling::finish(&mut run("1m", "300ms"));
     beside.expect(0, &["IOPS"]);
     assert!(

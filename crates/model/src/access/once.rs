@@ -1,8 +1,7 @@
-//! Visits every position once per pass, in random order.
-//!
-//! Native runs use a bijection of the position numbers, which needs no memory. The fio dialect
-//! keeps a map of used blocks, because it must reproduce fio's order. The map takes 34 MiB for 1
-//! TiB in blocks of 4 KiB; results report it.
+//! Visits every position once per pass, in random order. Native runs use a bijection of the
+//! position numbers, which needs no memory. The fio dialect keeps a map of used blocks, because it
+//! must reproduce fio's order. The map takes 34 MiB for 1 TiB in blocks of 4 KiB; results report
+//! it.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -153,11 +152,9 @@ impl OnceCursor {
     }
 }
 
-/// A map of used blocks, with the rule that draws from it.
-///
-/// As in fio, all directions share the block numbers of the map, each with its own block size. So
-/// directions with different block sizes use up each other's numbers, and a pass ends when the next
-/// free number lies beyond the area.
+/// A map of used blocks, with the rule that draws from it. As in fio, all directions share the
+/// block numbers of the map, each with its own block size. So directions with different block sizes
+/// use up each other's numbers, and a pass ends when the next free number lies beyond the area.
 #[derive(Clone, Debug)]
 struct Map {
     areas: PerDirection<Area>,

@@ -1,7 +1,6 @@
-//! Skewed and bell-shaped distributions: Zipf, Pareto, normal.
-//!
-//! A bijection spreads ranks over the target, so that hot blocks are not adjacent. With a centre,
-//! the hottest rank is there instead, and the others follow upwards with wrap-around.
+//! Skewed and bell-shaped distributions: Zipf, Pareto, normal. A bijection spreads ranks over the
+//! target, so that hot blocks are not adjacent. With a centre, the hottest rank is there instead,
+//! and the others follow upwards with wrap-around.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,7 @@
 //! Zones that are written from start to end, as on a zoned block device (fio `zonemode=zbd`), on a
-//! target without zones.
-//!
-//! Each zone has a write pointer, which all workers on the target advance together. A write goes to
-//! the pointer of the chosen zone, and a full zone is reset before it is written again. A read
-//! stays below the pointer. This is fio's behaviour on files.
+//! target without zones. Each zone has a write pointer, which all workers on the target advance
+//! together. A write goes to the pointer of the chosen zone, and a full zone is reset before it is
+//! written again. A read stays below the pointer. This is fio's behaviour on files.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,9 +1,8 @@
-//! Random numbers for the decisions of a worker.
-//!
-//! A worker has one [`Draws`]. In the DiskSpd form a single generator serves all decisions, so
-//! their *order* affects the result. In the native and fio forms each [`Purpose`] has its own
-//! generator, so draws for one purpose do not change the others. Access patterns own no generator.
-//! The same seed and plan give each worker the same operations on every engine.
+//! Random numbers for the decisions of a worker. A worker has one [`Draws`]. In the DiskSpd form a
+//! single generator serves all decisions, so their *order* affects the result. In the native and
+//! fio forms each [`Purpose`] has its own generator, so draws for one purpose do not change the
+//! others. Access patterns own no generator. The same seed and plan give each worker the same
+//! operations on every engine.
 
 mod jenkins;
 mod tausworthe;

@@ -1,7 +1,6 @@
-//! Compact histograms: only the buckets in use, with variable-length counts.
-//!
-//! A dense histogram has 34 KiB. A long run stores one for each direction of every interval, most
-//! with a few hundred buckets in use. Packed, a bucket takes two to three bytes.
+//! Compact histograms: only the buckets in use, with variable-length counts. A dense histogram has
+//! 34 KiB. A long run stores one for each direction of every interval, most with a few hundred
+//! buckets in use. Packed, a bucket takes two to three bytes.
 
 use std::iter::Peekable;
 

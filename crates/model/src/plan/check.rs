@@ -1,7 +1,5 @@
-//! Validates a plan: invalid indexes, jobs that never end, parameters out of range.
-//!
-//! Collects all faults, not only the first. Other code checks whether targets exist and may be
-//! used.
+//! Validates a plan: invalid indexes, jobs that never end, parameters out of range. Collects all
+//! faults, not only the first. Other code checks whether targets exist and may be used.
 
 use super::{
     Control, Depth, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan,
@@ -232,10 +230,7 @@ impl Plan {
                     _ => None,
                 });
                 if { trees }.any(|blocks| blocks > FileOperation::MAX_BLOCKS) {
-                    faults.add(
-                        "a file of a tree has too many blocks: use larger blocks or smaller \
-                        files",
-                    );
+                    faults.add("a file of a tree has too many blocks: use larger blocks or smaller files");
                 }
                 if work.shares_files && work.changes_names() {
                     faults.add("operations that create, remove or rename files cannot share files");
@@ -325,10 +320,7 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
         stop.passes.map(u64::from),
     ];
     if zero.contains(&Some(0)) {
-        faults.add(
-            "the job would end immediately: times, bytes, operations and passes must be \
-            above 0",
-        );
+        faults.add("the job would end immediately: times, bytes, operations and passes must be above 0");
     }
 }
 
@@ -351,8 +343,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
             .sum();
         if sum > 100 {
             faults.add(format!(
-                "priority shares of the same operations add up to {sum} percent; the maximum is \
-                 100"
+                "priority shares of the same operations add up to {sum} percent; the maximum is 100"
             ));
         }
         if rule.level > 7 || rule.hint > 1023 {
@@ -365,10 +356,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     if let Some(course) = &stream.course
         && !(course.is_valid() && matches!(stream.pacing, Pacing::Together { .. }))
     {
-        faults.add(
-            "a varying rate needs one schedule for all directions, and spans whose mean is \
-            the rate",
-        );
+        faults.add("a varying rate needs one schedule for all directions, and spans whose mean is the rate");
     }
     let is_plain = matches!(stream.target, StreamTarget::One { .. })
         && stream.sync == SyncRule::default()
@@ -378,8 +366,8 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
         && stream.files.is_none();
     if stream.reopen_every.is_some_and(|every| every == 0 || !is_plain) {
         faults.add(
-            "only a single target without flushes, priority rules, verification or trace \
-            can be reopened, after at least 1 operation",
+            "only a single target without flushes, priority rules, verification or trace can be reopened, after at \
+            least 1 operation",
         );
     }
     let Some(replay) = &stream.replay else {
@@ -437,8 +425,7 @@ fn check_passes(job: &Job, faults: &mut Faults) {
     };
     if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
         faults.add(
-            "the job ends after a number of passes, but a pass of its access pattern never ends: \
-             set a time as well",
+            "the job ends after a number of passes, but a pass of its access pattern never ends: set a time as well",
         );
     }
 }
@@ -458,8 +445,7 @@ fn check_sizes(sizes: &BlockSizes, faults: &mut Faults) {
     match sizes {
         BlockSizes::Range { low, high, .. } if low > high => {
             faults.add(format!(
-                "the block size range {low} to {high} must start with the smaller \
-                size"
+                "the block size range {low} to {high} must start with the smaller size"
             ));
         }
         BlockSizes::Split { entries } => {

@@ -1,8 +1,7 @@
-//! The plan of a test, into which every dialect is lowered.
-//!
-//! Plan → **steps**, one after another → **jobs**, side by side → **workers**, a thread each →
-//! **streams**. The plan lists the streams of every worker explicitly, because DiskSpd thread pools
-//! and fio clones multiply counts in different ways. Reports echo the user's input from [`Origin`].
+//! The plan of a test, into which every dialect is lowered. Plan → **steps**, one after another →
+//! **jobs**, side by side → **workers**, a thread each → **streams**. The plan lists the streams of
+//! every worker explicitly, because DiskSpd thread pools and fio clones multiply counts in
+//! different ways. Reports echo the user's input from [`Origin`].
 
 mod check;
 mod control;

@@ -1,7 +1,5 @@
-//! A compact description of a workload, from which a job is built.
-//!
-//! The native dialect and the studies use it. Other dialects multiply threads differently and build
-//! jobs directly.
+//! A compact description of a workload, from which a job is built. The native dialect and the
+//! studies use it. Other dialects multiply threads differently and build jobs directly.
 
 use super::{
     Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, Pacing, Pattern, Phases, Rate, Region,

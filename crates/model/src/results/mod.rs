@@ -1,9 +1,7 @@
 //! The complete results of a test, in units that add up: counters, histograms, interval series,
-//! environment, findings.
-//!
-//! Every report is rendered from these types. Results merge by addition: counters and histograms of
-//! workers add up, while device counters and CPU time count once per host. Nothing here is rounded
-//! or divided; reports compute rates.
+//! environment, findings. Every report is rendered from these types. Results merge by addition:
+//! counters and histograms of workers add up, while device counters and CPU time count once per
+//! host. Nothing here is rounded or divided; reports compute rates.
 
 mod distribution;
 mod engine;

@@ -1,9 +1,7 @@
-//! Detects changes of level in a series.
-//!
-//! The method is PELT (Killick, Fearnhead, Eckley 2012, "Optimal detection of changepoints with a
-//! linear computational cost") with the absolute distance from the median as cost, so that single
-//! outliers have no effect. It is exact and draws no random number: equal series have equal
-//! segments.
+//! Detects changes of level in a series. The method is PELT (Killick, Fearnhead, Eckley 2012,
+//! "Optimal detection of changepoints with a linear computational cost") with the absolute distance
+//! from the median as cost, so that single outliers have no effect. It is exact and draws no random
+//! number: equal series have equal segments.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -1,9 +1,8 @@
-//! Detects distributions of times with two modes.
-//!
-//! Two kinds of service, such as hits and misses of a cache, or operations that wait for tokens and
-//! others that do not, give a distribution with a valley. Coefficients based on moments mistake
-//! every skewed distribution for one with two modes (Pfister and others 2013, "Good things peak in
-//! pairs"). Latencies are skewed, so this module searches for the valley itself.
+//! Detects distributions of times with two modes. Two kinds of service, such as hits and misses of
+//! a cache, or operations that wait for tokens and others that do not, give a distribution with a
+//! valley. Coefficients based on moments mistake every skewed distribution for one with two modes
+//! (Pfister and others 2013, "Good things peak in pairs"). Latencies are skewed, so this module
+//! searches for the valley itself.
 
 use crate::histogram::{Histogram, bucket_high, bucket_low};
 

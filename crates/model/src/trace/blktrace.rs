@@ -1,8 +1,6 @@
 //! The binary records of blktrace: 48 bytes each, in the byte order of the recording machine, some
-//! followed by more data.
-//!
-//! A replay issues the queued requests: reads, writes, discards and flushes as the block layer
-//! received them, before merging and splitting.
+//! followed by more data. A replay issues the queued requests: reads, writes, discards and flushes
+//! as the block layer received them, before merging and splitting.
 
 use super::{Entry, EntryAction, Reader, TraceError};
 use crate::direction::Direction;

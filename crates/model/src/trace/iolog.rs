@@ -1,8 +1,7 @@
-//! fio's text format: a line for each entry, after a first line with the version.
-//!
-//! Version 3: `TIME FILE ACTION [OFFSET LENGTH]`, with the time in microseconds since the start.
-//! Version 2 has `FILE wait MILLISECONDS 0` instead of times. Actions are `add`, `open` and
-//! `close`, and with a place `read`, `write`, `trim`, `sync` and `datasync`.
+//! fio's text format: a line for each entry, after a first line with the version. Version 3: `TIME
+//! FILE ACTION [OFFSET LENGTH]`, with the time in microseconds since the start. Version 2 has `FILE
+//! wait MILLISECONDS 0` instead of times. Actions are `add`, `open` and `close`, and with a place
+//! `read`, `write`, `trim`, `sync` and `datasync`.
 
 use super::{Entry, EntryAction, Reader, TraceError};
 use crate::direction::Direction;

@@ -1,7 +1,6 @@
-//! Traces: recorded operations with their times, which a run writes and a replay reads.
-//!
-//! The formats are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may
-//! exceed memory, so it is read in pieces. The survey and the replay use the same reader.
+//! Traces: recorded operations with their times, which a run writes and a replay reads. The formats
+//! are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may exceed memory,
+//! so it is read in pieces. The survey and the replay use the same reader.
 
 pub mod blktrace;
 pub mod iolog;

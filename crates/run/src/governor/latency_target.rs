@@ -126,10 +126,7 @@ impl LatencySearch {
         let LatencyTarget {
             target_ns, percentile, ..
         } = self.rule;
-        let rule = format!(
-            "the highest queue depth with {percentile} % of operations within \
-            {target_ns}"
-        );
+        let rule = format!("the highest queue depth with {percentile} % of operations within {target_ns}");
         let detail = if self.attained {
             format!("queue depth {}", self.depth)
         } else if self.best > 0 {

@@ -1,7 +1,5 @@
 //! Rules that watch the merged intervals of a job and end it, change its queue depth or restart its
-//! statistics.
-//!
-//! Rules see only numbers, and act only through [`JobControl`].
+//! statistics. Rules see only numbers, and act only through [`JobControl`].
 
 mod latency_target;
 mod minimum_rate;

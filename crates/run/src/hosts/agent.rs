@@ -143,9 +143,7 @@ fn execute_order(
                 ToAgent::Arrived => shared.results_confirmed.store(true, Ordering::Release),
                 ToAgent::Clock { number } => send_clock(comm, number, &local.clock),
                 ToAgent::Leave => {
-                    return Err("the coordinator disconnected before it had all \
-                    results"
-                        .into());
+                    return Err("the coordinator disconnected before it had all results".into());
                 }
                 ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::Continue | ToAgent::Execute(_) | ToAgent::Alive => {}
             },

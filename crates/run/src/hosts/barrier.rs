@@ -1,8 +1,6 @@
-//! Synchronizes the creation of files.
-//!
-//! No rank creates files before all ranks have examined their targets. A rank that needs another
-//! rank's file continues once no rank is creating files. So each rank sees either the files from
-//! before the test, or complete new ones.
+//! Synchronizes the creation of files. No rank creates files before all ranks have examined their
+//! targets. A rank that needs another rank's file continues once no rank is creating files. So each
+//! rank sees either the files from before the test, or complete new ones.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -1,8 +1,6 @@
 //! The handshake of a connection: both sides prove that they know the token, and derive the keys
-//! for the frames.
-//!
-//! The connecting side proves itself first, so that a stranger learns nothing that depends on the
-//! token. The caller chooses which side listens, and enforces the timeout.
+//! for the frames. The connecting side proves itself first, so that a stranger learns nothing that
+//! depends on the token. The caller chooses which side listens, and enforces the timeout.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;

@@ -1,9 +1,7 @@
 //! Runs one test on several hosts: divides the plan, starts all hosts together, merges the results,
-//! and handles lost hosts.
-//!
-//! One process is the coordinator. It divides the plan, measures the clock offsets of the others,
-//! starts all at an agreed time, and merges the results. It may execute a share itself (rank 0 of
-//! MPI) or none (a management machine). [`Comm`] hides the transport.
+//! and handles lost hosts. One process is the coordinator. It divides the plan, measures the clock
+//! offsets of the others, starts all at an agreed time, and merges the results. It may execute a
+//! share itself (rank 0 of MPI) or none (a management machine). [`Comm`] hides the transport.
 
 mod agent;
 mod barrier;

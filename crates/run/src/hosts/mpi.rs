@@ -1,7 +1,5 @@
-//! Sends messages over MPI.
-//!
-//! One thread starts the library and is the only one to call it, so the library needs no thread
-//! support. It polls without blocking calls, and less often while idle.
+//! Sends messages over MPI. One thread starts the library and is the only one to call it, so the
+//! library needs no thread support. It polls without blocking calls, and less often while idle.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

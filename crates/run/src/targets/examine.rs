@@ -219,14 +219,8 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
         ));
     }
     match &target.prepare {
-        Prepare::Existing => Err(missing(
-            "check the spelling, or set a size so that fathom creates \
-            it",
-        )),
-        Prepare::LayOut { may_create: false, .. } => Err(missing(
-            "the job does not allow creating \
-            it",
-        )),
+        Prepare::Existing => Err(missing("check the spelling, or set a size so that fathom creates it")),
+        Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow creating it")),
         Prepare::Filled { size: None } => Err(missing(
             "check the spelling, or set a size so that fathom creates the file",
         )),
@@ -260,8 +254,7 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
             "leave less than 20 % of its file system free"
         }
         () if spare == available / 2 => {
-            "take more than half of the free space of its file system, \
-            which is nearly full"
+            "take more than half of the free space of its file system, which is nearly full"
         }
         () => "take more than 1 % of its file system, which is nearly full",
     }

@@ -1,8 +1,6 @@
-//! Fills a file with data as fast as the target accepts it.
-//!
-//! The data is incompressible and bypasses the page cache, with several large writes in flight. A
-//! later read then meets no holes, no unwritten extents and no cached data. Progress is reported
-//! while it runs.
+//! Fills a file with data as fast as the target accepts it. The data is incompressible and bypasses
+//! the page cache, with several large writes in flight. A later read then meets no holes, no
+//! unwritten extents and no cached data. Progress is reported while it runs.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,6 @@
-//! Storage of the marks of files.
-//!
-//! The mark is an extended attribute of the file. If the file system has no attributes, a registry
-//! in the user's state directory has a line for each file; without such a directory, the process
-//! keeps the mark in memory.
+//! Storage of the marks of files. The mark is an extended attribute of the file. If the file system
+//! has no attributes, a registry in the user's state directory has a line for each file; without
+//! such a directory, the process keeps the mark in memory.
 
 use std::fs;
 use std::io;

@@ -61,10 +61,7 @@ impl MarkState {
         match self {
             MarkState::Unmarked => "that fathom did not create",
             MarkState::Intact { .. } => "that fathom created",
-            MarkState::Changed => {
-                "that has changed since fathom created it, or is a copy of such \
-                a file"
-            }
+            MarkState::Changed => "that has changed since fathom created it, or is a copy of such a file",
             MarkState::Unfinished => "that a killed run of fathom was writing to",
         }
     }

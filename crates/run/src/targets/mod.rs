@@ -1,7 +1,5 @@
 //! Targets before and after a run: examination, guard, preparation, opening, and removal of
-//! temporary files.
-//!
-//! Collects all faults of all targets before changing anything.
+//! temporary files. Collects all faults of all targets before changing anything.
 
 pub mod guard;
 
@@ -126,11 +124,9 @@ impl TargetError {
     pub fn help(&self) -> Option<String> {
         match self {
             TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
-            TargetError::TooSmall { .. } => Some(
-                "name another file, or omit the size to use the \
-                file unchanged"
-                    .into(),
-            ),
+            TargetError::TooSmall { .. } => {
+                Some("name another file, or omit the size to use the file unchanged".into())
+            }
             TargetError::NoRoom { available, total, .. } => {
                 let most = examine::spare(total.0, available.0) >> 20 << 20;
                 Some(match most {
@@ -153,11 +149,9 @@ impl TargetError {
                 Some(sys::file::ACCESS_DENIED | sys::file::NOT_PERMITTED) => {
                     Some("choose a location that this user may write to, or run as root".into())
                 }
-                Some(sys::file::READ_ONLY) => Some(
-                    "the file system is mounted read-only; choose \
-                    another location"
-                        .into(),
-                ),
+                Some(sys::file::READ_ONLY) => {
+                    Some("the file system is mounted read-only; choose another location".into())
+                }
                 _ => None,
             },
         }

@@ -76,9 +76,7 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, one: Examined) -> 
         true => Err(TargetError::Unfit {
             path: target.path.clone(),
             what: "a device",
-            help: "this engine creates, looks up and removes files and directories; name one of \
-                these"
-                .into(),
+            help: "this engine creates, looks up and removes files and directories; name one of these".into(),
         }),
     }
 }

@@ -1,7 +1,5 @@
 //! Files that several processes of a test need: one creates a file, the others wait and then use
-//! it.
-//!
-//! It is unknown whether two hosts share a file system. So all processes first examine their
+//! it. It is unknown whether two hosts share a file system. So all processes first examine their
 //! targets; then each creates missing files, and if two create the same file, only one succeeds.
 
 use std::sync::atomic::Ordering;

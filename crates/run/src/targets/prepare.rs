@@ -314,8 +314,7 @@ impl Preparation<'_> {
         let how = match filled {
             fill::Filled::Written => how,
             fill::Filled::Declared => format!(
-                "declared valid at {}: it contains what the disk \
-                contained before",
+                "declared valid at {}: it contains what the disk contained before",
                 Bytes(size)
             ),
         };

@@ -215,10 +215,7 @@ pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
         let size = Bytes(file.metadata().map(|meta| meta.len()).unwrap_or(0));
         let name = path.display();
         let what = if identify(&file, &path) == Leftover::Changed {
-            format!(
-                "keeping {name} ({size}), a leftover of a killed run: it has changed since \
-                then"
-            )
+            format!("keeping {name} ({size}), a leftover of a killed run: it has changed since then")
         } else {
             let note = note_of(&file);
             if sys::file::remove_abandoned(file, &path).is_err() {

@@ -119,12 +119,7 @@ fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<Stri
         Ok(0) => {
             drop(marker);
             let error = fs::remove_dir(path).err()?;
-            (error.kind() != std::io::ErrorKind::NotFound).then(|| {
-                format!(
-                    "cannot remove {name}: \
-                {error}"
-                )
-            })
+            (error.kind() != std::io::ErrorKind::NotFound).then(|| format!("cannot remove {name}: {error}"))
         }
         left => {
             // Keep the marker, so that the next run in this directory reports it again.
@@ -133,10 +128,7 @@ fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<Stri
             }
             Some(match left {
                 Ok(left) => {
-                    format!(
-                        "{name} stays: {left} of its entries do not belong to the test, or \
-                        cannot be removed"
-                    )
+                    format!("{name} stays: {left} of its entries do not belong to the test, or cannot be removed")
                 }
                 Err(error) => format!("cannot remove {name}: {error}"),
             })
@@ -321,8 +313,7 @@ impl Preparation<'_> {
                 path: path.join(name).display().to_string(),
                 what: "not of the size that the tree defines",
                 help: format!(
-                    "it has {size} bytes instead of {}; format the tree again, or describe the \
-                     existing one",
+                    "it has {size} bytes instead of {}; format the tree again, or describe the existing one",
                     tree.file_size(file)
                 ),
             });

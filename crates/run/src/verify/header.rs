@@ -1,8 +1,6 @@
-//! The header before the data of each checked piece, in fio's layout.
-//!
-//! fio 3.38 and later write 48 bytes. Earlier versions wrote 40, with a shorter write number and
-//! the kind of checksum in two bytes. New data gets the new form; the form of existing data is
-//! detected from each header.
+//! The header before the data of each checked piece, in fio's layout. fio 3.38 and later write 48
+//! bytes. Earlier versions wrote 40, with a shorter write number and the kind of checksum in two
+//! bytes. New data gets the new form; the form of existing data is detected from each header.
 
 use model::mismatch::{BlockFault, HeaderField};
 use model::plan::VerifyMethod;

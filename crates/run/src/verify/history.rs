@@ -1,8 +1,7 @@
-//! The writes of a stream that are not verified yet.
-//!
-//! Blocks are verified in the order of their writes. If blocks may be rewritten, a later write
-//! replaces all blocks that it overlaps, and blocks are verified by position, as in fio. Some
-//! blocks may be discarded before verification, and unflushed ones excluded.
+//! The writes of a stream that are not verified yet. Blocks are verified in the order of their
+//! writes. If blocks may be rewritten, a later write replaces all blocks that it overlaps, and
+//! blocks are verified by position, as in fio. Some blocks may be discarded before verification,
+//! and unflushed ones excluded.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -492,9 +492,9 @@ impl KeyMapFile {
             _ if checksum != xxhash_rust::xxh64::xxh64(&header[..header.len() - 8], 0) || length == 0 => {
                 "its header is damaged: it does not match its checksum".into()
             }
-            _ if state == MakingState::Begun as u64 => "the run that created it was stopped before \
-                it was complete"
-                .into(),
+            _ if state == MakingState::Begun as u64 => {
+                "the run that created it was stopped before it was complete".into()
+            }
             Some(needed) if present >= needed => {
                 return Ok(KeyMapFile {
                     length,

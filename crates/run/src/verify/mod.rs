@@ -1,7 +1,5 @@
-//! Verification: generates the data of writes, and checks the data of reads.
-//!
-//! It works only on buffers. [`history`] knows the blocks to verify; the worker decides when to
-//! read them.
+//! Verification: generates the data of writes, and checks the data of reads. It works only on
+//! buffers. [`history`] knows the blocks to verify; the worker decides when to read them.
 
 mod checksum;
 mod header;

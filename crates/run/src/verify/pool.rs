@@ -1,8 +1,6 @@
-//! Threads that check the reads of a worker, so that the worker can continue.
-//!
-//! The worker copies a block into a buffer and submits it. A thread checks it and returns it with
-//! the mismatches. The number of buffers is fixed, so the queue is bounded: without a free buffer,
-//! the worker waits.
+//! Threads that check the reads of a worker, so that the worker can continue. The worker copies a
+//! block into a buffer and submits it. A thread checks it and returns it with the mismatches. The
+//! number of buffers is fixed, so the queue is bounded: without a free buffer, the worker waits.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};

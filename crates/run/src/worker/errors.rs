@@ -206,9 +206,9 @@ impl IoLoop {
 fn help_for(errno: i32, record: &SlotRecord, alignment: Option<u64>) -> Option<String> {
     let text = match errno {
         sys::file::NO_SPACE => "free some space, or use a smaller size".to_owned(),
-        sys::file::OVER_QUOTA => "the quota of this user is exhausted; use a smaller size or \
-            another location"
-            .to_owned(),
+        sys::file::OVER_QUOTA => {
+            "the quota of this user is exhausted; use a smaller size or another location".to_owned()
+        }
         sys::file::TOO_LARGE => "the file size limit is reached; raise `ulimit -f` or use a smaller size".to_owned(),
         sys::file::IO_ERROR => "the device or file system reported an error; check `dmesg` and the health of the \
              device"
@@ -219,13 +219,13 @@ fn help_for(errno: i32, record: &SlotRecord, alignment: Option<u64>) -> Option<S
                 return None;
             }
             format!(
-                "direct I/O on this target needs offsets and lengths that are multiples of \
-                 {alignment} bytes; choose such a block size, or use the page cache"
+                "direct I/O on this target needs offsets and lengths that are multiples of {alignment} bytes; choose \
+                 such a block size, or use the page cache"
             )
         }
-        sys::file::ACCESS_DENIED => "this user lacks the permission; choose another location, or \
-            run as root"
-            .to_owned(),
+        sys::file::ACCESS_DENIED => {
+            "this user lacks the permission; choose another location, or run as root".to_owned()
+        }
         sys::file::NOT_SUPPORTED => "the target does not support this operation".to_owned(),
         sys::file::NOT_PERMITTED | sys::file::READ_ONLY => "the target cannot be written to".to_owned(),
         _ => return None,

@@ -1,8 +1,7 @@
-//! The counters of a worker.
-//!
-//! A recorder belongs to one worker and is exchanged for an empty one at every interval and phase
-//! boundary, so that nothing is shared during I/O. Operations of one batch often have the same
-//! stamps. They are collected in a [`Run`] and counted together, which saves time.
+//! The counters of a worker. A recorder belongs to one worker and is exchanged for an empty one at
+//! every interval and phase boundary, so that nothing is shared during I/O. Operations of one batch
+//! often have the same stamps. They are collected in a [`Run`] and counted together, which saves
+//! time.
 
 use engine::{Action, Completion, Request};
 use model::event::Phase;
@@ -386,10 +385,8 @@ impl Cell {
     }
 }
 
-/// The interval series of a worker: its open intervals.
-///
-/// The cumulative counters of the recorder are read only at ticks, when an interval of a series
-/// ends. So the series have no cost per operation.
+/// The interval series of a worker: its open intervals. The cumulative counters of the recorder are
+/// read only at ticks, when an interval of a series ends. So the series have no cost per operation.
 #[derive(Debug)]
 pub(crate) struct Grids {
     series: Vec<OpenSeries>,

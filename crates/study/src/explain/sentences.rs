@@ -172,12 +172,7 @@ fn describe_in_flight(load: &Observation, found: &Little) -> String {
     );
     let (Some(depth), Some(share)) = (found.depth, found.share) else {
         let stated = load.stated.in_flight;
-        let stated = stated.map_or_else(String::new, |stated| {
-            format!(
-                " (the report states \
-            {stated:.1})"
-            )
-        });
+        let stated = stated.map_or_else(String::new, |stated| format!(" (the report states {stated:.1})"));
         return format!("{law}{stated}; the result does not state the queue depth.");
     };
     let law = format!("{law}, with a queue depth of {depth}");
@@ -237,8 +232,8 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         .iter()
         .map(|standing| {
             format!(
-                "The load exceeds the limit of {}: {} is {:.1} % of {}. Either a cache served some \
-                 operations, or that limit does not apply.",
+                "The load exceeds the limit of {}: {} is {:.1} % of {}. Either a cache served some operations, or \
+                 that limit does not apply.",
                 standing.layer,
                 format_measured(standing),
                 100.0 * standing.share,
@@ -251,8 +246,8 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         && found >= REACHED_SHARE * asked
     {
         list.push(format!(
-            "The load was limited to {} per second and reached that rate, so it does not show a \
-             limit; that of {} is {}.",
+            "The load was limited to {} per second and reached that rate, so it does not show a limit; that of {} is \
+             {}.",
             format_number(asked),
             first.layer,
             format_limit(first)
@@ -293,9 +288,7 @@ fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
         }
     }
     list.push(
-        "To confirm this, double the queue depth: at a limit, the rate stays the same and \
-        the latency doubles."
-            .into(),
+        "To confirm this, double the queue depth: at a limit, the rate stays the same and the latency doubles.".into(),
     );
     list
 }

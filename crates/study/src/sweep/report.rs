@@ -131,8 +131,8 @@ impl Report {
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
         notes.extend(axis.map(|(_, parameter)| {
             format!(
-                "The job has a rate, and every point reached it, so the {} has no effect. Remove \
-                 the rate, or vary it: --over rate=1000..64000.",
+                "The job has a rate, and every point reached it, so the {} has no effect. Remove the rate, or vary \
+                 it: --over rate=1000..64000.",
                 parameter.name()
             )
         }));
@@ -326,10 +326,9 @@ fn find_drift(runs: &[StudyRun]) -> Option<String> {
     let uncertainty = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);
     ((to - from).abs() > uncertainty.max(MIN_DRIFT * from)).then(|| {
         format!(
-            "{} reached {:.0} operations per second at first and {:.0} at the end ({:+.1} %): \
-             something else changed during the sweep, such as a cache, the state of the medium, \
-             burst credits or other load. Because of the random order, this scatters the points \
-             instead of bending the curve.",
+            "{} reached {:.0} operations per second at first and {:.0} at the end ({:+.1} %): something else changed \
+             during the sweep, such as a cache, the state of the medium, burst credits or other load. Because of the \
+             random order, this scatters the points instead of bending the curve.",
             format_settings(&repeat.settings),
             from,
             to,

@@ -118,8 +118,7 @@ fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation
         .iter()
         .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;
     Some(format!(
-        "already at {} {at} more operations are in flight than the {capacity} requests of the \
-         device's queue",
+        "already at {} {at} more operations are in flight than the {capacity} requests of the device's queue",
         parameter.name()
     ))
 }

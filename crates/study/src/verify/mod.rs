@@ -1,8 +1,7 @@
-//! Verifies a promise about storage: plans exactly the promised load and judges the results.
-//!
-//! The load is an open loop: operations are due at the promised rate whatever the storage does, so
-//! the full length of a stall is measured. Operations are never due faster, because beyond its
-//! limit any storage makes them wait. The share of reads is exact to within one operation.
+//! Verifies a promise about storage: plans exactly the promised load and judges the results. The
+//! load is an open loop: operations are due at the promised rate whatever the storage does, so the
+//! full length of a stall is measured. Operations are never due faster, because beyond its limit
+//! any storage makes them wait. The share of reads is exact to within one operation.
 
 mod search;
 mod text;
@@ -377,14 +376,13 @@ impl Verification {
         let facts = || results.hosts.iter().flat_map(|host| &host.environment.targets);
         match self.paths.len() {
             0 | 1 if facts().any(lies_on_array) => Some(
-                "the only target is on a volume of an array, and each volume has its own limits: \
-                 if the promise is about the array, name more of its volumes"
+                "the only target is on a volume of an array, and each volume has its own limits: if the promise is \
+                 about the array, name more of its volumes"
                     .into(),
             ),
             0 | 1 => None,
             count => Some(format!(
-                "all {count} named targets were in use: if the promise includes more targets, name \
-                 those too"
+                "all {count} named targets were in use: if the promise includes more targets, name those too"
             )),
         }
     }

@@ -1,8 +1,7 @@
-//! Finds how many queue slots are needed to judge a promise.
-//!
-//! If a latency is promised, Little's law gives the number of operations in flight; more slots stay
-//! unused. If only a rate is promised, the required depth is unknown: probes raise it until the
-//! rate is met or more depth gains nothing.
+//! Finds how many queue slots are needed to judge a promise. If a latency is promised, Little's law
+//! gives the number of operations in flight; more slots stay unused. If only a rate is promised,
+//! the required depth is unknown: probes raise it until the rate is met or more depth gains
+//! nothing.
 
 use analysis::attribution::Attribution;
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};

@@ -55,9 +55,8 @@ pub fn format_report(verified: &Verified) -> Vec<Paragraph> {
     let is_short = |note: &&String| verified.issued.quick && note.starts_with("measured for ");
     let costs = verified.issued.quick.then(|| {
         format!(
-            "This was the short form: {} show permanent limits, but not later ones, such as \
-             exhausted credits or a full cache. Repeat without --quick before you rely on the \
-             result or complain.",
+            "This was the short form: {} show permanent limits, but not later ones, such as exhausted credits or a \
+             full cache. Repeat without --quick before you rely on the result or complain.",
             verified.issued.measured_ns
         )
     });

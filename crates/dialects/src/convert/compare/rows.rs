@@ -1,8 +1,7 @@
-//! The table that plans are compared by: a row for every path of a serialised plan.
-//!
-//! A path begins with its part of the plan: `job.stop.bytes`. A test requires a row for every path
-//! of the published schema, so that a new field cannot be forgotten. A row that covers several
-//! fields compares the whole value, or destructures it in `words` without `..`.
+//! The table that plans are compared by: a row for every path of a serialised plan. A path begins
+//! with its part of the plan: `job.stop.bytes`. A test requires a row for every path of the
+//! published schema, so that a new field cannot be forgotten. A row that covers several fields
+//! compares the whole value, or destructures it in `words` without `..`.
 
 use model::Nanos;
 use model::plan::{Control, Dialect};

@@ -1,8 +1,6 @@
 //! The elements of a profile, in output order: the schema, the reader and the writer use these
-//! tables.
-//!
-//! As in DiskSpd, the reader applies the elements of a parent in the order of its table, not of the
-//! document: of elements that set the same field, the later row wins.
+//! tables. As in DiskSpd, the reader applies the elements of a parent in the order of its table,
+//! not of the document: of elements that set the same field, the later row wins.
 
 use roxmltree::Node;
 

@@ -1,6 +1,5 @@
-//! The types of the schema, and the validation of documents against it.
-//!
-//! Children have any order, and occur at most once unless the rule allows more.
+//! The types of the schema, and the validation of documents against it. Children have any order,
+//! and occur at most once unless the rule allows more.
 
 use roxmltree::Node;
 
@@ -84,9 +83,8 @@ pub(super) fn check(root: Node) -> Result<(), XmlError> {
     check_element(root, &ROOT)
 }
 
-/// The text of an element, trimmed.
-///
-/// DiskSpd's XML library trims text, so that a path may have its own line. Comments are skipped.
+/// The text of an element, trimmed. DiskSpd's XML library trims text, so that a path may have its
+/// own line. Comments are skipped.
 pub(super) fn text_of(node: Node) -> String {
     let parts = node.children().filter(Node::is_text).filter_map(|part| part.text());
     trim(&parts.collect::<String>()).to_string()

@@ -1,5 +1,4 @@
 //! Writes a profile like DiskSpd's `-Rpxml` and XML results: same elements, order and indentation.
-//!
 //! Two things differ: text is escaped, and `RandomWriteData` is written if set, so that the profile
 //! survives a round trip.
 
@@ -54,10 +53,8 @@ pub(super) fn write_all<T>(writer: &mut Writer, table: &[Element<T>], of: &T) {
     }
 }
 
-/// Escapes text.
-///
-/// Line ends become references, so that an element stays on its line. Characters that XML cannot
-/// express become the replacement character, so that the document stays readable.
+/// Escapes text. Line ends become references, so that an element stays on its line. Characters that
+/// XML cannot express become the replacement character, so that the document stays readable.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

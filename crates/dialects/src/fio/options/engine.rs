@@ -2,7 +2,7 @@
 
 use super::typed::PrioritySplit;
 use model::PerDirection;
-use model::plan::LookCall;
+use model::plan::LookupCall;
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,7 +34,7 @@ pub struct Engine {
     pub arguments: Option<String>,
     pub grace_time: i64,
     pub std_redirect: bool,
-    pub stat_type: LookCall,
+    pub stat_type: LookupCall,
 }
 
 choices! {

@@ -1,8 +1,7 @@
 //! Lowers jobs to a plan: sections become jobs, clones become workers with one stream each, and a
-//! stonewall begins a step.
-//!
-//! Each option is lowered by its row of the table; what depends on files, traces and other jobs is
-//! done here. Deviations from fio, and surprising behaviour that fio shares, are reported in notes.
+//! stonewall begins a step. Each option is lowered by its row of the table; what depends on files,
+//! traces and other jobs is done here. Deviations from fio, and surprising behaviour that fio
+//! shares, are reported in notes.
 
 pub(in crate::fio) mod files;
 mod job;

@@ -1,7 +1,7 @@
 //! Engine, depth, batches, and options of single engines.
 
 use model::Direction;
-use model::plan::{CpuWork, EngineKind, LookCall, PriorityClass, PriorityRule, Program, TargetKind};
+use model::plan::{CpuWork, EngineKind, LookupCall, PriorityClass, PriorityRule, Program, TargetKind};
 
 use super::{Section, on};
 
@@ -87,9 +87,9 @@ pub(in crate::fio) fn iodepth_low(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn stat_type(section: &Section<'_>) -> Option<String> {
     match section.worker().engine.look {
-        LookCall::Stat => None,
-        LookCall::Lstat => Some("lstat".into()),
-        LookCall::Statx => Some("statx".into()),
+        LookupCall::Stat => None,
+        LookupCall::Lstat => Some("lstat".into()),
+        LookupCall::Statx => Some("statx".into()),
     }
 }
 

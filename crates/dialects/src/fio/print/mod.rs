@@ -1,8 +1,6 @@
 //! Prints parts of a plan as fio's options: each function here returns the value of one option. The
-//! rows of the option table name these functions.
-//!
-//! What fio cannot express is written as the nearest equivalent. To find what was lost, parse the
-//! text again and compare.
+//! rows of the option table name these functions. What fio cannot express is written as the nearest
+//! equivalent. To find what was lost, parse the text again and compare.
 
 pub(super) mod engine;
 pub(super) mod files;

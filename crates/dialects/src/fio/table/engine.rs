@@ -1,6 +1,6 @@
 //! Options that only some engines have.
 
-use model::plan::LookCall;
+use model::plan::LookupCall;
 
 use super::row::*;
 use super::special;
@@ -170,9 +170,9 @@ pub const ROWS: &[Row] = rows! {
 };
 
 const STAT_TYPE_WORDS: &[Word] = &[
-    Word::new("stat", "Use stat(2)", |job| job.engine.stat_type = LookCall::Stat),
-    Word::new("lstat", "Use lstat(2)", |job| job.engine.stat_type = LookCall::Lstat),
+    Word::new("stat", "Use stat(2)", |job| job.engine.stat_type = LookupCall::Stat),
+    Word::new("lstat", "Use lstat(2)", |job| job.engine.stat_type = LookupCall::Lstat),
     Word::new("statx", "Use statx(2) if exists", |job| {
-        job.engine.stat_type = LookCall::Statx
+        job.engine.stat_type = LookupCall::Statx
     }),
 ];

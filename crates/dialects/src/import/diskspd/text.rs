@@ -4,7 +4,7 @@
 //! report begins at its command line, a time span at its settings and again at its results.
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, Stated};
+use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, StatedFigures};
 use model::{Bytes, Direction, PerDirection};
 
 use super::text_tables::{Cells, Chart, Table, Unreadable, cells, figure, titles};
@@ -295,7 +295,7 @@ impl Reader {
             series: Vec::new(),
             seconds: Vec::new(),
             errors: None,
-            stated: Stated::default(),
+            stated: StatedFigures::default(),
             at_once: None,
         }
     }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, SeriesPoint, Stated};
+use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, SeriesPoint, StatedFigures};
 use model::{Bytes, Direction, Nanos, PerDirection};
 use roxmltree::{Document, Node};
 
@@ -245,7 +245,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         series: series(span, settings),
         seconds: Vec::new(),
         errors: None,
-        stated: Stated::default(),
+        stated: StatedFigures::default(),
         at_once: None,
     })
 }

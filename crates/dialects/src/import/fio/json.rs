@@ -1,7 +1,7 @@
 //! fio's JSON of 3.x, with or without bins.
 
 use model::finding::{Finding, Severity};
-use model::observation::{AtOnce, Flow, Generator, Observation, PartFlow, Stated};
+use model::observation::{AtOnce, Flow, Generator, Observation, PartFlow, StatedFigures};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
@@ -160,7 +160,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
             .iter()
             .map(|clone| clone.errors.or((clone.error == 0).then_some(0)))
             .sum(),
-        stated: Stated::default(),
+        stated: StatedFigures::default(),
         at_once: Some(AtOnce {
             group: group_number(first.group),
             start_ns: first.options.window_start(),

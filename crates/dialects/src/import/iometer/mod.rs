@@ -7,7 +7,7 @@ mod access;
 mod table;
 
 use model::finding::{Finding, Severity};
-use model::observation::{CoreShare, Load, Observation, PartFlow, Stated};
+use model::observation::{CoreShare, Load, Observation, PartFlow, StatedFigures};
 use model::{Direction, PerDirection};
 
 use access::Access;
@@ -338,9 +338,9 @@ impl Group {
             total: self.all.total.clone(),
             parts: named,
             cores: cores.filter(|_| one_manager).unwrap_or_default(),
-            stated: Stated {
+            stated: StatedFigures {
                 processors_busy: self.all.busy.filter(|_| one_manager).map(|percent| percent / 100.0),
-                ..Stated::default()
+                ..StatedFigures::default()
             },
             errors: self.all.errors,
             ..Observation::default()

@@ -7,7 +7,7 @@ pub(super) mod flat;
 pub(super) mod summary;
 
 use model::finding::{Finding, Severity};
-use model::observation::{Flow, Latency, Load, Observation, SeriesPoint, Stated};
+use model::observation::{Flow, Latency, Load, Observation, SeriesPoint, StatedFigures};
 use model::{Bytes, Nanos, PerDirection};
 
 use columns::{Column, Figures};
@@ -121,7 +121,7 @@ impl Run {
             series: length
                 .and_then(|length| self.series(first, last, length))
                 .unwrap_or_default(),
-            stated: Stated {
+            stated: StatedFigures {
                 in_flight: figures.get(Column::QueueDepth),
                 bytes_per_operation: figures.get(Column::Size).filter(|size| *size > 0.0),
                 processors_busy: figures.get(Column::Busy).map(|percent| percent / 100.0),

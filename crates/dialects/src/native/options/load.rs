@@ -1,4 +1,4 @@
-//! How much at once and how fast.
+//! Options for the depth and the rate.
 
 use model::plan::{DepthPer, Process};
 
@@ -16,7 +16,7 @@ pub(super) const DEPTH: NativeOption = NativeOption {
     name: "depth",
     value: "N",
     help: "Operations that each worker keeps in flight.",
-    detail: "Default: 1. `depth-per` says what has this depth.",
+    detail: "Default: 1. `depth-per` sets what this depth applies to.",
     example: "depth = 32",
     other_tools: "fio iodepth; DiskSpd -o",
     set: |job, text| {
@@ -49,7 +49,7 @@ pub(super) const WORKERS: NativeOption = NativeOption {
     name: "workers",
     value: "N",
     help: "Threads that issue I/O.",
-    detail: "Default: 1, which is also what `auto` means.",
+    detail: "Default: 1; `auto` means the same.",
     example: "workers = 4",
     other_tools: "fio numjobs; DiskSpd -t, -F",
     set: |job, text| {
@@ -68,8 +68,8 @@ pub(super) const RATE: NativeOption = NativeOption {
     name: "rate",
     value: "RATE",
     help: "Operations or bytes per second of the whole job.",
-    detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The total is divided among workers; \
-             latency then counts from when an operation was due, with the service time beside it.",
+    detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The workers divide the total. \
+        Latency then counts from the time an operation was due; reports also show the service time.",
     example: "rate = \"4000 iops\"",
     other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
     set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
@@ -80,7 +80,7 @@ pub(super) const ARRIVALS: NativeOption = NativeOption {
     name: "arrivals",
     value: "HOW",
     help: "How due times are spaced: even or poisson.",
-    detail: "Default: even. `poisson` is how independent users arrive.",
+    detail: "Default: even. `poisson` models independent users.",
     example: "arrivals = \"poisson\"",
     other_tools: "fio rate_process",
     set: |job, text| {
@@ -95,8 +95,8 @@ pub(super) const ARRIVALS: NativeOption = NativeOption {
 pub(super) const CATCH_UP: NativeOption = NativeOption {
     name: "catch-up",
     value: "TIME",
-    help: "Longest delay of a paced job that is made up for.",
-    detail: "Default: all of it. What is given up counts as late.",
+    help: "Longest delay that a paced job catches up.",
+    detail: "Default: any delay. Operations not caught up count as late.",
     example: "catch-up = \"1s\"",
     set: |job, text| assign(&mut job.catch_up, values::time(text).map(Some)),
     ..LOAD
@@ -106,7 +106,7 @@ pub(super) const PAUSE: NativeOption = NativeOption {
     name: "pause",
     value: "TIME",
     help: "Pause of a worker between bursts of operations.",
-    detail: "Default: none. `pause-after` says how many operations make a burst.",
+    detail: "Default: none. `pause-after` sets the operations per burst.",
     example: "pause = \"10ms\"",
     other_tools: "fio thinktime; DiskSpd -j",
     set: |job, text| assign(&mut job.pause, values::time(text).map(Some)),

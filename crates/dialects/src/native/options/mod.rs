@@ -23,13 +23,13 @@ pub struct NativeOption {
     pub group: Group,
     /// One line of help.
     pub help: &'static str,
-    /// More help: units, default, details. `{engines}` is replaced by the names of engines.
+    /// Longer help: units, default, details. `{engines}` stands for the names of engines.
     detail: &'static str,
     /// An example line of a job file.
     pub example: &'static str,
     /// Its name in other tools; empty if they have no such option.
     pub other_tools: &'static str,
-    /// It may differ between the parts of a job.
+    /// True if it may differ between the parts of a job.
     pub of_part: bool,
     /// Checks and stores a value.
     pub set: fn(&mut JobSpec, &str) -> Result<(), String>,
@@ -176,6 +176,6 @@ mod tests {
             (option.set)(&mut job, value).unwrap_or_else(|why| panic!("{}: {why}", option.example));
         }
         let names: std::collections::HashSet<_> = OPTIONS.iter().map(|option| option.name).collect();
-        assert_eq!(names.len(), OPTIONS.len(), "a name stands twice");
+        assert_eq!(names.len(), OPTIONS.len(), "a name occurs twice");
     }
 }

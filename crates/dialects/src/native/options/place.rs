@@ -1,4 +1,4 @@
-//! What is tested.
+//! Options for the target of a test.
 
 use super::{Group, NativeOption, ROW};
 use crate::assign;
@@ -9,8 +9,8 @@ pub(super) const TARGET: NativeOption = NativeOption {
     value: "PATH",
     group: Group::Target,
     help: "File, directory or block device to test; may be repeated.",
-    detail: "In a directory a file of our own is made, filled with random data, and removed at the end. A file that does \
-             not exist is made if `size` is given, and stays. `null` tests nothing but the tool itself.",
+    detail: "In a directory fathom creates a file, fills it with random data, and removes it at the end. A missing \
+        file is created if `size` is given, and stays. `null` tests only the tool itself.",
     example: "target = \"/mnt/data\"",
     other_tools: "fio filename, directory; DiskSpd target",
     set: |job, text| {
@@ -27,9 +27,9 @@ pub(super) const SIZE: NativeOption = NativeOption {
     name: "size",
     value: "SIZE",
     group: Group::Target,
-    help: "Bytes of each target to use, or to make.",
-    detail: "Default: all of a device or an existing file; of a file that is made in a directory, the smaller of 1 GiB \
-             and 5 % of the free space.",
+    help: "Bytes of each target to use, or to create.",
+    detail: "Default: all of a device or an existing file; of a file created in a directory, the smaller of 1 GiB \
+        and 5 % of the free space.",
     example: "size = \"10GiB\"",
     other_tools: "fio size; DiskSpd -c, -f",
     set: |job, text| assign(&mut job.size, values::block(text).map(Some)),
@@ -40,7 +40,7 @@ pub(super) const OFFSET: NativeOption = NativeOption {
     name: "offset",
     value: "SIZE",
     group: Group::Target,
-    help: "Bytes to leave out at the start of each target.",
+    help: "Bytes to skip at the start of each target.",
     detail: "Default: 0.",
     example: "offset = \"1GiB\"",
     other_tools: "fio offset; DiskSpd -B",
@@ -51,8 +51,8 @@ pub(super) const OFFSET: NativeOption = NativeOption {
 pub(super) const KEEP: NativeOption = NativeOption {
     name: "keep",
     group: Group::Target,
-    help: "Keep the file that was made in a directory.",
-    detail: "It is marked as full of random data, so that a later run with its name uses it again.",
+    help: "Keep the file that was created in a directory.",
+    detail: "The file is marked as filled with random data, so a later run that names it reuses it.",
     example: "keep = true",
     other_tools: "fio unlink=0",
     set: |job, text| assign(&mut job.keep, values::flag(text)),
@@ -64,8 +64,8 @@ pub(super) const PATH: NativeOption = NativeOption {
     value: "cached|uncached",
     group: Group::Target,
     help: "Path through the virtual machine's host: cached or uncached.",
-    detail: "It changes nothing that is issued: limits of a machine for cached and uncached operations are held against the jobs \
-             on that path. Default: uncached. The page cache of this system is `cache`.",
+    detail: "This does not change the I/O: it only decides which limits of a machine, for cached or uncached \
+        operations, apply to the job. Default: uncached. For the page cache of this system, see `cache`.",
     example: "path = \"cached\"",
     set: |job, text| assign(&mut job.storage.cache, parse_path(text).map(Some)),
     ..ROW
@@ -76,7 +76,7 @@ pub(super) const ROLE: NativeOption = NativeOption {
     value: "NAME",
     group: Group::Target,
     help: "Role of the data, such as data or log, for limits.",
-    detail: "It changes nothing that is issued: a limit with role=NAME is held against the jobs with this role.",
+    detail: "This does not change the I/O: a limit with role=NAME applies to the jobs with this role.",
     example: "role = \"log\"",
     set: |job, text| assign(&mut job.storage.role, parse_name(text).map(Some)),
     ..ROW
@@ -87,7 +87,7 @@ pub(super) const REPLICAS: NativeOption = NativeOption {
     value: "NUMBER",
     group: Group::Target,
     help: "Copies of each block that the storage below keeps.",
-    detail: "It does not change what is issued: each write counts once per copy against the limits of disks. Default: 1.",
+    detail: "This does not change the I/O: each write counts once per copy against the limits of disks. Default: 1.",
     example: "replicas = 3",
     set: |job, text| {
         job.storage.replicas = Some(values::count(text, 1, 100)? as u32);
@@ -101,7 +101,7 @@ pub(super) const HOPS: NativeOption = NativeOption {
     value: "NUMBER",
     group: Group::Target,
     help: "Network hops between this machine and the answering disk.",
-    detail: "It changes nothing that is issued: reports show it in the path of an operation.",
+    detail: "This does not change the I/O: reports show it in the path of an operation.",
     example: "hops = 2",
     set: |job, text| {
         job.storage.hops = Some(values::count(text, 0, 100)? as u32);

@@ -1,4 +1,4 @@
-//! How I/O is issued.
+//! Options for how I/O is issued.
 
 use model::plan::{Divide, ENGINES, EngineKind, WriteThrough};
 
@@ -23,7 +23,7 @@ enum Cache {
 pub(super) const CACHE: NativeOption = NativeOption {
     name: "cache",
     value: "MODE",
-    help: "Which caches are in the way.",
+    help: "Which caches operations pass through.",
     detail: "`direct` (default: bypassing the page cache), `direct-through` (and each write reaches stable storage), \
              `buffered` (through the page cache), `buffered-through`, `mapped` (a memory map).",
     example: "cache = \"buffered\"",
@@ -52,7 +52,7 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     name: "engine",
     value: "NAME",
     help: "How operations reach the kernel.",
-    detail: "`auto` (default: the one that fits the target, with the reason in the result), {engines}.",
+    detail: "`auto` (default: chooses by the target and states the reason in the result), {engines}.",
     example: "engine = \"io_uring\"",
     other_tools: "fio ioengine",
     set: |job, text| {
@@ -68,8 +68,8 @@ pub(super) const BATCH: NativeOption = NativeOption {
     name: "batch",
     value: "N",
     help: "Most operations handed to the kernel in one call.",
-    detail: "Default: 8, and 1 where the target completes operations inside that call, because there the size of the \
-             batch is the latency, and on Windows, where each operation is a call of its own.",
+    detail: "Default: 8. It is 1 if the target completes operations inside that call, because the latency would then \
+        grow with the batch, and on Windows, where each operation takes one call.",
     example: "batch = 32",
     other_tools: "fio iodepth_batch",
     set: |job, text| {
@@ -92,7 +92,7 @@ pub(super) const POLL: NativeOption = NativeOption {
 pub(super) const SUBMISSION_THREAD: NativeOption = NativeOption {
     name: "submission-thread",
     help: "A kernel thread picks up submissions (io_uring SQPOLL).",
-    detail: "Doubles the CPU time, and pays only where processors are idle.",
+    detail: "Doubles the CPU time; helps only if processors are idle.",
     example: "submission-thread = true",
     other_tools: "fio sqthread_poll",
     set: |job, text| assign(&mut job.submission_thread, values::flag(text)),
@@ -113,7 +113,7 @@ pub(super) const CPUS: NativeOption = NativeOption {
 pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
     name: "tolerate-errors",
     help: "Count input/output errors instead of ending the job.",
-    detail: "Default: the first error ends it. A full file system always does.",
+    detail: "Default: the first error ends it. A full file system always ends it.",
     example: "tolerate-errors = true",
     other_tools: "fio continue_on_error=io",
     set: |job, text| assign(&mut job.tolerate_errors, values::flag(text)),
@@ -124,7 +124,7 @@ pub(super) const HOSTS: NativeOption = NativeOption {
     name: "for-hosts",
     value: "NAMES",
     help: "Hosts that run this job, by name or rank.",
-    detail: "Default: all of them. So some write while others read.",
+    detail: "Default: all. This lets some hosts write while others read.",
     example: "for-hosts = \"0,1\"",
     other_tools: "",
     set: |job, text| {
@@ -140,9 +140,9 @@ pub(super) const HOSTS: NativeOption = NativeOption {
 pub(super) const DIVIDE: NativeOption = NativeOption {
     name: "divide",
     value: "WHAT",
-    help: "What hosts divide among them: rate, depth, region.",
-    detail: "Default: nothing, so that each host does what the job says in full. With `rate` and `depth` these are totals of all \
-             hosts; with `region` each has a part of every target to itself, where they share one.",
+    help: "What hosts divide among themselves: rate, depth, region.",
+    detail: "Default: nothing, so each host runs the whole load of the job. `rate` and `depth` make these values \
+        totals of all hosts; `region` gives each host its own part of every shared target.",
     example: "divide = \"rate,region\"",
     other_tools: "",
     set: |job, text| {
@@ -168,9 +168,9 @@ pub(super) const LOG: NativeOption = NativeOption {
     name: "log",
     value: "FILE",
     help: "Log every operation of the measured window as CSV.",
-    detail: "Its columns: when it completed, worker, stream, operation, offset, length, bytes moved, schedule delay, \
-             submission and total latency in nanoseconds, error number. Some 60 bytes each, so a fast disk fills one GB in \
-             minutes; where the log cannot keep up, workers wait for it, and the report says how often.",
+    detail: "Columns: completion time, worker, stream, operation, offset, length, bytes moved, schedule delay, \
+        submission and total latency in nanoseconds, error number. Each line has about 60 bytes, so a fast disk \
+        fills 1 GB in minutes. Workers wait if the log cannot keep up; the report says how often.",
     example: "log = \"operations.csv\"",
     other_tools: "fio write_lat_log",
     set: |job, text| {

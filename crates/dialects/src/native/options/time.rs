@@ -1,4 +1,4 @@
-//! When a job begins and ends.
+//! Options for the start and end of a job.
 
 use model::Nanos;
 use model::plan::{Control, LatencyTarget, Precision, SteadyState, Tracked};
@@ -26,8 +26,8 @@ pub(super) const TIME: NativeOption = NativeOption {
 pub(super) const WARM_UP: NativeOption = NativeOption {
     name: "warm-up",
     value: "TIME",
-    help: "I/O before the measured window, which does not count.",
-    detail: "Default: 2s; none for jobs that are ended by operations, bytes or passes.",
+    help: "I/O before the measured window; it does not count.",
+    detail: "Default: 2s; none for jobs that end by operations, bytes or passes.",
     example: "warm-up = \"5s\"",
     other_tools: "fio ramp_time; DiskSpd -W",
     set: |job, text| assign(&mut job.warm_up, values::time(text).map(Some)),
@@ -37,7 +37,7 @@ pub(super) const WARM_UP: NativeOption = NativeOption {
 pub(super) const COOL_DOWN: NativeOption = NativeOption {
     name: "cool-down",
     value: "TIME",
-    help: "I/O after the measured window, which does not count.",
+    help: "I/O after the measured window; it does not count.",
     detail: "Default: none.",
     example: "cool-down = \"2s\"",
     other_tools: "DiskSpd -C",
@@ -96,7 +96,8 @@ pub(super) const UNTIL_PRECISION: NativeOption = NativeOption {
     name: "until-precision",
     value: "PERCENT",
     help: "End when the IOPS are known to this precision.",
-    detail: "Half-width of the 95 % confidence interval, in percent of the mean; `time` is then the most that it may take. At least ten seconds.",
+    detail: "Half-width of the 95 % confidence interval, in percent of the mean; `time` is then \
+        the maximum length. At least ten seconds.",
     example: "until-precision = \"2%\"",
     set: |job, text| {
         let percent = values::percent(text)?;
@@ -118,8 +119,8 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
     name: "until-steady",
     value: "PERCENT",
     help: "End when the IOPS no longer rise or fall.",
-    detail: "The slope of a line through the last 30 seconds, in percent of their mean per second. `time` is the most that \
-             it may take.",
+    detail: "The slope of a line through the last 30 seconds, in percent of their mean per second. \
+        `time` is the maximum length.",
     example: "until-steady = \"0.3%\"",
     other_tools: "fio steadystate=iops_slope",
     set: |job, text| {
@@ -140,8 +141,8 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
 pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
     name: "latency-target",
     value: "TIME",
-    help: "Find the deepest queue whose p99 keeps this latency.",
-    detail: "`depth` is the deepest that is tried, per worker.",
+    help: "Find the deepest queue whose p99 is within this latency.",
+    detail: "`depth` is the deepest queue to try, per worker.",
     example: "latency-target = \"1ms\"",
     other_tools: "fio latency_target",
     set: |job, text| {
@@ -159,7 +160,7 @@ pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
 pub(super) const STEP: NativeOption = NativeOption {
     name: "step",
     value: "N",
-    help: "Step of the job: jobs of a step run side by side.",
+    help: "Step of the job: jobs of one step run at the same time.",
     detail: "Default: 1. Steps run one after the other. For job files.",
     example: "step = 2",
     other_tools: "fio stonewall; DiskSpd time spans",

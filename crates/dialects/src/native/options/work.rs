@@ -1,4 +1,4 @@
-//! What operations do.
+//! Options for the operations themselves.
 
 use model::plan::FlushKind;
 
@@ -36,7 +36,7 @@ pub(super) const WRITE: NativeOption = NativeOption {
     name: "write",
     value: "PERCENT",
     help: "Share of writes; the others are reads.",
-    detail: "The same as `read` the other way round.",
+    detail: "The opposite of `read`: `write = 30` equals `read = 70`.",
     example: "write = 30",
     other_tools: "fio rwmixwrite; DiskSpd -w",
     of_part: true,
@@ -61,7 +61,7 @@ pub(super) const TRIM: NativeOption = NativeOption {
 pub(super) const EXACT_MIX: NativeOption = NativeOption {
     name: "exact-mix",
     help: "Keep the share of reads exactly, not only on average.",
-    detail: "After any number of operations the share is right to within one operation.",
+    detail: "At any time, the share is exact to within one operation.",
     example: "exact-mix = true",
     of_part: true,
     set: |job, text| assign(&mut job.part.exact_mix, values::flag(text)),
@@ -72,8 +72,8 @@ pub(super) const BLOCK: NativeOption = NativeOption {
     name: "block",
     value: "SIZE",
     help: "Bytes of an operation.",
-    detail: "Default: 4KiB. A range `4KiB-64KiB` draws multiples of the first; `4KiB/60,64KiB/40` gives lengths with a \
-             share each.",
+    detail: "Default: 4KiB. A range `4KiB-64KiB` draws multiples of the first; `4KiB/60,64KiB/40` gives each length \
+        a share in percent.",
     example: "block = \"8KiB\"",
     other_tools: "fio bs, bsrange, bssplit; DiskSpd -b",
     of_part: true,
@@ -97,8 +97,8 @@ pub(super) const CONTENT: NativeOption = NativeOption {
     name: "content",
     value: "KIND",
     help: "What writes contain.",
-    detail: "`random` (default: new for each write, so that nothing can be compressed or deduplicated), `once` (random, \
-             the same again), `zeros`, `counting`, `compressible:PERCENT`, `duplicated:PERCENT`.",
+    detail: "`random` (default: new for each write, so that nothing can be compressed or deduplicated), `once` \
+        (random, but repeated), `zeros`, `counting`, `compressible:PERCENT`, `duplicated:PERCENT`.",
     example: "content = \"compressible:50\"",
     other_tools: "fio refill_buffers, zero_buffers, buffer_compress_percentage, dedupe_percentage; DiskSpd -Z, -Zr",
     of_part: true,
@@ -110,7 +110,7 @@ pub(super) const FLUSH_EVERY: NativeOption = NativeOption {
     name: "flush-every",
     value: "WRITES",
     help: "Flush after this many writes of a worker.",
-    detail: "Default: never. Flushes are timed and counted apart.",
+    detail: "Default: never. Flushes are timed and counted separately.",
     example: "flush-every = 1",
     other_tools: "fio fsync, fdatasync",
     set: |job, text| {
@@ -140,7 +140,7 @@ pub(super) const FLUSH: NativeOption = NativeOption {
 
 pub(super) const FLUSH_AT_END: NativeOption = NativeOption {
     name: "flush-at-end",
-    help: "Flush once when the job is over, outside the measured window.",
+    help: "Flush once after the job, outside the measured window.",
     detail: "Default: no.",
     example: "flush-at-end = true",
     other_tools: "fio end_fsync",

@@ -1,7 +1,6 @@
-//! Parses the output of Windows storage drivers.
-//!
-//! The structures are those of `winioctl.h` and `ntddvol.h`, read at their offsets on 64-bit
-//! systems. A field beyond the end of the output is `None`.
+//! Parses the output of Windows storage drivers. The structures are those of `winioctl.h` and
+//! `ntddvol.h`, read at their offsets on 64-bit systems. A field beyond the end of the output is
+//! `None`.
 
 use model::Bytes;
 use model::environment::{Allocation, Device};

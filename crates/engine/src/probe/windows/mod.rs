@@ -1,8 +1,7 @@
-//! Facts that Windows reports through calls instead of files.
-//!
-//! `sys/windows` makes the calls; this module interprets their output, so recorded outputs test it
-//! on any system. An error in [`Storage::inventory`] could lose data, so it returns the same
-//! inventory as on Linux, and one guard judges both.
+//! Facts that Windows reports through calls instead of files. `sys/windows` makes the calls; this
+//! module interprets their output, so recorded outputs test it on any system. An error in
+//! [`Storage::inventory`] could lose data, so it returns the same inventory as on Linux, and one
+//! guard judges both.
 
 pub mod ioctl_structs;
 pub mod processors;

@@ -1,7 +1,5 @@
-//! Parses `GetLogicalProcessorInformationEx`, and processor times.
-//!
-//! The number of a processor is 64 × its group + its index in the group, as everywhere in this
-//! program.
+//! Parses `GetLogicalProcessorInformationEx`, and processor times. The number of a processor is 64
+//! × its group + its index in the group, as everywhere in this program.
 
 use model::Nanos;
 use model::environment::{CoreUse, LogicalCpu};

@@ -58,10 +58,7 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
     };
     let file = match opened {
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
-            return not_own(
-                "is a symbolic \
-            link",
-            );
+            return not_own("is a symbolic link");
         }
         opened => opened?,
     };

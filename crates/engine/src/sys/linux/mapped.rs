@@ -1,9 +1,7 @@
-//! Memory maps of files, with copies that survive an I/O error.
-//!
-//! The kernel raises SIGBUS for a failed page-in, which would end the process. During a copy, our
-//! handler maps a zero page over the faulting one and records the fault. So the copy finishes, and
-//! the operation is reported as failed. Only pages within our own maps are replaced; any other
-//! SIGBUS ends the process as usual.
+//! Memory maps of files, with copies that survive an I/O error. The kernel raises SIGBUS for a
+//! failed page-in, which would end the process. During a copy, our handler maps a zero page over
+//! the faulting one and records the fault. So the copy finishes, and the operation is reported as
+//! failed. Only pages within our own maps are replaced; any other SIGBUS ends the process as usual.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};

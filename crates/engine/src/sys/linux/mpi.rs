@@ -1,6 +1,5 @@
-//! MPI, loaded at run time.
-//!
-//! The launcher's library is opened by name, so neither the build nor a run without MPI needs it.
+//! MPI, loaded at run time. The launcher's library is opened by name, so neither the build nor a
+//! run without MPI needs it.
 //!
 //! Three binary interfaces exist, with different constants: that of the MPI-5 standard, that of
 //! MPICH and its family (Intel, Cray, MVAPICH), and that of Open MPI, whose handles are addresses
@@ -206,8 +205,7 @@ impl Mpi {
         let (abi, constants) = if let Some(version) = library.standard_version() {
             if version != STANDARD_VERSION {
                 return Err(format!(
-                    "it has version {version} of the MPI standard's ABI; fathom supports \
-                     {STANDARD_VERSION}"
+                    "it has version {version} of the MPI standard's ABI; fathom supports {STANDARD_VERSION}"
                 ));
             }
             let constants = Constants {

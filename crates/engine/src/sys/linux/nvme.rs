@@ -26,10 +26,8 @@ struct AdminCommand {
     result: u32,
 }
 
-/// Reads the start of a log page of a namespace or of the controller.
-///
-/// The command is Get Log Page (NVM Express Base Specification 5.1.12), which changes nothing.
-/// `length` is a multiple of four.
+/// Reads the start of a log page of a namespace or of the controller. The command is Get Log Page
+/// (NVM Express Base Specification 5.1.12), which changes nothing. `length` is a multiple of four.
 ///
 /// # Errors
 /// The system's error: not an NVMe device, no such page, or no permission.
@@ -57,10 +55,7 @@ pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io:
     match unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, pointer) } {
         0 => Ok(page),
         // The kernel returns the status of the command as a positive number.
-        status if status > 0 => Err(io::Error::other(format!(
-            "the device returned status \
-            {status:#x}"
-        ))),
+        status if status > 0 => Err(io::Error::other(format!("the device returned status {status:#x}"))),
         _ => Err(io::Error::last_os_error()),
     }
 }

@@ -69,10 +69,8 @@ impl Pipe {
     }
 
     /// Moves the buffer to a position of a file, through the pipe. Returns bytes, or a negative
-    /// error number.
-    ///
-    /// The pipe refers to the buffer's memory until the file has consumed it, before this function
-    /// returns. After an error it may refer to it until the pipe is closed.
+    /// error number. The pipe refers to the buffer's memory until the file has consumed it, before
+    /// this function returns. After an error it may refer to it until the pipe is closed.
     pub(crate) fn write_to(&self, file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
         let mut done = 0;
         while done < buffer.len() {

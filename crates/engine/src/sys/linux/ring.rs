@@ -1,6 +1,5 @@
-//! An io_uring: the two rings shared with the kernel, and its system calls.
-//!
-//! This file handles only the layout of the rings; the engine handles operations, buffers and time.
+//! An io_uring: the two rings shared with the kernel, and its system calls. This file handles only
+//! the layout of the rings; the engine handles operations, buffers and time.
 
 use std::ffi::c_void;
 use std::io;

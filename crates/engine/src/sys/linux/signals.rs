@@ -29,10 +29,8 @@ pub fn ignore_file_size_signal() {
 }
 
 /// Makes SIGINT, SIGTERM and SIGHUP set the returned flag; a second one ends the process
-/// immediately.
-///
-/// A thread of its own receives these signals, and all threads that the caller starts afterwards
-/// block them: a call on a file system that does not respond lets no handler run.
+/// immediately. A thread of its own receives these signals, and all threads that the caller starts
+/// afterwards block them: a call on a file system that does not respond lets no handler run.
 pub fn catch_stop() -> &'static AtomicBool {
     for signal in STOP_SIGNALS {
         // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set

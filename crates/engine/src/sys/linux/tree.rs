@@ -1,7 +1,6 @@
-//! Operations on the files of a tree, by paths relative to its root.
-//!
-//! Only [`TreeRoot::check_access`], which changes nothing, follows a symbolic link at the end of a
-//! path. Only this user may change root directories made here.
+//! Operations on the files of a tree, by paths relative to its root. Only
+//! [`TreeRoot::check_access`], which changes nothing, follows a symbolic link at the end of a path.
+//! Only this user may change root directories made here.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,6 @@
-//! The submission ring of Windows (IoRing).
-//!
-//! Operations are written into a ring shared with the system and submitted in batches; completions
-//! appear in a second ring. Windows before 11 and Server 2025 lacks these functions, so they are
-//! loaded at run time.
+//! The submission ring of Windows (IoRing). Operations are written into a ring shared with the
+//! system and submitted in batches; completions appear in a second ring. Windows before 11 and
+//! Server 2025 lacks these functions, so they are loaded at run time.
 
 use std::ffi::c_void;
 use std::fs;
@@ -134,9 +132,8 @@ impl Calls {
     }
 }
 
-/// A ring for the operations of one thread.
-///
-/// The user data of an operation is its slot number; cancellations have numbers beyond all slots.
+/// A ring for the operations of one thread. The user data of an operation is its slot number;
+/// cancellations have numbers beyond all slots.
 pub(crate) struct Ring {
     calls: Calls,
     capabilities: Capabilities,

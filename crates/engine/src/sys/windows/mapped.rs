@@ -1,8 +1,7 @@
-//! Memory maps of files, with copies that survive an I/O error.
-//!
-//! The system raises an exception for a failed page-in, which would end the process. Our handler
-//! aborts the copy instead, and the operation is reported as failed. It handles only exceptions of
-//! our copy code, which it recognises by instruction address.
+//! Memory maps of files, with copies that survive an I/O error. The system raises an exception for
+//! a failed page-in, which would end the process. Our handler aborts the copy instead, and the
+//! operation is reported as failed. It handles only exceptions of our copy code, which it
+//! recognises by instruction address.
 
 use std::ffi::{CStr, c_void};
 use std::fs;

@@ -179,14 +179,10 @@ pub(crate) fn huge_page_refusal(error: &io::Error) -> Option<(&'static str, &'st
     match error.raw_os_error() {
         Some(NOT_HELD) => Some((
             "this account does not hold the privilege to lock pages in memory (SeLockMemoryPrivilege)",
-            "grant it in secpol.msc (Local Policies, User Rights Assignment, Lock pages in \
-             memory), sign in again and run as administrator; or do not use large pages",
+            "grant it in secpol.msc (Local Policies, User Rights Assignment, Lock pages in memory), sign in again \
+             and run as administrator; or do not use large pages",
         )),
-        None if error.kind() == io::ErrorKind::Unsupported => Some((
-            "this processor has no large \
-            pages",
-            "do without",
-        )),
+        None if error.kind() == io::ErrorKind::Unsupported => Some(("this processor has no large pages", "do without")),
         _ => None,
     }
 }

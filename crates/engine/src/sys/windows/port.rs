@@ -22,10 +22,8 @@ const MAX_AT_ONCE: u32 = 256;
 /// Completions do not signal the file handle.
 const FILE_SKIP_SET_EVENT_ON_HANDLE: u8 = 2;
 
-/// A completion port for the operations of one thread.
-///
-/// As in DiskSpd, the port reports every started operation, even one that completes within the
-/// call, but no refused operation.
+/// A completion port for the operations of one thread. As in DiskSpd, the port reports every
+/// started operation, even one that completes within the call, but no refused operation.
 pub(crate) struct Port {
     port: HANDLE,
     operations: Operations,

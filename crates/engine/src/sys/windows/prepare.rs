@@ -1,8 +1,7 @@
-//! Prepares files: size, allocation, and length of valid data.
-//!
-//! NTFS and ReFS record the length of a file's *valid data* besides its size. Beyond the valid
-//! data, space is allocated, but reads return zeros without I/O, and a write first zeroes
-//! everything before it. So a file is ready only when its valid data reaches its end.
+//! Prepares files: size, allocation, and length of valid data. NTFS and ReFS record the length of a
+//! file's *valid data* besides its size. Beyond the valid data, space is allocated, but reads
+//! return zeros without I/O, and a write first zeroes everything before it. So a file is ready only
+//! when its valid data reaches its end.
 
 use std::fs;
 use std::io;
@@ -56,10 +55,9 @@ fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
     }
 }
 
-/// Declares a file valid up to a length without writing it.
-///
-/// Reads then return what the disk contained before. This needs the privilege to manage volumes,
-/// which administrators have, and a file that is neither sparse nor compressed.
+/// Declares a file valid up to a length without writing it. Reads then return what the disk
+/// contained before. This needs the privilege to manage volumes, which administrators have, and a
+/// file that is neither sparse nor compressed.
 ///
 /// # Errors
 /// The system's error: 1300 without the privilege.

@@ -1,7 +1,5 @@
-//! Threads: placement, timers and resource usage.
-//!
-//! Windows numbers processors within groups of at most 64. A CPU number in this program is 64 ×
-//! group + number, as in DiskSpd.
+//! Threads: placement, timers and resource usage. Windows numbers processors within groups of at
+//! most 64. A CPU number in this program is 64 × group + number, as in DiskSpd.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -124,8 +122,7 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     // SAFETY: the function has these arguments (processthreadsapi.h).
     let Some(select) = (unsafe { library::function::<SelectCpus>("kernel32.dll", c"SetThreadSelectedCpuSetMasks") })
     else {
-        let why = "this version of Windows can bind a thread only to processors of one group (64 × \
-            group + number)";
+        let why = "this version of Windows can bind a thread only to processors of one group (64 × group + number)";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     };
     // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as
@@ -192,8 +189,8 @@ pub fn set_memory_nodes(nodes: &MemoryNodes) -> io::Result<()> {
     match nodes {
         MemoryNodes::Default | MemoryNodes::Local => Ok(()),
         MemoryNodes::Prefer { .. } | MemoryNodes::Bind { .. } | MemoryNodes::Interleave { .. } => {
-            let why = "Windows cannot restrict a thread's memory to NUMA nodes; bind the thread to \
-                processors of the node instead";
+            let why = "Windows cannot restrict a thread's memory to NUMA nodes; bind the thread to processors of the \
+                node instead";
             Err(io::Error::new(io::ErrorKind::Unsupported, why))
         }
     }

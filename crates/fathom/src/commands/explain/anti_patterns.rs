@@ -14,7 +14,7 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     } else {
         let known = || ANTI_PATTERNS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
         let unknown = |name: &str| {
-            let fault = Fault::new(format!("there is no anti-pattern `{name}`")).help(format!("there are {}", known()));
+            let fault = Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("there are {}", known()));
             Faults::usage(fault)
         };
         let found = names.iter().map(|name| find(name).ok_or_else(|| unknown(name)));
@@ -23,7 +23,7 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     if json {
         return screen::put(&document(&list));
     }
-    let mut text = String::from("What is often taken for a test of storage and is none\n");
+    let mut text = String::from("Common tests that do not test storage\n");
     for one in list {
         text += &format!("\n{}\n", one.name);
         text += &screen::wrapped(one.what);

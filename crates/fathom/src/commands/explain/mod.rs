@@ -17,24 +17,23 @@ use crate::session::Session;
 
 pub use asked::{PromiseArgs, read as asked};
 
-/// The argument that prints commands which are no test of storage. A file of that name is
+/// The argument that prints commands that do not test storage. For a file of that name write
 /// `./anti-patterns`.
 const ANTI_PATTERNS: &str = "anti-patterns";
 
 /// Explain an existing result of fathom or another tool
 #[derive(clap::Args)]
 #[command(
-    long_about = "Says what a result means that is there already: what was done, the figures with their units, how many operations \
-        were in flight by Little's law, which percentiles enough operations support, whether the figures agree with each \
-        other, and what weakens them. With limits it says which one the figures lie at, and with a requirement whether it is \
-        kept.\n\n\
-        FILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal report of fio, summary.html or flatfile.html of \
-        Vdbench, results of Iometer (CSV), a text copied from CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). The form is \
-        recognised by what the file says, also in the midst of other text. Nothing is run.\n\n\
-        `fathom explain anti-patterns [NAME]` tells what is often taken for a test of storage and is none.",
-    after_help = "Examples:\n  fathom explain test01.txt\n  \
-        fio --output-format=json job.fio | fathom explain - --require 'iops>=4000,mean<=3ms'\n  \
-        fathom explain test01.txt --vm Standard_B2ms --disk P30 --disks 4\n  \
+    long_about = "Explains an existing result: the load, the figures with their units, how many operations were in \
+        flight by Little's law, which percentiles enough operations support, whether the figures agree with each \
+        other, and what weakens them. With limits it names the one that the figures reach; with a requirement it \
+        judges whether the figures meet it.\n\nFILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal \
+        report of fio, summary.html or flatfile.html of Vdbench, results of Iometer (CSV), a text copied from \
+        CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). It \
+        recognises the format by the content, even in the middle of other text, and runs nothing.\n\n`fathom explain \
+        anti-patterns [NAME]` describes common tests that do not test storage.",
+    after_help = "Examples:\n  fathom explain test01.txt\n  fio --output-format=json job.fio | fathom explain - \
+        --require 'iops>=4000,mean<=3ms'\n  fathom explain test01.txt --vm Standard_B2ms --disk P30 --disks 4\n  \
         fathom explain anti-patterns dd"
 )]
 pub struct Args {
@@ -88,9 +87,9 @@ pub fn explain(mut found: Loaded, asked: &ExplainContext, storage: &Storage) -> 
         ..asked.clone()
     };
     if found.loads.is_empty() {
-        let fault = Fault::new(format!("{} has no load that measured anything", found.source.file));
+        let fault = Fault::new(format!("{} contains no measured load", found.source.file));
         return Err(Faults::one(
-            fault.help("nothing was done, or the run was interrupted before it measured"),
+            fault.help("no operation completed, or the run was interrupted before it measured"),
             Exit::Refused,
         ));
     }

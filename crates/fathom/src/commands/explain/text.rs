@@ -46,7 +46,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     }
     text += "\n";
     text += &screen::wrapped(
-        "A synthetic load is never quite that of a program: such figures compare best with others of the same load.",
+        "A synthetic load never equals that of a real program: compare these figures with others of the same load.",
     );
     text
 }
@@ -127,7 +127,7 @@ fn percentiles(load: &Explained) -> String {
         (Trust::Weak, "~ fewer than 100 operations lie beyond it"),
         (
             Trust::Unsupported,
-            "? fewer than 10 lie beyond it: it says hardly more than the maximum",
+            "? fewer than 10 lie beyond it: little better than the maximum",
         ),
     ];
     for (mark, note) in notes {

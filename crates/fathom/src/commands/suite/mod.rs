@@ -30,7 +30,7 @@ use crate::session::Session;
 use crate::{history, judged, pages, user_file};
 use workloads::{Ready, all_ready, describe_load, left_out};
 
-/// Options of a load that stand on the command line too: where, how much of it, and how long.
+/// Load options that are also flags of this command: target, size and length.
 const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
 
 /// [`FLAGS`].
@@ -45,12 +45,12 @@ impl Subset for OfWorkloads {
 /// Run several workloads against an SLA; write a sign-off page
 #[derive(clap::Args)]
 #[command(
-    long_about = "Runs the workloads of a suite one after the other and holds each to its requirement: PASS, FAIL or INCONCLUSIVE for \
-        each clause, by the rules of `fathom verify`. A workload is a preset, a job file, or options of its own. Where a rate \
-        and a latency are required together it is issued at exactly that rate, with as many operations in flight as that \
-        takes; else it runs as it stands.\n\n\
-        The target is named here or in the suite; flags change every workload. A file that is made in a directory serves all \
-        workloads and is removed at the end. docs/suites.md has the form.",
+    long_about = "Runs the workloads of a suite one after the other and judges each by its requirement: PASS, FAIL \
+        or INCONCLUSIVE for each clause, by the rules of `fathom verify`. A workload is a preset, a job file, or a \
+        set of options. If it requires both a rate and a latency, it is issued at exactly that rate, with as many \
+        operations in flight as needed; otherwise it runs unchanged.\n\nName the target here or in the suite; flags \
+        change every workload. A file created in a directory serves all workloads and is removed at the end. \
+        docs/suites.md describes the format.",
     after_help = "Examples:\n  fathom suite --example > acceptance.toml\n  fathom suite acceptance.toml --target /mnt/new --size 100GiB --dry-run\n  \
         fathom suite acceptance.toml --target /mnt/new --size 100GiB --sign-off acceptance.md --junit acceptance.xml",
     mut_arg("out", |arg| arg.help(
@@ -58,15 +58,15 @@ impl Subset for OfWorkloads {
     ))
 )]
 pub struct Args {
-    /// The suite
+    /// Suite file (TOML)
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath, required_unless_present = "example")]
     file: Option<String>,
-    /// Print a suite to begin with
+    /// Print an example suite
     #[arg(long, conflicts_with = "file")]
     example: bool,
     #[command(flatten)]
     load: LoadOptions<OfWorkloads>,
-    /// Write a page to sign, in Markdown: what was required, what was measured, on what, how
+    /// Write a Markdown page to sign: requirements, results, method and system
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     sign_off: Option<PathBuf>,
     /// Write JUnit XML for build servers: a case for each clause
@@ -83,7 +83,7 @@ pub struct Args {
     safety: SafetyArgs,
 }
 
-/// The forms that a suite can be reported in.
+/// The report formats of suites.
 const FORMS: &[Form] = &[
     Form::Text,
     Form::Json,
@@ -129,7 +129,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if args.dry.dry_run {
         return dry_run(session, &ready, &plans, &permissions);
     }
-    // Elsewhere each host looks at its own targets, when a workload begins.
+    // With --hosts, each host checks its own targets when a workload begins.
     if !session.has_fleet() {
         refuse(&plans, &permissions)?;
     }
@@ -176,7 +176,7 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// A workload that may not run is reported before the first one does, not after an hour.
+/// Reports a workload that the guard refuses before the first one runs, not after an hour.
 fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     let mut refusals: Vec<Refusal> = Vec::new();
     for plan in plans {
@@ -192,7 +192,7 @@ fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     }
 }
 
-/// What running the workloads takes.
+/// What the commands need to run the workloads.
 struct SuiteRunner<'a> {
     session: &'a Session,
     permissions: Permissions,
@@ -237,7 +237,7 @@ impl SuiteRunner<'_> {
         held
     }
 
-    /// Runs it once, and again where operations had to wait for a free slot.
+    /// Runs a workload, and repeats it if operations had to wait for a free slot.
     fn attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
         let mut search = Search::default();
         loop {
@@ -293,7 +293,7 @@ fn finish(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: 
     })
 }
 
-/// The gravest of what went wrong with the runs themselves, else that of the verdict.
+/// The exit code of the worst problem of the runs themselves, else that of the verdict.
 fn exit(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
     let rank = |exit: &Exit| match exit {
         Exit::Interrupted(_) => 7,

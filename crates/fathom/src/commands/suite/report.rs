@@ -1,4 +1,4 @@
-//! What a suite found, in each form: the document for programs, the study, the text, CSV and JUnit.
+//! The report of a suite in each format: JSON, study, text, CSV and JUnit.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use study::suite;
 use super::super::study_outputs::{csv_number, csv_table};
 use crate::screen;
 
-/// Everything that a suite found.
+/// All results of a suite.
 pub(super) fn document(
     suite: &Suite,
     file: &str,
@@ -43,7 +43,7 @@ pub(super) fn document(
         }
         if let Some(fleet) = &results.fleet {
             let words = format!(
-                "{} together; what a load divides is of all of them, all else of each",
+                "{} together; divided settings apply to all of them, other settings to each",
                 fleet.words()
             );
             environment.push(("Issued by".into(), words));
@@ -83,7 +83,7 @@ pub(super) fn document(
     }
 }
 
-/// Everything that was measured, for `--save`.
+/// All measurements, for `--save`.
 pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
     let not_run = |held: &&Held| held.failure.is_some();
     Study {
@@ -115,7 +115,7 @@ pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool
     }
 }
 
-/// What tells the runs of a suite apart.
+/// The facts that distinguish the runs of a suite.
 pub(super) fn settings(workload: &str, attempt: Option<u32>) -> Vec<Setting> {
     let attempt = attempt.map(|attempt| Setting {
         name: "attempt".into(),

@@ -1,4 +1,4 @@
-//! The workloads of a suite, made ready before the first of them runs.
+//! The workloads of a suite, checked before the first of them runs.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(super) struct Ready {
     pub(super) document: Document,
     pub(super) required: String,
     pub(super) clauses: Vec<Clause>,
-    /// How it is issued at the rate that is required.
+    /// How to issue it at the required rate.
     pub(super) paced: Option<Verification>,
 }
 
@@ -47,8 +47,8 @@ impl Ready {
         document
     }
 
-    /// The next attempt at a workload with a rate. A rate alone gets no probes here: it is judged
-    /// at the depth that the workload has.
+    /// The next attempt at a workload with a rate. A workload that requires only a rate gets no
+    /// probes here; it is judged at its own depth.
     pub(super) fn attempt(&self, search: &Search) -> Option<Attempt> {
         let next = self.paced.as_ref()?.next(search)?;
         Some(Attempt {
@@ -57,7 +57,7 @@ impl Ready {
         })
     }
 
-    /// What is issued at a rate is issued at it by all hosts together, if there are several.
+    /// With several hosts, all of them together issue the rate.
     pub(super) fn plan(&self, attempt: Option<&Attempt>, hosts: Option<u32>) -> Result<Plan, Faults> {
         let plan = native::lower(&self.document(attempt))?;
         Ok(match &self.paced {
@@ -67,7 +67,7 @@ impl Ready {
     }
 }
 
-/// Every workload with its requirement, before any of them runs.
+/// Prepares every workload with its requirement before any of them runs.
 pub(super) fn all_ready(session: &Session, args: &Args, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let one = |workload: &Workload| ready(session, args, folder, suite, workload);
@@ -88,16 +88,16 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
     check_target_count(&document)?;
     if document.jobs.len() != 1 {
         let what = format!(
-            "the workload `{}` has {} jobs, and one can be judged",
+            "the workload `{}` has {} jobs, but only one can be judged",
             workload.name,
             document.jobs.len()
         );
-        return Err(fault(what, "make a workload of each"));
+        return Err(fault(what, "make each a separate workload"));
     }
     let judged_by = document.about.as_ref().and_then(|about| about.judged_by.clone());
     let Some(required) = workload.require.clone().or(judged_by) else {
-        let what = format!("nothing is required of the workload `{}`", workload.name);
-        return Err(fault(what, "say what, for example require = \"iops>=4000,p99<=3ms\""));
+        let what = format!("the workload `{}` has no requirement", workload.name);
+        return Err(fault(what, "add one, for example require = \"iops>=4000,p99<=3ms\""));
     };
     let clauses = judged::parsed(&required, &at)?;
     let job = &document.jobs[0];
@@ -108,15 +108,15 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
         false => None,
         true if job.rate.is_some() => {
             let what = format!(
-                "the workload `{}` has a rate of its own, and is to be paced by its requirement",
+                "the workload `{}` sets a rate, but `pace` takes the rate from its requirement",
                 workload.name
             );
-            return Err(fault(what, "leave out `rate` or `pace`"));
+            return Err(fault(what, "remove `rate` or `pace`"));
         }
         true => {
             let paced = suite::pacing(&clauses, load(job, &document, |name| workload.sets(name)));
             Some(paced.map_err(|Unverifiable { what, .. }| {
-                fault(what, "add iops>=… or mbps>=… to the requirement, or leave out `pace`")
+                fault(what, "add iops>=… or mbps>=… to the requirement, or remove `pace`")
             })?)
         }
     };
@@ -151,7 +151,7 @@ fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load
     }
 }
 
-/// Bytes of an operation on average.
+/// Average bytes of an operation.
 fn mean_size(sizes: &BlockSizes) -> f64 {
     match sizes {
         BlockSizes::Fixed { size } => size.0 as f64,
@@ -167,7 +167,7 @@ fn mean_size(sizes: &BlockSizes) -> f64 {
     }
 }
 
-/// What a plan does, in a line.
+/// Describes a plan in a line.
 pub(super) fn describe_load(plan: &Plan) -> String {
     let Some((_, job)) = plan.jobs().next() else {
         return String::new();
@@ -180,7 +180,7 @@ pub(super) fn describe_load(plan: &Plan) -> String {
     )
 }
 
-/// A workload before anything is known about it.
+/// A workload without any result yet.
 pub(super) fn left_out(one: &Ready) -> Held {
     Held {
         name: one.name.clone(),
@@ -190,7 +190,7 @@ pub(super) fn left_out(one: &Ready) -> Held {
         required: one.required.clone(),
         settings: String::new(),
         verdict: None,
-        failure: Some("it was not run".into()),
+        failure: Some("it did not run".into()),
         findings: Vec::new(),
     }
 }

@@ -38,19 +38,17 @@ const HEADING: &str = "Sweep";
 /// Vary depth, block size, rate, …; find the knee
 #[derive(clap::Args)]
 #[command(
-    long_about = "Runs the same load again and again with one or more parameters varied, and says where more load stops paying: \
-        bounds, knee, the most load that keeps a limit, scalability, and one recommendation.\n\n\
-        The order of the points is random, so that what drifts meanwhile scatters the points rather than bends the \
-        curve; the first point is measured again at the end, and points are added beside the knee. Points that could \
-        tell nothing more are left out: the rate has stopped rising and only the latency grows, a latency is four times \
-        its limit, more is in flight than the device's queue holds. The target is prepared once.\n\n\
-        Each point has 5 s of warm-up and at least 20 s and 10,000 operations; --time gives another length, which then \
-        stands as it is.",
-    after_help = "Examples:\n  fathom sweep /data --size 10g\n  \
-        fathom sweep /dev/nvme1n1 --over depth=1..256 --slo 'p99<=3ms'\n  \
-        fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70\n  \
-        fathom sweep nightly.toml --over rate=1000..64000 --save sweep.fathom\n  \
-        fathom sweep --from sweep.fathom --slo 'p99.9<=10ms'",
+    long_about = "Repeats one load while varying one or more parameters, and reports where more load stops paying: \
+        bounds, knee, the highest load within a limit, scalability, and one recommendation.\n\nThe order of the \
+        points is random, so that drift scatters the points instead of bending the curve. The first point is \
+        measured again at the end, and points are added beside the knee. Points that would show nothing new are \
+        skipped: the rate has stopped rising and only the latency grows, a latency is four times its limit, or more \
+        is in flight than the device's queue holds. The target is prepared once.\n\nEach point warms up for 5 s and \
+        measures for at least 20 s and 10,000 operations; --time sets a fixed length.",
+    after_help = "Examples:\n  fathom sweep /data --size 10g\n  fathom sweep /dev/nvme1n1 --over depth=1..256 --slo \
+        'p99<=3ms'\n  fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70\n  fathom \
+        sweep nightly.toml --over rate=1000..64000 --save sweep.fathom\n  fathom sweep --from sweep.fathom --slo \
+        'p99.9<=10ms'",
     mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, html [default: text]")),
 )]
 pub struct Args {
@@ -62,19 +60,19 @@ pub struct Args {
         long,
         value_name = "PARAMETER=VALUES",
         help_heading = HEADING,
-        long_help = "What to vary: depth, workers (threads), block, read, rate or targets. Values are a list (1,8,32), a \
-            range that doubles (1..512), or one with a step (0..100+25). Repeat it for every combination; the first \
-            of depth, workers, rate and targets makes the curves. `targets` uses the first N of the targets \
-            named. [default: depth=1..512]",
+        long_help = "What to vary: depth, workers (threads), block, read, rate or targets. Values are a list \
+            (1,8,32), a doubling range (1..512), or a range with a step (0..100+25). Repeat it to measure every \
+            combination; the curves are drawn over the first of depth, workers, rate and targets. `targets` uses the \
+            first N of the targets named. [default: depth=1..512]",
     )]
     over: Vec<String>,
-    /// The most load that keeps this: 'p99<=3ms', 'mean<=500us'
+    /// Find the highest load within this limit: 'p99<=3ms', 'mean<=500us'
     #[arg(long, value_name = "LATENCY<=TIME", help_heading = HEADING)]
     slo: Option<String>,
-    /// Leave no point out, whatever the others say
+    /// Skip no point, whatever the others show
     #[arg(long, help_heading = HEADING)]
     all_points: bool,
-    /// Skip points beside the knee and the repeat of the first
+    /// Add no points beside the knee and do not repeat the first
     #[arg(long, help_heading = HEADING)]
     grid_only: bool,
     /// Report a saved sweep again, with another --slo if given
@@ -142,7 +140,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         let help = "let it run for at least one point";
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
     })?;
-    let report = Report::from_study(&study, limit).expect("a sweep was made here");
+    let report = Report::from_study(&study, limit).expect("a sweep ran here");
     let written = finish(&outputs, &report, &study);
     args.study.keep(EntryKind::Sweep, &study);
     written?;
@@ -157,8 +155,8 @@ pub(super) fn show(
     outputs: &StudyOutputs,
 ) -> Result<(), Faults> {
     let report = Report::from_study(study, limit).ok_or_else(|| {
-        let fault = Fault::new(format!("{file} holds a study of another kind: it is not a sweep"));
-        Faults::usage(fault.help("`fathom ab --from` shows comparisons in turns"))
+        let fault = Fault::new(format!("{file} holds another kind of study, not a sweep"));
+        Faults::usage(fault.help("`fathom ab --from` shows comparisons of A and B"))
     })?;
     outputs.check_files(&[])?;
     finish(outputs, &report, study)
@@ -215,7 +213,7 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
         native::lower(document)?;
     }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
-    let fault = Fault::new(format!("{who} one job, and here are {}", document.jobs.len())).at(file);
+    let fault = Fault::new(format!("{who} one job, but here are {}", document.jobs.len())).at(file);
     Err(Faults::usage(fault.help("write a job file with only one job")))
 }
 
@@ -279,7 +277,7 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
         let wanted = setting.number.unwrap_or(0.0) as usize;
         if wanted > job.targets.len() {
             let fault = Fault::new(format!(
-                "{wanted} targets are asked for, and {} are named",
+                "{wanted} targets are needed, but {} are named",
                 job.targets.len()
             ));
             return Err(Faults::usage(fault.at(text).help("name each with --target")));

@@ -30,7 +30,7 @@ pub(super) fn report(report: &Report, first: &Results) -> String {
         }
     }
     if report.interrupted {
-        text += "\nInterrupted: this is what was measured until then.\n";
+        text += "\nInterrupted: the figures cover the time until then.\n";
     }
     text
 }
@@ -227,9 +227,9 @@ fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
             return format!("{LAW}: does not fit: it predicts at most {roof} per second, but {most} were measured");
         }
         (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
-        (Some(peak), _) => format!("peak at {peak} {unit}, which chance may explain"),
+        (Some(peak), _) => format!("peak at {peak} {unit}, possibly by chance"),
         (None, Some(roof)) => format!("roof {} per second", rate(roof)),
-        (None, None) => "no roof in sight".into(),
+        (None, None) => "no roof found".into(),
     };
     format!(
         "{LAW}: contention (alpha) {:.4}, coherence (beta) {:.2e}; {end}",

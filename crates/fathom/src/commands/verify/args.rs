@@ -30,16 +30,17 @@ const ENVIRONMENT: &str = "Machine and disks around it";
 /// Test whether storage meets an SLA: PASS or FAIL, and why
 #[derive(clap::Args)]
 #[command(
-    long_about = "Tests whether storage keeps what a policy or a requirement promises. The promised load is issued at exactly the \
-        promised rate and mix for as long as the policy says (300 s). Where only a rate is promised, short probes first \
-        raise the queue depth until the rate is met or more depth brings nothing. docs/verify.md explains the rules.\n\n\
-        TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
-        with [simulated.NAME] devices, to try things without a disk; `path`, `role` and `cap` of its jobs count. Several \
-        targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
-    after_help = "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  \
-        fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
-        fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
-        fathom verify --require 'iops>=100000' /dev/mapper/volume*"
+    long_about = "Tests whether storage meets a policy or a requirement. It issues the promised load at exactly the \
+        promised rate and mix for the time that the policy sets (300 s). If only a rate is promised, short probes \
+        first raise the queue depth until the rate is met or more depth has no effect. docs/verify.md explains the \
+        rules.\n\nTARGET is a directory (fathom creates a file there and removes it), a file, a block device, or a \
+        job file (.toml) with [simulated.NAME] devices, to try verify without a disk; only `path`, `role` and `cap` \
+        of its jobs apply. Several targets, such as the volumes of an array, share the load evenly, and the promise \
+        applies to all of them together.",
+    after_help = "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  fathom verify \
+        --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  fathom verify --require \
+        'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  fathom verify --require 'iops>=100000' \
+        /dev/mapper/volume*"
 )]
 pub struct Args {
     /// Directories, files, block devices, or a .toml (simulated)
@@ -61,7 +62,7 @@ pub struct Args {
     /// Measured window, if not the policy's
     #[arg(long, value_name = "TIME", help_heading = LOAD)]
     time: Option<String>,
-    /// I/O before it, if not the policy's
+    /// Warm-up before it, if not the policy's
     #[arg(long, value_name = "TIME", help_heading = LOAD)]
     warm_up: Option<String>,
     /// Block size, if not the policy's [alone: 4KiB]
@@ -73,16 +74,16 @@ pub struct Args {
     /// Sequential positions, whatever the policy says
     #[arg(long, help_heading = LOAD)]
     sequential: bool,
-    /// Operations per second to issue, if not what is promised
+    /// Operations per second to issue, if not the promised rate
     #[arg(long, value_name = "IOPS", help_heading = LOAD)]
     rate: Option<String>,
-    /// Operations in flight over all workers, if not what it takes
+    /// Operations in flight over all workers, if not the depth that probes find
     #[arg(long, value_name = "NUMBER", help_heading = LOAD, value_parser = value_parser!(u32).range(1..=65_536))]
     depth: Option<u32>,
-    /// Threads [default: auto, as many as it takes]
+    /// Threads [default: auto, as many as needed]
     #[arg(long, value_name = "NUMBER|auto", help_heading = LOAD, value_parser = parse_workers)]
     workers: Option<Workers>,
-    /// Size of the file that is made [default: twice the memory, at most half of the space]
+    /// Size of the created file [default: twice the memory, at most half of the space]
     #[arg(long, value_name = "SIZE", help_heading = LOAD)]
     file_size: Option<String>,
     /// Size of the virtual machine, such as Standard_B2ms
@@ -203,8 +204,8 @@ fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
     }
     if args.quick && args.time.is_some() {
         return Err(Faults::usage(
-            Fault::new("--quick measures for 30 s, and --time names another time")
-                .help("leave one of them out; --time alone is as short as you want"),
+            Fault::new("--quick measures for 30 s, but --time sets another length")
+                .help("remove one of them; --time alone may be as short as you like"),
         ));
     }
     Ok(())
@@ -239,9 +240,9 @@ fn refuse_inputs(args: &InputArgs) -> Result<(), Faults> {
         None => Ok(()),
         Some(name) => Err(Faults::usage(
             Fault::new(format!(
-                "--{name} says something about a policy's disk, and no --policy is named"
+                "--{name} describes the disk of a policy, but --policy is missing"
             ))
-            .help("name the policy; the size of the test file is --file-size, the rate to issue is --rate"),
+            .help("add --policy; the size of the test file is --file-size, the rate to issue is --rate"),
         )),
     }
 }

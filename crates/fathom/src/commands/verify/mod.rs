@@ -74,7 +74,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &request.known));
-    // A run that was cut short cannot show its limit, and failed operations are no limit.
+    // An interrupted run cannot show its limit, and failed operations are not a limit.
     let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
     if is_missed && !Exit::is_cut_short(&results) {
         let known = KnownLimits {
@@ -84,7 +84,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         // Any of these may have limited the load: limits from the command line, the policy or the
         // system.
         results.diagnoses = match &shallower {
-            // The probes are what --confirm does elsewhere.
+            // The probes do the work of --confirm in other commands.
             Some(shallower) => study::diagnosis::diagnoses_with_deeper_run(&results, shallower, &known),
             None => study::diagnosis::diagnoses(&results, &known, None),
         };
@@ -230,7 +230,7 @@ fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> 
     plan
 }
 
-/// A promise is about all hosts together, so they divide the rate. They divide the depth if each
+/// A promise applies to all hosts together, so they divide the rate. They divide the depth if each
 /// host gets at least one slot, and a shared target if its access is sequential.
 pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
     let Some(ranks) = ranks else { return plan };
@@ -253,9 +253,9 @@ pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
 fn introduction(verification: &Verification, attempt: &Attempt) -> String {
     let issued = verification.issued(attempt);
     let what = match attempt {
-        Attempt { is_probe: true, .. } => "looking for the depth: ",
+        Attempt { is_probe: true, .. } => "searching the depth: ",
         Attempt { number: 1, .. } => "",
-        Attempt { .. } => "again, with more slots: ",
+        Attempt { .. } => "repeating with more slots: ",
     };
     format!(
         "{what}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",

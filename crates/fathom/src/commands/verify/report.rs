@@ -43,7 +43,7 @@ pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verifi
         (Some(policy), None) => format!(
             "what {} promises: {}",
             policy.id,
-            clauses.trim_start_matches("what was asked for: ")
+            clauses.trim_start_matches("the requirement: ")
         ),
         _ => clauses,
     };
@@ -56,7 +56,7 @@ pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verifi
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }
     let mut page = pages::run(results, shown);
-    // A relative path such as `.` means nothing to other readers.
+    // A relative path such as `.` tells other readers nothing.
     let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
     let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
     page.title = match &request.policy {
@@ -101,7 +101,7 @@ fn weaknesses(verified: &Verified, strict: bool) -> String {
     formats::findings(&shown, &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if strict && verified.verdict.outcome == Outcome::Pass {
-        text += "With --strict these findings make it end with exit code 1.\n";
+        text += "With --strict these findings cause exit code 1.\n";
     }
     text
 }

@@ -59,7 +59,7 @@ impl Targets {
         match is_mixed {
             false => Ok(targets),
             true => {
-                let fault = Fault::new("simulated devices and other targets are named together");
+                let fault = Fault::new("cannot test simulated devices and other targets together");
                 Err(Faults::usage(fault.help(
                     "a simulated device has a clock of its own: test it without other targets",
                 )))
@@ -81,10 +81,8 @@ impl Targets {
         for device in document.simulated {
             let path = format!("{SIMULATED}{}", device.name);
             if self.paths.contains(&path) {
-                let fault = Fault::new(format!("{name} has another device `{}`", device.name));
-                return Err(Faults::usage(
-                    fault.help("give each simulated device a name of its own"),
-                ));
+                let fault = Fault::new(format!("{name} defines another device `{}`", device.name));
+                return Err(Faults::usage(fault.help("give each simulated device a different name")));
             }
             self.paths.push(path);
             self.simulated.push(device.device);
@@ -97,11 +95,11 @@ impl Targets {
         let known = self.storage.get_or_insert_with(|| job.storage.clone());
         if *known != job.storage {
             let fault = Fault::new(format!("jobs of {name} differ in path, role, replicas or hops"));
-            return Err(Faults::usage(fault.help(
-                "a promise is about one load: leave one job in the file, or use `fathom run`",
-            )));
+            return Err(Faults::usage(
+                fault.help("verify tests one load: keep one job in the file, or use `fathom run`"),
+            ));
         }
-        // A limit of the job is one of the load.
+        // A limit of the job applies to the load.
         self.caps.extend(job.caps.iter().cloned());
         Ok(())
     }
@@ -163,7 +161,7 @@ impl Targets {
 
 fn device_needs_file(device: &str) -> Fault {
     Fault::new(format!("`{SIMULATED}{device}` is the name of a device in a job file")).help(format!(
-        "name the file that has the [simulated.{device}] table: `fathom verify device.toml`"
+        "give the file with the [simulated.{device}] table: `fathom verify device.toml`"
     ))
 }
 

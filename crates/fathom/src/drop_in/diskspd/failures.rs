@@ -388,7 +388,7 @@ fn translate_help(help: String) -> String {
             "use -Su, which bypasses every cache",
         ),
         (
-            "use a completion port: `--engine auto`, or DiskSpd's line without -u",
+            "use a completion port: `--engine auto`, or the DiskSpd command line without -u",
             "leave -u away, which uses a completion port",
         ),
         ("flush the view instead", "use -Nv, which writes the pages back"),

@@ -1,7 +1,6 @@
-//! What every pattern guarantees, whatever its parameters.
-//!
-//! A pattern stays within its area, keeps its alignment, covers what it claims to cover and keeps
-//! the configured shares. A new variant needs one line in [`every_pattern`].
+//! What every pattern guarantees, whatever its parameters. A pattern stays within its area, keeps
+//! its alignment, covers what it claims to cover and keeps the configured shares. A new variant
+//! needs one line in [`every_pattern`].
 
 mod shares;
 
@@ -246,8 +245,7 @@ proptest! {
                 let position = place.offset.checked_sub(area.base);
                 let position = position.unwrap_or_else(|| panic!("{name}: {place:?} lies before {area:?}"));
                 prop_assert!(position + area.block <= area.length, "{name}: {place:?} leaves {area:?}");
-                prop_assert!(position.is_multiple_of(area.alignment), "{name}: {place:?} is not \
-                    aligned in {area:?}");
+                prop_assert!(position.is_multiple_of(area.alignment), "{name}: {place:?} is not aligned in {area:?}");
                 prop_assert!(length > 0 && length <= area.block, "{name}: {length} bytes");
             }
         }

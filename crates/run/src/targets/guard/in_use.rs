@@ -1,5 +1,4 @@
 //! Detects whether a device or file is in use. Nothing in use may be changed, even with permission.
-//!
 //! A device is in use if it, or anything that shares its blocks, is in use: its partitions and all
 //! devices built on them, its disk, and the devices below it. Devices that share a disk but no
 //! block, such as another partition or another volume of the same group, do not count.

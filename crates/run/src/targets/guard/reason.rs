@@ -263,9 +263,7 @@ fn release(reasons: &[Reason], hardest: &Reason) -> String {
         }
         Reason::InDoubt { why, .. } if why.contains("offline") => "bring it online (Set-Disk -IsOffline $false)".into(),
         Reason::InDoubt { .. } => {
-            return "run as administrator, who can see more, or choose another target; no option \
-                overrides this"
-                .into();
+            return "run as administrator, who can see more, or choose another target; no option overrides this".into();
         }
         Reason::Swap { .. } => "stop using it as swap space (swapoff)".into(),
         Reason::LoopDevice { by, .. } => format!("detach the loop device (losetup -d {by})"),
@@ -324,10 +322,9 @@ impl fmt::Display for Reason {
             Reason::InDoubt { what, why } => {
                 write!(f, "cannot determine whether {} is in use: {why}", what.within())
             }
-            Reason::Claimed => f.write_str(
-                "something else uses it exclusively: a mount, an array, a volume or another \
-                 program",
-            ),
+            Reason::Claimed => {
+                f.write_str("something else uses it exclusively: a mount, an array, a volume or another program")
+            }
             Reason::Holds(signature) => write!(f, "it contains {signature}"),
             Reason::HasPartitions { names } => write!(f, "it has partitions: {}", names.join(", ")),
             Reason::CannotLook { why } => write!(f, "cannot examine its contents: {why}"),
@@ -345,10 +342,9 @@ impl fmt::Display for Reason {
                     "it is a file of the kernel ({kind}): writing to it controls the system"
                 )
             }
-            Reason::AmongDevices => f.write_str(
-                "no such device exists; a file would be created in its place, in \
-                    memory",
-            ),
+            Reason::AmongDevices => {
+                f.write_str("no such device exists; a file would be created in its place, in memory")
+            }
             Reason::ReadOnly => f.write_str("the system does not permit writes to it"),
         }
     }
@@ -453,10 +449,7 @@ impl fmt::Display for Note {
                 write!(f, "a file of {} {which} will be changed", model::Bytes(*size))
             }
             Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
-            Note::AmongDevices => f.write_str(
-                "no such device exists; a file is created in its \
-                place, in memory",
-            ),
+            Note::AmongDevices => f.write_str("no such device exists; a file is created in its place, in memory"),
             Note::HiddenMachines(processes) => {
                 let names: Vec<String> = processes
                     .iter()

@@ -1,8 +1,7 @@
 //! Streams on sets of files: each file has its own sequence, and the number of open files is
-//! limited.
-//!
-//! The stream itself holds the sequence and the engine's file of the current file, where the loop
-//! expects them; a change of file swaps them. So a stream with a single file has no overhead.
+//! limited. The stream itself holds the sequence and the engine's file of the current file, where
+//! the loop expects them; a change of file swaps them. So a stream with a single file has no
+//! overhead.
 
 use engine::{File, OpenOptions};
 use model::Direction;

@@ -1,8 +1,7 @@
-//! Compares reads with the last write of each key block (Vdbench's data validation).
-//!
-//! A write marks its key blocks in the map before it is issued and again when it has completed.
-//! `overlap` separates operations on the same blocks. If blocks are read before they are written,
-//! the read replaces the write, which follows in the next free slot.
+//! Compares reads with the last write of each key block (Vdbench's data validation). A write marks
+//! its key blocks in the map before it is issued and again when it has completed. `overlap`
+//! separates operations on the same blocks. If blocks are read before they are written, the read
+//! replaces the write, which follows in the next free slot.
 
 use std::collections::VecDeque;
 use std::io;
@@ -84,8 +83,7 @@ impl KeyBlocks {
         if (plan.length as usize) < min {
             return Err(SetupError::Unfit {
                 what: format!(
-                    "key blocks of {} bytes have no room for the {min}-byte header of data \
-                     validation",
+                    "key blocks of {} bytes have no room for the {min}-byte header of data validation",
                     plan.length
                 ),
                 help: "use transfer sizes with a larger common divisor".into(),

@@ -1,8 +1,6 @@
-//! Optional per-operation features of a worker.
-//!
-//! Each feature has a file with its state, `from_plan` and hooks. This file calls the hooks in the
-//! order of their dependencies. A hook that must end the worker records a failure in the loop, and
-//! the lifecycle leaves the phase right after.
+//! Optional per-operation features of a worker. Each feature has a file with its state, `from_plan`
+//! and hooks. This file calls the hooks in the order of their dependencies. A hook that must end
+//! the worker records a failure in the loop, and the lifecycle leaves the phase right after.
 
 mod block_lifetimes;
 mod completion_routines;

@@ -1,6 +1,5 @@
-//! I/O priorities for parts of a stream's operations.
-//!
-//! An operation has the priority of its file, so each target is opened once per priority.
+//! I/O priorities for parts of a stream's operations. An operation has the priority of its file, so
+//! each target is opened once per priority.
 
 use model::Direction;
 use model::plan::{Priority, PriorityClass, PriorityRule, Stream};

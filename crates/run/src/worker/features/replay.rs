@@ -1,6 +1,5 @@
-//! Streams whose operations come from a trace.
-//!
-//! Each entry is replayed when due, on its file. Files are opened and closed as in the trace.
+//! Streams whose operations come from a trace. Each entry is replayed when due, on its file. Files
+//! are opened and closed as in the trace.
 
 use std::sync::Arc;
 

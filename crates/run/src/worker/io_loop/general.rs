@@ -1,7 +1,6 @@
-//! The general path: one operation at a time, with checks of gates and features.
-//!
-//! It serves streams that wait for a schedule, pause or flush, streams that share slots, and every
-//! worker with features.
+//! The general path: one operation at a time, with checks of gates and features. It serves streams
+//! that wait for a schedule, pause or flush, streams that share slots, and every worker with
+//! features.
 
 use engine::{Action, Request, Slot};
 use model::draws::Draws;

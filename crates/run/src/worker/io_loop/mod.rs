@@ -1,8 +1,7 @@
-//! The parts of the I/O loop: submit operations, pass them to the engine, reap completions.
-//!
-//! A plain job takes the fast path (`batches`), which plans and counts operations in batches. All
-//! others take the general path (`general`), which checks gates and features for each operation.
-//! The loop is independent of phases, commands and single features.
+//! The parts of the I/O loop: submit operations, pass them to the engine, reap completions. A plain
+//! job takes the fast path (`batches`), which plans and counts operations in batches. All others
+//! take the general path (`general`), which checks gates and features for each operation. The loop
+//! is independent of phases, commands and single features.
 
 mod batches;
 mod general;

@@ -296,10 +296,7 @@ fn open_permitted(path: &Path, how: OpenOptions, permitted: Option<Identity>) ->
     if permitted.is_some() && file.identity() != permitted {
         return Err(OpenError {
             path: path.to_owned(),
-            source: std::io::Error::other(
-                "another file or device has replaced it since it was \
-                examined",
-            ),
+            source: std::io::Error::other("another file or device has replaced it since it was examined"),
             only_direct_fails: false,
         });
     }

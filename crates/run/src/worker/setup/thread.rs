@@ -26,16 +26,10 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     let placement = &plan.placement;
     let mut cpus = placement.cpus.clone();
     for node in &placement.cpu_nodes {
-        cpus.extend(sys::thread::cpus_of_node(*node).map_err(failed(format!(
-            "NUMA node {node} does \
-            not exist"
-        )))?);
+        cpus.extend(sys::thread::cpus_of_node(*node).map_err(failed(format!("NUMA node {node} does not exist")))?);
     }
     if !cpus.is_empty() {
-        sys::thread::pin_to(&cpus).map_err(failed(format!(
-            "cannot bind a worker to the CPUs \
-            {cpus:?}"
-        )))?;
+        sys::thread::pin_to(&cpus).map_err(failed(format!("cannot bind a worker to the CPUs {cpus:?}")))?;
     }
     if let Some(nodes) = &placement.memory_nodes {
         sys::thread::set_memory_nodes(nodes).map_err(failed(format!(
@@ -46,10 +40,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
         sys::thread::set_name(name);
     }
     if let Some(nice) = placement.nice {
-        sys::thread::set_nice(nice).map_err(failed(format!(
-            "cannot set the nice value of a worker \
-            to {nice}"
-        )))?;
+        sys::thread::set_nice(nice).map_err(failed(format!("cannot set the nice value of a worker to {nice}")))?;
     }
     let set_priority = |priority: Priority| {
         sys::thread::set_io_priority(priorities::class_number(priority.class), priority.level, priority.hint)
@@ -63,11 +54,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     match common_priority(plan) {
         Some(priority) => set_priority(priority)?,
         None if own.is_empty() => {}
-        None => sys::thread::set_io_priority(0, 0, 0).map_err(failed(
-            "cannot reset the I/O \
-            priority"
-                .into(),
-        ))?,
+        None => sys::thread::set_io_priority(0, 0, 0).map_err(failed("cannot reset the I/O priority".into()))?,
     }
     sys::thread::request_precise_timers();
     if let Some(group) = &placement.control_group {

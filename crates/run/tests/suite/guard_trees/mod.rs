@@ -571,9 +571,8 @@ fn a_refusal_reads_as_one_message() {
     let question = ask("lvm", "/dev/sdb").wants(Intent::READ | Intent::WRITE);
     assert_eq!(
         question.decision().refusal().unwrap().to_string(),
-        "/dev/sdb must not be read and written:\n  \
-         it is part of the LVM volume vg0-scratch (dm-2)\n  \
-         help: stop what uses it first, or choose another target; no option overrides this"
+        "/dev/sdb must not be read and written:\n  it is part of the LVM volume vg0-scratch (dm-2)\n  help: stop \
+         what uses it first, or choose another target; no option overrides this"
     );
 }
 

@@ -8,7 +8,7 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, LatencyPoints, LookCall, Mapping, Pacing, Process, Rate,
+    CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, LatencyPoints, LookupCall, Mapping, Pacing, Process, Rate,
     RateUnit, Stop, Stream, ThinkCount, Verify, Worker, WriteThrough,
 };
 use model::{Direction, PerDirection};
@@ -158,9 +158,9 @@ pub(super) fn poll_percent(at: &Place<'_>, _: &Place<'_>) -> String {
 
 pub(super) fn stat_call(at: &Place<'_>, _: &Place<'_>) -> String {
     match at.worker.engine.look {
-        LookCall::Stat => "stat",
-        LookCall::Lstat => "lstat",
-        LookCall::Statx => "statx",
+        LookupCall::Stat => "stat",
+        LookupCall::Lstat => "lstat",
+        LookupCall::Statx => "statx",
     }
     .into()
 }

@@ -1,5 +1,4 @@
 //! Verification of writes: which writes are recorded or discarded, and when they are read back.
-//!
 //! `stream` has the rules of a stream, `check` the checks of data.
 
 mod check;
