@@ -95,7 +95,7 @@ fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
     let ran = fathom_line(&line);
     ran.expect(
         1,
-        &["NOT reached in 7 rounds", "at most 20 %", "Go on with `--passes 0`"],
+        &["NOT reached in 7 rounds", "(maximum 20 %): broken", "Continue with `--passes 0`"],
     );
     assert!(!ran.out.contains("yes\n"), "{ran:#?}");
 }
