@@ -200,7 +200,7 @@ fn a_promise_is_judged() {
         "{answer}"
     );
     assert!(
-        answer.contains("N = 1.44 operations were in flight on average, of 2"),
+        answer.contains("N = 1.44 operations were in flight on average, with a queue depth of 2"),
         "{answer}"
     );
     assert!(
@@ -209,7 +209,7 @@ fn a_promise_is_judged() {
     );
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
     assert!(
-        flat(&policy.expect(0, &[]).out).contains("The load was held to 4,000 per second and kept that"),
+        flat(&policy.expect(0, &[]).out).contains("The load was limited to 4,000 per second and reached that rate"),
         "{}",
         policy.out
     );
@@ -312,7 +312,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
         "20,000 operations per second (IOPS), 78.1 MiB/s (81.9 MB/s); latency: 400 us on average (standard deviation 105 us).",
         "N = 8.00 operations were in flight on average (its own count says 8.0); the result does not state the queue depth.",
         "All processors together were 21.4 % busy.",
-        "8 KiB operations, 70 % of them reads, for 25 s, after 5 s of warm-up: held to 5,000 per second.",
+        "8 KiB operations, 70 % of them reads, for 25 s, after 5 s of warm-up: limited to 5,000 per second.",
         "3,500 reads per second at 500 us and 1,500 writes per second at 1 ms",
         "N = 3.25 operations were in flight on average (its own count says 3.3)",
     ] {

@@ -144,7 +144,7 @@ fn what_logs_cannot_answer_is_refused() {
     refused(&[&format!("{RECORDED}/out.json")], "and fio logs on one page");
     let empty = need(Directory::new());
     let Some(folder) = &empty else { return };
-    fathom(&["report", text(folder.path()), "-o", "-"]).expect(4, &["holds no log of fio"]);
+    fathom(&["report", text(folder.path()), "-o", "-"]).expect(4, &["contains no fio logs"]);
     let torn = folder.path().join("x_iops.1.log");
     fs::write(&torn, "500, 9, 0, 0, 0\n1000, 9, 0").unwrap();
     let place = format!("{}:2", Path::new(&torn).display());

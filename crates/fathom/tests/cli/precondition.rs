@@ -95,7 +95,11 @@ fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
     let ran = fathom_line(&line);
     ran.expect(
         1,
-        &["NOT reached in 7 rounds", "(maximum 20 %): broken", "Continue with `--passes 0`"],
+        &[
+            "NOT reached in 7 rounds",
+            "(maximum 20 %): broken",
+            "Continue with `--passes 0`",
+        ],
     );
     assert!(!ran.out.contains("yes\n"), "{ran:#?}");
 }
@@ -180,7 +184,7 @@ fn mistakes_are_reported_before_anything_is_written() {
     check(&["--out", "xml"], "there are text, json, csv");
     let ends = folder.path().join("ends.toml");
     fs::write(&ends, "[[job]]\ntarget = \"null\"\nwrite = 100\noperations = 5\n").unwrap();
-    fathom(&["precondition", text(&ends)]).expect(4, &["sets its own end", "--round gives the length"]);
+    fathom(&["precondition", text(&ends)]).expect(4, &["sets its own end", "set the length with --round"]);
     let two = folder.path().join("two.toml");
     fs::write(&two, "[[job]]\ntarget = [\"null\", \"/nowhere\"]\nwrite = 100\n").unwrap();
     fathom(&["precondition", text(&two)]).expect(4, &["there are 2 targets"]);

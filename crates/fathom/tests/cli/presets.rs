@@ -43,12 +43,10 @@ fn names_that_are_not_there_are_explained() {
     let run = |more: &[&str]| fathom(&[&["run", "--dry-run"][..], more].concat());
     run(&["--preset", "olpt", "--target", "."]).expect(4, &["--preset olpt", "did you mean `oltp`?"]);
     run(&["--preset", "oltp"]).expect(4, &["no target"]);
-    run(&["--preset", "oltp", "job.toml"]).expect(
-        4,
-        &["job file `job.toml` and the preset `oltp`", "leave one of them out"],
-    );
+    run(&["--preset", "oltp", "job.toml"])
+        .expect(4, &["job file `job.toml` and the preset `oltp`", "remove one of them"]);
     run(&["--preset", "powerstore-16", "--target", "/data"])
-        .expect(4, &["needs 16 targets, and 1 are named", "name 16 volumes"]);
+        .expect(4, &["needs 16 targets, but 1 are named", "name 16 volumes"]);
     run(&["--preset", "oltp", "--objective", " ", "--target", "."]).expect(4, &["the objective is empty"]);
 }
 
