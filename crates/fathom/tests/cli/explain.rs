@@ -53,7 +53,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
     for expected in [
         "N = 64.00 operations were in flight on average, with a queue depth of 64",
         "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
-        "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable behind it",
+        "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable because of it",
     ] {
         assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }

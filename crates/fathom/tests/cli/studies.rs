@@ -472,7 +472,7 @@ fn different_loads_are_not_compared_by_accident() {
     let refused = fathom(&["compare", &four, &eight]);
     refused.expect(3, &["are not comparable", "block size: 4 KiB / 8 KiB", "--force"]);
     assert_eq!(refused.out, "");
-    fathom(&["compare", &four, &eight, "--force"]).expect(0, &["What differs around them", "seed: 1 / 5"]);
+    fathom(&["compare", &four, &eight, "--force"]).expect(0, &["Differences in conditions", "seed: 1 / 5"]);
     // A result that says how it was made by another measuring code.
     let text = fs::read_to_string(&four).unwrap();
     let other = folder.path().join("other");
@@ -505,7 +505,7 @@ fn reports_of_other_tools_are_compared() {
     // A result of ours beside one of fio's.
     let folder = folder();
     let ours = saved(&device(folder.path(), "a", 8, "100us"), "ours", &[]);
-    fathom(&["compare", &ours, &json, "--force"]).expect(0, &["What differs around them", "IOPS"]);
+    fathom(&["compare", &ours, &json, "--force"]).expect(0, &["Differences in conditions", "IOPS"]);
     let text = folder.path().join("text");
     fs::write(&text, "nothing that anybody measured\n").unwrap();
     fathom(&["compare", &ours, text.to_str().unwrap()]).expect(3, &["text"]);
@@ -516,7 +516,7 @@ fn saved_examples_can_be_compared() {
     let example = |name: &str| format!("{}/../../tests/data/results/{name}", env!("CARGO_MANIFEST_DIR"));
     let same = fathom(&["compare", &example("paced.json"), &example("paced.json")]);
     // Half of its run is a stall: its own mean says little, and the median much.
-    same.expect(0, &["none known", "p50", "same", "is not known: 0 %"]);
+    same.expect(0, &["none known", "p50", "same", "is unknown: 0 %"]);
     fathom(&["compare", &example("paced.json"), &example("mixed.json")]).expect(3, &["are not comparable"]);
 }
 

@@ -213,7 +213,7 @@ fn mistakes_are_reported_before_anything_runs() {
         "[[workload]]\nrate = \"100\"\npace = true\nrequire = \"iops>=3\"\n",
         &[],
     )
-    .expect(4, &["a rate of its own"]);
+    .expect(4, &["sets a rate"]);
     on("[[workload]]\npace = true\nrequire = \"mean<=3ms\"\n", &[]).expect(4, &["a latency but no rate"]);
     on(
         "[[workload]]\nrequire = \"iops>=3\"\n",
