@@ -518,7 +518,7 @@ fn advice_says_what_to_order() {
         &[
             "aws/gp3",
             "size 500 GiB; iops 6000; mbps 287",
-            "Does not",
+            "Not enough",
             "at most 262.1 MB/s",
         ],
     );
