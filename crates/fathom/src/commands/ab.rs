@@ -367,7 +367,7 @@ fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Per
     let mut refused = false;
     for (plan, letter) in bases.iter().zip(["A", "B"]) {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(hosts, plan, plan, permissions)?;
+        let (described, exit) = run::dry_run(hosts, plan, plan, permissions, &[])?;
         refused |= exit == Exit::Refused;
         text += &format!("{letter}, {} times in turns:\n{described}\n", runs / 2);
     }

@@ -491,7 +491,7 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
     for next in shown {
         let plan = plans.plan(next)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(session.ranks(), &plan, &plan, permissions)?;
+        let (described, exit) = run::dry_run(session.ranks(), &plan, &plan, permissions, &[])?;
         refused |= exit == Exit::Refused;
         text += &format!("\n{}:\n{described}", description(next));
     }

@@ -367,7 +367,7 @@ fn dry_run(
     let first = sweep.next_run().expect("a sweep has a point");
     let shown = plan(document, &first)?;
     ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-    let (described, exit) = run::dry_run(session.ranks(), &shown, base, permissions)?;
+    let (described, exit) = run::dry_run(session.ranks(), &shown, base, permissions, &[])?;
     let mut text = format!(
         "a sweep of about {} points, {} in all\n",
         first.expected_total,
