@@ -218,6 +218,9 @@ fn value<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &Option
     read.map(Some).map_err(fault)
 }
 
+/// Rules that do not apply to the runs of a study.
+pub(super) const SHORT_BY_DESIGN: [&str; 1] = ["SHORT-RUN"];
+
 /// What lint finds in a plan whose purpose is unknown.
 pub(super) fn findings(plan: &Plan, silenced: &[String]) -> Vec<Finding> {
     let test = Test {
