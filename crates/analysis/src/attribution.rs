@@ -199,6 +199,9 @@ pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     backlogs
 }
 
+/// Programs that used a smaller share of a processor are not named.
+const MIN_NAMED_SHARE: f64 = 0.01;
+
 /// Activity of other programs and machines, for a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherActivity {
@@ -268,7 +271,8 @@ pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
         ),
         Fault::OtherCpu => {
             let name = |(name, share): &(String, f64)| format!("{name} {:.0} % of one", 100.0 * share);
-            let named: Vec<String> = others.busiest.iter().map(name).collect();
+            let busiest = others.busiest.iter().filter(|(_, share)| *share >= MIN_NAMED_SHARE);
+            let named: Vec<String> = busiest.map(name).collect();
             let named = if named.is_empty() {
                 String::new()
             } else {

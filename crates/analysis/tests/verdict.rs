@@ -389,7 +389,7 @@ fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
     inconclusive(
         &disturbed(40),
         Cause::Others,
-        "in 40 of 60 missed seconds other programs",
+        "60 s missed the rate, and 40 of them are seconds in which other programs",
     );
 }
 
@@ -466,7 +466,7 @@ fn slow_operations_that_come_together_say_less() {
     inconclusive(
         &verdict(&|second| if second == 30 { 480 } else { 0 }),
         Cause::Spread,
-        "its seconds differ too much",
+        "it varied from second to second",
     );
 }
 

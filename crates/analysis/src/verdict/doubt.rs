@@ -7,7 +7,7 @@ use super::census::IntervalSums;
 use super::estimate;
 use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
-use super::{Case, Cause};
+use super::{Case, Cause, Reason};
 use crate::attribution::{self, Attribution, Fault, MissedSecond, OtherActivity, describe_fault};
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
@@ -28,6 +28,8 @@ pub(super) struct Doubt {
     pub(super) cause: Cause,
     /// What was observed, in a sentence.
     pub(super) why: String,
+    /// The end of that sentence, where other clauses may end alike.
+    pub(super) shared: Option<String>,
     /// What to do, if the cause alone does not imply it.
     pub(super) action: Option<String>,
 }
@@ -37,7 +39,20 @@ impl Doubt {
         Doubt {
             cause,
             why,
+            shared: None,
             action: None,
+        }
+    }
+
+    /// A doubt that a reason of the whole test raises.
+    pub(super) fn from_reason(reason: &Reason) -> Option<Doubt> {
+        Some(Doubt::new(reason.cause?, reason.what.clone()).with_shared(reason.what.clone()))
+    }
+
+    pub(super) fn with_shared(self, shared: String) -> Doubt {
+        Doubt {
+            shared: Some(shared),
+            ..self
         }
     }
 
@@ -117,7 +132,7 @@ impl Case<'_> {
             && !found.storage_alone_fails(clause.tolerance)
             && let Some(fault) = found.main_other_fault()
         {
-            return Some(Doubt::new(cause_of(fault), self.fault_sentence(&found, fault)));
+            return Some(self.fault_doubt(&found, fault));
         }
         self.too_few_slots(target).map(Doubt::from)
     }
@@ -146,8 +161,15 @@ impl Case<'_> {
                 Fault::Generator => "fathom itself was late".to_owned(),
                 _ => self.name_fault(fault, &others),
             };
-            let why = format!("{:.0} % of the excess falls in seconds in which {found}", 100.0 * share);
-            return Some(Doubt::new(cause_of(fault), why));
+            let excess = match clause.metric {
+                Metric::Quantile { .. } => "operations beyond the limit",
+                _ => "time beyond the limit",
+            };
+            let why = format!(
+                "{:.0} % of the {excess} fell in seconds in which {found}",
+                100.0 * share
+            );
+            return Some(Doubt::new(cause_of(fault), why).with_shared(found));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
@@ -175,7 +197,7 @@ impl Case<'_> {
                 Doubt::new(Cause::Generator, why).with_action(format!("give it more slots: --depth {enough}"))
             }
             _ => {
-                let why = format!("operations were issued later than they were due; {kept}");
+                let why = format!("fathom issued operations later than scheduled; {kept}");
                 let action = "raise --workers, or use a machine with more processors";
                 Doubt::new(Cause::Generator, why).with_action(action.into())
             }
@@ -314,7 +336,7 @@ impl Case<'_> {
     fn stall_doubt(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
         let why = format!(
-            "one stall of {length:.1} s at {at:.0} s decides it; {measured:.0} s do not show whether stalls recur"
+            "one stall of {length:.1} s at {at:.0} s makes the difference; {measured:.0} s do not show whether stalls recur"
         );
         Doubt::new(Cause::Stall, why)
     }
@@ -323,12 +345,14 @@ impl Case<'_> {
     fn doubt_others(&self, clause: &Clause) -> Option<Doubt> {
         let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
         let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
-        (found.share(fault) > MAX_DISTURBED_EXCESS)
-            .then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
+        (found.share(fault) > MAX_DISTURBED_EXCESS).then(|| Doubt {
+            cause: Cause::Others,
+            ..self.fault_doubt(&found, fault)
+        })
     }
 
-    /// Describes what was observed in the seconds of a fault.
-    fn fault_sentence(&self, found: &Attribution, fault: Fault) -> String {
+    /// What was observed in the seconds of a fault.
+    fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
         let has_fault = |at: f64| {
             found
                 .missed
@@ -336,12 +360,13 @@ impl Case<'_> {
                 .any(|missed| missed.fault == fault && missed.at == at)
         };
         let others = attribution::other_activity(self.observation, has_fault);
-        format!(
-            "in {} of {} missed seconds {}",
-            found.seconds(fault),
+        let observed = self.name_fault(fault, &others);
+        let why = format!(
+            "{} s missed the rate, and {} of them are seconds in which {observed}",
             found.missed.len(),
-            self.name_fault(fault, &others)
-        )
+            found.seconds(fault)
+        );
+        Doubt::new(cause_of(fault), why).with_shared(observed)
     }
 
     /// Describes a fault, with the programs that the OTHER-LOAD check named.
