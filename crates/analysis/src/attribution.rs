@@ -199,6 +199,9 @@ pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     backlogs
 }
 
+/// Begins the list of programs with I/O, after a sentence.
+pub(crate) const PROGRAMS: &str = "; programs with I/O meanwhile, on any device: ";
+
 /// Programs that used a smaller share of a processor are not named.
 const MIN_NAMED_SHARE: f64 = 0.01;
 
@@ -298,7 +301,7 @@ pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
     let names: Vec<String> = large.map(name).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!("; programs with I/O meanwhile, on any device: {}", names.join(", ")),
+        false => format!("{PROGRAMS}{}", names.join(", ")),
     }
 }
 

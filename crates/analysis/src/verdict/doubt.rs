@@ -8,7 +8,7 @@ use super::estimate;
 use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
 use super::{Case, Cause, Reason};
-use crate::attribution::{self, Attribution, Fault, MissedSecond, OtherActivity, describe_fault};
+use crate::attribution::{self, Attribution, Fault, MissedSecond, describe_fault};
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
@@ -156,10 +156,9 @@ impl Case<'_> {
             .main_disturbance(clause)
             .filter(|(_, share)| *share > MAX_DISTURBED_EXCESS)
         {
-            let others = attribution::other_activity(observation, |_| true);
             let found = match fault {
                 Fault::Generator => "fathom itself was late".to_owned(),
-                _ => self.name_fault(fault, &others),
+                _ => self.describe_seconds(attribution.as_ref(), fault),
             };
             let excess = match clause.metric {
                 Metric::Quantile { .. } => "operations beyond the limit",
@@ -353,14 +352,7 @@ impl Case<'_> {
 
     /// What was observed in the seconds of a fault.
     fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
-        let has_fault = |at: f64| {
-            found
-                .missed
-                .iter()
-                .any(|missed| missed.fault == fault && missed.at == at)
-        };
-        let others = attribution::other_activity(self.observation, has_fault);
-        let observed = self.name_fault(fault, &others);
+        let observed = self.describe_seconds(Some(found), fault);
         let why = format!(
             "{} s missed the rate, and {} of them are seconds in which {observed}",
             found.missed.len(),
@@ -369,12 +361,20 @@ impl Case<'_> {
         Doubt::new(cause_of(fault), why).with_shared(observed)
     }
 
-    /// Describes a fault, with the programs that the OTHER-LOAD check named.
-    fn name_fault(&self, fault: Fault, others: &OtherActivity) -> String {
+    /// What was observed in the seconds that were missed because of a fault, or in all if there are
+    /// none, with the programs that the OTHER-LOAD check named.
+    fn describe_seconds(&self, found: Option<&Attribution>, fault: Fault) -> String {
+        let missed = found.iter().flat_map(|found| &found.missed);
+        let of_fault: Vec<f64> = missed
+            .filter(|missed| missed.fault == fault)
+            .map(|missed| missed.at)
+            .collect();
+        let others = attribution::other_activity(self.observation, |at| of_fault.is_empty() || of_fault.contains(&at));
         let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
         let named = self.context.findings.iter().find(of_device);
-        let named = named.map(|finding| format!("; {}", finding.what)).unwrap_or_default();
-        describe_fault(fault, others) + &named
+        let programs = named.and_then(|finding| finding.what.split_once(attribution::PROGRAMS));
+        let programs = programs.map(|(_, programs)| format!("{}{programs}", attribution::PROGRAMS));
+        describe_fault(fault, &others) + &programs.unwrap_or_default()
     }
 }
 

@@ -17,8 +17,8 @@ use crate::html::run::tone_of;
 const MAX_POINTS: usize = 3600;
 /// Of a longer window the rates are drawn second by second.
 const LONG: Nanos = Nanos::secs(10);
-/// Intervals within a second are drawn as a band if they have this many operations on average: fewer
-/// vary by the count alone.
+/// Intervals within a second are drawn as a band if they have this many operations on average.
+/// Fewer vary by the count alone.
 const MIN_IN_BAND: u64 = 10;
 /// Warm-up is drawn for this share of the measured window at most, which is what a chart is about.
 const WARM_UP_SHARE: f64 = 1.0 / 3.0;
