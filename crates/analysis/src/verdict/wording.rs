@@ -169,9 +169,64 @@ pub(super) fn describe_shift(shift: &Shift) -> String {
 mod tests {
     use super::*;
     use crate::requirement::parse;
+    use crate::verdict::{Cause, Outcome, Reason};
 
     fn expect(clause: &str, value: f64, words: &str) {
         assert_eq!(with_distance(&parse(clause).unwrap()[0], value), words);
+    }
+
+    #[test]
+    fn what_clauses_have_in_common_is_said_once() {
+        let clause = |text: &str, reason: &str, shared: &str| ClauseVerdict {
+            clause: parse(text).unwrap().remove(0),
+            outcome: Outcome::Inconclusive,
+            value: None,
+            interval: (None, None),
+            probability_if_broken: None,
+            probability_if_kept: None,
+            cause: Some(Cause::Others),
+            reason: format!("{reason}{shared}"),
+            shared: Some(shared.to_owned()),
+            action: Some("stop the others".into()),
+        };
+        let busy = "other programs used 71 % of all processors";
+        let verdict = |clauses| Verdict {
+            outcome: Outcome::Inconclusive,
+            clauses,
+            reasons: Vec::new(),
+            notes: Vec::new(),
+        };
+        let both = verdict(vec![
+            clause("p99<=1ms", "80 % fell in seconds in which ", busy),
+            clause("mean<=1ms", "45 % fell in seconds in which ", busy),
+        ]);
+        let words = both.words();
+        assert_eq!(
+            words.clauses,
+            [
+                (
+                    "80 % fell in disturbed seconds (see below)".to_owned(),
+                    Some("stop the others".to_owned())
+                ),
+                ("45 % fell in disturbed seconds (see below)".to_owned(), None)
+            ]
+        );
+        assert_eq!(words.shared, [format!("in the disturbed seconds {busy}")]);
+        // One clause says it itself.
+        let one = verdict(vec![clause("p99<=1ms", "80 % fell in seconds in which ", busy)]);
+        assert_eq!(
+            one.words().clauses[0].0,
+            format!("80 % fell in seconds in which {busy}")
+        );
+        assert!(one.words().shared.is_empty());
+        // The reasons of the whole test are said by themselves.
+        let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);
+        of_test.reasons.push(Reason {
+            cause: Some(Cause::Interrupted),
+            what: "the test was stopped".into(),
+        });
+        assert_eq!(of_test.words().clauses[0].0, "measured 2 ms; see below");
+        assert!(of_test.words().shared.is_empty());
     }
 
     #[test]

@@ -335,10 +335,15 @@ fn write_chart(chart: &Chart, out: &mut String) {
         write_table(&table, out);
         out.push_str("</details>\n");
     }
+    // The script needs no bands, which are as many numbers again as the lines.
+    let mut lines = chart.clone();
+    for series in &mut lines.series {
+        (series.low, series.high) = (Vec::new(), Vec::new());
+    }
     let _ = writeln!(
         out,
         "<script type=\"application/json\" class=\"figure\">{}</script>\n</figure>",
-        escape::rounded_json(chart)
+        escape::rounded_json(&lines)
     );
 }
 

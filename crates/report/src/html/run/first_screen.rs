@@ -107,12 +107,16 @@ pub(super) fn worth(beside: &Beside, results: &Results, summary: &Summary) -> Op
     if job.total.operations == 0 || is_simulated(summary) {
         return None;
     }
-    let is_changing = summary.findings.iter().any(|finding| finding.rule == "NOT-STEADY");
+    let found = |rule: &str| summary.findings.iter().any(|finding| finding.rule == rule);
     let steady = match job.iops_confidence_percent {
-        _ if is_changing => "The rate was still changing when the test ended, see below.".into(),
+        _ if found("NOT-STEADY") => "The rate was still changing when the test ended, see below.".into(),
         Some(percent) if percent > UNSTEADY_PERCENT => {
             format!("The rate varied too much to quote (± {percent:.1} %).")
         }
+        Some(_) if job.total.service.is_some() => match found("RATE-NOT-KEPT") {
+            true => "The target did not keep the rate that the test set.".into(),
+            false => "The target kept the rate that the test set.".into(),
+        },
         Some(percent) => format!("The rate was steady (± {percent:.1} %)."),
         None => "The run was too short to say whether the rate is steady.".into(),
     };
@@ -384,6 +388,10 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
             note: job.iops_confidence_percent.map_or_else(
                 || apart(job),
                 |percent| {
+                    // A rate that the test set varies by less than a digit.
+                    if percent < 0.05 {
+                        return apart(job);
+                    }
                     let unsteady = if percent > UNSTEADY_PERCENT { ": not steady" } else { "" };
                     format!("± {percent:.1} % (95 %){unsteady}{}", and(&apart(job)))
                 },
