@@ -46,7 +46,8 @@ impl Drawing<'_> {
             let whole = points(&series.low).into_iter().zip(points(&series.high));
             let (low, high): (Vec<Point>, Vec<Point>) =
                 whole.filter(|(low, high)| low.1.is_some() && high.1.is_some()).unzip();
-            let edge = |points: &[Point]| match is_stepped {
+            // Steps narrower than a line are not seen.
+            let edge = |points: &[Point]| match is_stepped && points.len() as f64 <= WIDTH {
                 true => corners(points, self.area.width),
                 false => thinned(points),
             };
