@@ -219,9 +219,6 @@ fn choices(curve: &Curve, report: &Report) -> Vec<String> {
     let (Some(short), Some(fast)) = (knee.power, fastest) else {
         return Vec::new();
     };
-    if short == fast {
-        return Vec::new();
-    }
     let words = |name: &str, load: f64| {
         let at = knee.points.iter().position(|point| point.load == load)?;
         let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
@@ -234,6 +231,11 @@ fn choices(curve: &Curve, report: &Report) -> Vec<String> {
             time(point.mean_ns)
         ))
     };
+    if short == fast {
+        return words("as advised", knee.advice.load.unwrap_or(short))
+            .into_iter()
+            .collect();
+    }
     let advised = knee.advice.load.filter(|load| ![short, fast].contains(load));
     advised
         .and_then(|load| words("as advised", load))
