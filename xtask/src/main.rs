@@ -46,7 +46,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask VERB
 
-  check [STEP…]   everything that must hold before a change is merged; or only fmt, words, clippy, docs, tests, windows, …
+  check [STEP…]   everything that must hold before a change is merged; or only fmt, words, clippy, docs, tests, windows, …;
+                  --no-run wine arm64 only compiles these two
   test [--all]    the default tests; with --all also fleets, the fio and DiskSpd drop-ins, throttled devices and browser pages
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
   wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`

@@ -201,6 +201,12 @@ pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     backlogs
 }
 
+/// Begins the list of programs with I/O, after a sentence.
+pub(crate) const PROGRAMS: &str = "; programs with I/O meanwhile, on any device: ";
+
+/// Programs that used a smaller share of a processor are not named.
+const MIN_NAMED_SHARE: f64 = 0.01;
+
 /// Activity of other programs and machines, for a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OtherActivity {
@@ -271,7 +277,8 @@ pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
         ),
         Fault::OtherCpu => {
             let name = |(name, share): &(String, f64)| format!("{name} {:.0} % of one", 100.0 * share);
-            let named: Vec<String> = others.busiest.iter().map(name).collect();
+            let busiest = others.busiest.iter().filter(|(_, share)| *share >= MIN_NAMED_SHARE);
+            let named: Vec<String> = busiest.map(name).collect();
             let named = if named.is_empty() {
                 String::new()
             } else {
@@ -297,10 +304,7 @@ pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
     let names: Vec<String> = large.map(name).collect();
     match names.is_empty() {
         true => String::new(),
-        false => format!(
-            "; programs with I/O on any device during that time: {}",
-            names.join(", ")
-        ),
+        false => format!("{PROGRAMS}{}", names.join(", ")),
     }
 }
 

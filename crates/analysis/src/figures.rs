@@ -31,13 +31,20 @@ pub(crate) fn format_time(ns: f64) -> String {
     model::Nanos(ns.round().max(0.0) as u64).to_string()
 }
 
-/// Formats a change as signed percent: `+36 %`, `-0.40 %`.
+/// A number with three significant digits.
+pub(crate) fn three_digits(value: f64) -> String {
+    let unit = 10f64.powf(value.abs().max(1.0).log10().floor() - 2.0);
+    format_number((value / unit).round() * unit)
+}
+
+/// A change as signed percent, or as a factor: `+36 %`, `-0.40 %`, `12 times`.
 pub(crate) fn format_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     // Near -100 % more digits are needed, so that a small remainder is not rounded to nothing.
     let left = ratio * 100.0;
     match percent.abs() {
         size if size < 0.005 => "0 %".into(),
+        _ if ratio >= 4.0 => format!("{} times", three_digits(ratio)),
         _ if left > 0.0 && left < 9.5 => format!("{:+.*} %", (-left.log10()).ceil().clamp(1.0, 6.0) as usize, percent),
         size if size >= 9.95 => format!("{percent:+.0} %"),
         size if size >= 0.995 => format!("{percent:+.1} %"),

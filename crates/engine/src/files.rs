@@ -45,6 +45,8 @@ pub struct TreeSetup {
     pub cache: CacheMode,
     /// Sessions flush their writes before they close a file.
     pub flushes: bool,
+    /// The root of the tree that files are copied or moved to.
+    pub destination: Option<Arc<TreeRoot>>,
 }
 
 pub(crate) struct Files {
@@ -54,6 +56,7 @@ pub(crate) struct Files {
     session: Option<OpenFor>,
     cache: CacheMode,
     flushes: bool,
+    destination: Option<Arc<TreeRoot>>,
     /// The file of the current session.
     session_file: Option<fs::File>,
     path: String,
@@ -69,6 +72,7 @@ impl Files {
             session,
             cache,
             flushes,
+            destination,
         }) = setup.tree.take()
         else {
             let why = "the file tree is missing";
@@ -84,6 +88,7 @@ impl Files {
             block,
             session,
             cache,
+            destination,
             flushes: flushes && session != Some(OpenFor::Read),
             session_file: None,
             path: String::new(),
@@ -127,6 +132,7 @@ impl Files {
             buffers,
             path,
             cache,
+            destination,
             ..
         } = self;
         let FileOperation {
@@ -170,8 +176,13 @@ impl Files {
             FileOperationKind::Rmdir => root.remove_directory(path).map(|()| 0),
             FileOperationKind::Access => root.check_access(path).map(|()| 0),
             FileOperationKind::SetTimes => root.set_times(path).map(|()| 0),
-            // Only sessions close files.
+            // Only sessions close files, and the plan names a tree to copy to.
             FileOperationKind::Close => Ok(0),
+            FileOperationKind::Copy | FileOperationKind::Move => match destination {
+                Some(to) if kind == FileOperationKind::Copy => copy(root, to, path, cache, buffers.get_mut(slot)),
+                Some(to) => move_file(root, to, path, cache, buffers.get_mut(slot)),
+                None => Ok(0),
+            },
         }
     }
 }
@@ -186,6 +197,33 @@ fn append_offset(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
     }
     file.set_len(size)?;
     Ok(size)
+}
+
+/// Copies a file to the same path of another tree, a buffer at a time.
+fn copy(from: &TreeRoot, to: &TreeRoot, path: &str, cache: &CacheMode, buffer: &mut [u8]) -> io::Result<u64> {
+    let source = from.open_file(path, OpenFor::Read, cache)?;
+    let copied = match to.open_file(path, OpenFor::Write, cache) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => to.open_file(path, OpenFor::Create, cache)?,
+        opened => opened?,
+    };
+    let mut done = 0;
+    loop {
+        match into_io_result(sys::file::read_at(&source, buffer, done))? {
+            0 => return Ok(done),
+            read => done += write(&copied, &buffer[..read as usize], done, read)?,
+        }
+    }
+}
+
+/// Moves a file to the same path of another tree. On another file system it is copied and removed.
+fn move_file(from: &TreeRoot, to: &TreeRoot, path: &str, cache: &CacheMode, buffer: &mut [u8]) -> io::Result<u64> {
+    match from.rename_to(path, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let copied = copy(from, to, path, cache, buffer)?;
+            from.remove_file(path).map(|()| copied)
+        }
+        renamed => renamed.map(|()| 0),
+    }
 }
 
 /// Reads up to `length` bytes, a buffer at a time.

@@ -8,7 +8,7 @@ use model::observation::Observation;
 use model::results::Results;
 use report::{FORMATS, Summary};
 use study::suite::worst;
-use study::verify;
+use study::verify::{self, Paragraph};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -127,8 +127,11 @@ impl Judged {
                 text += "  no operation succeeded in the measured window, so there is nothing to judge\n";
                 continue;
             };
-            for one in &verdict.clauses {
-                text += &format!("{}\n", verify::format_clause(one));
+            for paragraph in verify::format_clauses(verdict) {
+                text += &match paragraph {
+                    Paragraph::Line(line) => line + "\n",
+                    Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
+                };
             }
             for reason in &verdict.reasons {
                 text += &screen::wrapped(&format!("{}.", reason.what));

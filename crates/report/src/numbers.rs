@@ -1,6 +1,7 @@
 //! Formats numbers for people. Programs get plain digits.
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use model::Nanos;
 
@@ -17,18 +18,23 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// Converts a moment such as `2026-11-27T19:11:29Z` to local time, with its zone; other text stays
+/// Converts a moment such as `2026-11-27T19:11:29Z`, or as DiskSpd has it, to local time, with its
+/// zone. A moment as fio has it is local time of a zone that is not known. Other text stays
 /// unchanged.
 pub fn local_time(moment: &str) -> String {
-    moment.parse::<Timestamp>().map_or_else(
-        |_| moment.to_owned(),
-        |moment| {
-            moment
-                .to_zoned(TimeZone::system())
-                .strftime("%Y-%m-%d %H:%M %Z")
-                .to_string()
-        },
-    )
+    let of_diskspd = |moment| DateTime::strptime("%Y/%m/%d %H:%M:%S UTC", moment)?.to_zoned(TimeZone::UTC);
+    let of_fio = |moment| DateTime::strptime("%a %b %e %H:%M:%S %Y", moment);
+    let known = moment.parse::<Timestamp>();
+    match known.or_else(|_| of_diskspd(moment).map(|zoned| zoned.timestamp())) {
+        Ok(known) => known
+            .to_zoned(TimeZone::system())
+            .strftime("%Y-%m-%d %H:%M %Z")
+            .to_string(),
+        Err(_) => of_fio(moment).map_or_else(
+            |_| moment.to_owned(),
+            |moment| moment.strftime("%Y-%m-%d %H:%M").to_string(),
+        ),
+    }
 }
 
 /// Words before a number that is a name, not a count.
@@ -106,7 +112,7 @@ pub fn duration(length: Nanos) -> String {
     match seconds {
         _ if length < Nanos::secs(1) && length > Nanos(0) => length.to_string(),
         0..60 if length.0.is_multiple_of(1_000_000_000) => format!("{seconds} s"),
-        0..60 => format!("{:.1} s", length.as_secs()),
+        0..60 => format!("{} s", (length.as_secs() * 10.0).round() / 10.0),
         60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
         _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
     }

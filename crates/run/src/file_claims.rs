@@ -230,6 +230,17 @@ impl FileClaims {
             .map_err(|found| DirectoryState(AtomicU32::new(found)).state())
     }
 
+    /// Claims a file exclusively, whether it is present or absent.
+    ///
+    /// # Errors
+    /// Its actual state.
+    pub(crate) fn claim_in_any_state(&self, file: u32) -> Result<FileState, FileState> {
+        match self.claim(file, false, false) {
+            Err(FileState::Present | FileState::Renamed) => self.claim(file, false, true),
+            claimed => claimed,
+        }
+    }
+
     /// Claims a present file together with others that share it.
     ///
     /// # Errors

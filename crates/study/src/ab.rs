@@ -223,16 +223,18 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
     let pairs_text = decisive.and_then(|change| change.p).map_or(String::new(), format_p);
     let detectable = match found.detectable {
         Some(share) => format!(
-            "This number of pairs detects a change of {} or more in four of five attempts.",
+            "{} pairs find a change of {} or more in four of five attempts.",
+            found.pairs,
             format_percent(share)
         ),
         None => {
             format!("With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, whatever they show.")
         }
     };
+    sentences.push(detectable);
     sentences.push(format!(
-        "Method: {} alternating pairs, Student's paired test on the logarithms of the ratios (p {pairs_text}, \
-         adjusted for {} figures){ranks_text}. {detectable}",
+        "Tests of {} pairs in turns: Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for {} \
+         figures){ranks_text}.",
         found.pairs,
         found.changes.len(),
     ));
@@ -252,7 +254,8 @@ fn format_percent(share: f64) -> String {
     match percent {
         p if p < 0.01 => "0.01 %".into(),
         p if p < 1.0 => format!("{p:.2} %"),
-        p => format!("{p:.1} %"),
+        p if p < 10.0 => format!("{p:.1} %"),
+        p => format!("{p:.0} %"),
     }
 }
 

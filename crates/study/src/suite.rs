@@ -2,7 +2,7 @@
 
 use analysis::policies::Workload;
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Held, Outcome, SuiteReport};
+use analysis::verdict::{ClauseVerdict, Held, Outcome, SuiteReport, Verdict};
 use model::finding::Severity;
 use model::plan::SimulatedDevice;
 use model::{Bytes, Nanos};
@@ -99,14 +99,14 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     )];
     let mut notes = Vec::new();
     for held in &report.workloads {
+        let words = held.verdict.as_ref().map(Verdict::words).unwrap_or_default();
         let judged = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
-        for (number, one) in judged.enumerate() {
+        for (number, (one, (reason, _))) in judged.zip(&words.clauses).enumerate() {
             let called = if number == 0 { &*held.name } else { "" };
             let row = format!(
-                "  {called:<name$}  {:<12}  {:<clause$}  {}",
+                "  {called:<name$}  {:<12}  {:<clause$}  {reason}",
                 one.outcome.word(),
                 one.clause.to_string(),
-                one.reason
             );
             lines.push(row);
         }
@@ -119,7 +119,8 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
             );
             lines.push(row);
         }
-        notes.extend(held.reasons().iter().map(|reason| format!("{}: {reason}.", held.name)));
+        let below = words.shared.into_iter().chain(held.reasons());
+        notes.extend(below.map(|reason| format!("{}: {reason}.", held.name)));
     }
     (lines, notes)
 }
@@ -196,10 +197,12 @@ fn details(held: &Held) -> String {
         text += &line("preset", preset);
     }
     text += &line("load", &held.load);
-    for judged in held.verdict.iter().flat_map(|verdict| &verdict.clauses) {
-        text += &line(judged.outcome.word(), &judged.reason);
+    let words = held.verdict.as_ref().map(Verdict::words).unwrap_or_default();
+    let judged = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+    for (judged, (reason, _)) in judged.zip(&words.clauses) {
+        text += &line(judged.outcome.word(), reason);
     }
-    for reason in held.reasons() {
+    for reason in words.shared.into_iter().chain(held.reasons()) {
         text += &line("as a whole", &reason);
     }
     for finding in held

@@ -20,6 +20,11 @@ const UNSUPPORTED_TESTS: [&str; 4] = [
     "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
     "pool::a_file_is_exchanged_for_another",
 ];
+/// Cargo's words for the tests, and for the program.
+const TESTS: [&str; 9] = [
+    "test", "--no-fail-fast", "--lib", "--test", "suite", "--package", "fathom-engine", "--package", "fathom-model",
+];
+const PROGRAM: [&str; 5] = ["zigbuild", "--package", "fathom", "--bin", "fathom"];
 /// The kernel's message for an unsupported system call.
 const NO_SUCH_CALL: &str = "Function not implemented";
 
@@ -79,24 +84,18 @@ const REPORTS: [&str; 3] = ["csv", "csv-percentiles", "csv-histogram"];
 ///
 /// Without an emulator nothing is run; only the build server treats this as a failure.
 pub(crate) fn check() -> Result<(), String> {
-    let emulator = match emulator() {
-        Ok(emulator) => emulator,
-        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => return Err(why),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            return Ok(());
-        }
+    let Some(emulator) = find_emulator()? else {
+        return Ok(());
     };
-    let mut tests = built(&["test", "--no-fail-fast", "--lib", "--test", "suite"])?;
+    let mut tests = built(&TESTS)?;
     tests
-        .args(["--package", "fathom-engine", "--package", "fathom-model"])
         .arg("--")
         .args(UNSUPPORTED_TESTS.iter().flat_map(|name| ["--skip", name]));
     tests
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER", &emulator)
         .env("FATHOM_ENGINES", ENGINES);
     run(&mut tests)?;
-    run(&mut built(&["zigbuild", "--package", "fathom", "--bin", "fathom"])?)?;
+    run(&mut built(&PROGRAM)?)?;
     // Uses the program that the step `tests` has built.
     run(cargo().args(["test", "--workspace", "--no-run", "--test", "cli"]))?;
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| format!("no folder: {error}"))?;
@@ -111,6 +110,26 @@ pub(crate) fn check() -> Result<(), String> {
     both.engines_that_are_not_there()?;
     both.written_there_and_checked_here()?;
     both.simulated()
+}
+
+/// Compiles what [`check`] runs.
+pub(crate) fn build() -> Result<(), String> {
+    if find_emulator()?.is_none() {
+        return Ok(());
+    }
+    run(built(&TESTS)?.arg("--no-run"))?;
+    run(&mut built(&PROGRAM)?)
+}
+
+fn find_emulator() -> Result<Option<PathBuf>, String> {
+    match emulator() {
+        Ok(emulator) => Ok(Some(emulator)),
+        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => Err(why),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            Ok(None)
+        }
+    }
 }
 
 /// A Cargo command with the profile for short runs.

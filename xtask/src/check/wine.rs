@@ -2,7 +2,7 @@
 
 use super::wine_view;
 use crate::command::run;
-use crate::wine::Wine;
+use crate::wine::{PreparedWine, Wine};
 
 /// Packages that depend on the operating system. The others behave the same everywhere.
 const PACKAGES: [&str; 5] = [
@@ -28,28 +28,48 @@ const TESTS: [(&str, &str, &[&str]); 3] = [
 ///
 /// Without Wine nothing is run; only the build server treats this as a failure.
 pub(crate) fn check() -> Result<(), String> {
-    let wine = match Wine::find() {
-        Ok(wine) => wine,
-        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => return Err(why),
-        Err(why) => {
-            eprintln!("skipped: {why}");
-            return Ok(());
-        }
-    };
-    let wine = wine.prepare()?;
-    let mut command = wine.cargo(&["test", "--no-fail-fast", "--lib", "--bins"])?;
-    for package in PACKAGES {
-        command.args(["--package", package]);
-    }
-    let mut failures: Vec<String> = run(&mut command).err().into_iter().collect();
-    for (package, test, names) in TESTS.into_iter().chain([("fathom", "system", &[][..])]) {
-        let mut command = wine.cargo(&["test", "--no-fail-fast", "--package", package, "--test", test])?;
-        command.arg("--").args(names);
-        failures.extend(run(&mut command).err());
-    }
+    let Some(wine) = find()? else { return Ok(()) };
+    let mut failures = run_tests(&wine, &[]);
     failures.extend(wine_view::check(&wine).err());
     match failures.is_empty() {
         true => Ok(()),
         false => Err(failures.join("; ")),
     }
+}
+
+/// Compiles what [`check`] runs.
+pub(crate) fn build() -> Result<(), String> {
+    let Some(wine) = find()? else { return Ok(()) };
+    run_tests(&wine, &["--no-run"]).into_iter().next().map_or(Ok(()), Err)
+}
+
+fn find() -> Result<Option<PreparedWine>, String> {
+    match Wine::find() {
+        Ok(wine) => wine.prepare().map(Some),
+        Err(why) if std::env::var_os("FATHOM_CI").is_some_and(|value| value == "1") => Err(why),
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            Ok(None)
+        }
+    }
+}
+
+/// `cargo test` with these options for every test program. Returns the failures.
+fn run_tests(wine: &PreparedWine, options: &[&str]) -> Vec<String> {
+    let units: Vec<&str> = ["--lib", "--bins"]
+        .into_iter()
+        .chain(PACKAGES.iter().flat_map(|package| ["--package", package]))
+        .collect();
+    let tests = TESTS.into_iter().chain([("fathom", "system", &[][..])]);
+    let suites = tests.map(|(package, test, names)| {
+        let program = ["--package", package, "--test", test, "--"];
+        program.iter().chain(names).copied().collect()
+    });
+    let run_one = |words: Vec<&str>| {
+        let mut command = wine.cargo(&["test", "--no-fail-fast"])?;
+        run(command.args(options).args(words))
+    };
+    { std::iter::once(units).chain(suites) }
+        .filter_map(|words| run_one(words).err())
+        .collect()
 }

@@ -281,12 +281,12 @@ impl Change {
     pub fn words(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => {
-                let low = format_change(low);
+                let [low, high] = [low, high].map(format_change);
+                let unit = if high.ends_with(" %") { " %" } else { " times" };
                 format!(
-                    "{} ({} to {})",
+                    "{} ({} to {high})",
                     format_change(self.ratio),
-                    low.trim_end_matches(" %"),
-                    format_change(high)
+                    low.trim_end_matches(unit)
                 )
             }
             _ => format_change(self.ratio),
@@ -360,10 +360,9 @@ pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
         Judgement::DifferentLoad => {
             format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
         }
-        Judgement::Undecided if found.low.is_none() => format!(
-            "Whether {name} differs from {base} is unknown: {words} {what}, and the data does not show how much of \
-             that is chance."
-        ),
-        Judgement::Undecided => format!("Whether {name} differs from {base} is unknown: {words} {what}."),
+        Judgement::Undecided if found.low.is_none() => {
+            format!("{name} against {base}: {words} {what}, and nothing tells how much of that is chance.")
+        }
+        Judgement::Undecided => format!("{name} against {base}: {words} {what}, which may be chance."),
     }
 }

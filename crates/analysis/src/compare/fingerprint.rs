@@ -1,6 +1,6 @@
 //! Facts, other than figures, that differ between results.
 
-use model::environment::TargetFacts;
+use model::environment::{DeviceLimit, Limits, TargetFacts};
 use model::observation::{Load, Observation};
 use model::plan::{Job, Stream};
 use model::results::Results;
@@ -143,6 +143,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
         facts.push(fact(FactKind::Place, "processor", &environment.cpu.model));
         facts.push(fact(FactKind::Place, "usable processors", environment.cpu.usable));
         facts.push(fact(FactKind::Place, "memory", environment.memory));
+        facts.extend(limit_facts(&environment.limits));
         if let Some(governor) = &environment.cpu.governor {
             facts.push(fact(FactKind::Place, "frequency governor", governor));
         }
@@ -157,7 +158,38 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     Some(facts)
 }
 
-/// True for the path itself, and for a directory in which the file was created.
+/// Limits of the control group. Without one it is said that there is none, so that a limit is a
+/// difference.
+fn limit_facts(limits: &Limits) -> [Fact; 2] {
+    let of_device = |one: &DeviceLimit| {
+        let each = [
+            (one.read_iops, "reads/s"),
+            (one.write_iops, "writes/s"),
+            (one.read_bytes, "bytes read/s"),
+            (one.write_bytes, "bytes written/s"),
+        ];
+        let known = each
+            .into_iter()
+            .filter_map(|(limit, unit)| Some(format!("{} {unit}", limit?)));
+        format!("device {}: {}", one.device, known.collect::<Vec<_>>().join(", "))
+    };
+    let devices: Vec<String> = limits.devices.iter().map(of_device).collect();
+    let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".into());
+    [
+        fact(
+            FactKind::Place,
+            "I/O limit of the control group",
+            or_none((!devices.is_empty()).then(|| devices.join("; "))),
+        ),
+        fact(
+            FactKind::Place,
+            "CPU limit of the control group",
+            or_none(limits.cpus.map(|cpus| cpus.to_string())),
+        ),
+    ]
+}
+
+/// A directory covers the file that was created in it.
 fn covers_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }

@@ -126,7 +126,7 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
     b.series.clear();
     let found = changes(&a, &b, MARGIN);
     assert_eq!((found[0].word, found[0].low), (Judgement::Undecided, None));
-    assert!(sentence(&found[0], "B", "A", MARGIN).contains("how much of that is chance"));
+    assert!(sentence(&found[0], "B", "A", MARGIN).contains("nothing tells how much of that is chance"));
     b.total.latency.as_mut().unwrap().histogram = None;
     b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
     let found = changes(&a, &b, MARGIN);

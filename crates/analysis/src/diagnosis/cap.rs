@@ -64,7 +64,11 @@ fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));
     let sentence = match bound.kind {
         LayerKind::Application => {
-            format!("only {}: {used} of {limit} ({percent:.1} %)", bound.layer)
+            let of = match bound.is_met() {
+                true => String::new(),
+                false => format!(" of {limit} ({percent:.1} %)"),
+            };
+            format!("nothing but {}: {used}{of}", bound.layer)
         }
         LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
             let all = match bound.jobs.len() {

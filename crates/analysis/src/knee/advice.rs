@@ -402,8 +402,8 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(
-        "The knee is between {} and {}, but the points do not show where: the bounds meet at {}. At {} an operation \
-         takes {}, at {} {} times as long for {} times the rate.",
+        "The knee lies between {} and {}, and the points do not say where: an ideal device is full at {}. At {} an operation takes \
+         {}, at {} {} times as long for {} times the rate.",
         format_number(low.load),
         format_load(axis, high.load),
         format_number(bounds.meet_at),

@@ -39,9 +39,9 @@ fn three_distant_points_do_not_locate_the_knee() {
     assert_eq!((knee.advice.at_least, knee.advice.at_most), (Some(1.0), Some(64.0)));
     assert_eq!(
         knee.advice.sentence,
-        "The knee is between 1 and 64 in flight, but the points do not show where: the bounds meet at 4.9. At 1 an \
-         operation takes 33.3 us, at 64 17.9 times as long for 3.6 times the rate. From 64 to 512 the rate changes \
-         by +36 % for 5.9 times the latency. Measure between 1 and 64."
+        "The knee lies between 1 and 64 in flight, and the points do not say where: an ideal device is full at 4.9. At 1 an \
+         operation takes 33.3 us, at 64 17.9 times as long for 3.6 times the rate. From 64 to 512 the rate changes by \
+         +36 % for 5.9 times the latency. Measure between 1 and 64."
     );
 }
 

@@ -15,8 +15,8 @@ const DEFAULT_BLOCK: Bytes = Bytes::kib(4);
 /// Upper bound of the search if an entry names none: no vendor has larger disks.
 const MAX_DISK_SIZE: Bytes = Bytes::gib(64 << 10);
 
-/// At most this many machines of an entry are shown.
-const MAX_MACHINES: usize = 8;
+/// The inputs that are ordered; others have defaults.
+const ORDERED: [&str; 3] = ["size", "iops", "mbps"];
 
 /// The storage that a user needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -63,6 +63,8 @@ pub fn advise(catalogue: &Catalogue, need: &Need) -> Vec<Advice> {
     let mut list: Vec<Advice> = Vec::new();
     for policy in catalogue.entries() {
         match policy.kind() {
+            // Limits that the user states satisfy any need.
+            PolicyKind::Disk if policy.has_unlimited_input() => {}
             PolicyKind::Disk => list.push(advise_disk(policy, need)),
             PolicyKind::Machine => list.extend(advise_machines(policy, need)),
             // A contract cannot be ordered.
@@ -107,8 +109,8 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     }
 }
 
-/// A disk of a size, with the IOPS and throughput that the need takes. If the maximum throughput
-/// depends on the ordered IOPS, or the reverse, more of the other is ordered.
+/// A disk of a size, with the IOPS and throughput to order. If the maximum throughput depends on
+/// the ordered IOPS, or the reverse, the smallest sufficient order of the other is found.
 fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, PolicyError> {
     let resolve_with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&InputGoals {
@@ -118,31 +120,49 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, Pol
         })?;
         resolve(policy, &inputs, need)
     };
-    let first = resolve_with(need.iops, need.bytes_per_sec)?;
     let has_input = |name: &str| policy.inputs().any(|(known, ..)| known == name);
-    let (by_iops, by_bytes) = (has_input("iops"), has_input("mbps"));
-    let is_short = |resolved: &Resolved| {
-        let bytes = need.bytes_per_sec.zip(max_throughput(resolved));
-        let iops = need.iops.zip(resolved.reach.as_ref());
-        (by_iops && bytes.is_some_and(|(wanted, most)| most < wanted))
-            || (by_bytes && iops.is_some_and(|(wanted, reach)| reach.iops.low < wanted))
+    // So many operations of this size move this much.
+    let moved = need
+        .iops
+        .map(|iops| iops * need.block.unwrap_or(DEFAULT_BLOCK).0 as f64);
+    let bytes = [need.bytes_per_sec, moved].into_iter().flatten().max_by(f64::total_cmp);
+    let first = resolve_with(need.iops, bytes)?;
+    let lacks_bytes = |resolved: &Resolved| {
+        (need.bytes_per_sec.zip(max_throughput(resolved))).is_some_and(|(wanted, most)| most < wanted)
     };
-    if !is_short(&first) {
+    let lacks_iops = |resolved: &Resolved| {
+        (need.iops.zip(resolved.reach.as_ref())).is_some_and(|(wanted, reach)| reach.iops.low < wanted)
+    };
+    let raise_iops = has_input("iops") && lacks_bytes(&first);
+    let raise_bytes = has_input("mbps") && lacks_iops(&first);
+    if !raise_iops && !raise_bytes {
         return Ok(first);
     }
-    let (mut iops, mut bytes) = (need.iops.unwrap_or(100.0), need.bytes_per_sec.unwrap_or(1e6));
-    // Twenty doublings exceed what any vendor sells.
-    for _ in 0..20 {
-        (iops, bytes) = (iops * 2.0, bytes * 2.0);
-        let more = resolve_with(
-            if by_iops { Some(iops) } else { need.iops },
-            if by_iops { need.bytes_per_sec } else { Some(bytes) },
-        )?;
-        if !is_short(&more) {
-            return Ok(more);
+    let (start_iops, start_bytes) = (need.iops.unwrap_or(100.0), bytes.unwrap_or(1e6));
+    let raised = |factor: f64| {
+        resolve_with(
+            if raise_iops {
+                Some(start_iops * factor)
+            } else {
+                need.iops
+            },
+            if raise_bytes { Some(start_bytes * factor) } else { bytes },
+        )
+    };
+    let mut best = None;
+    // A million times exceeds what any vendor sells; thirty halvings decide every whole number.
+    let (mut low, mut high) = (1.0, f64::from(1 << 20));
+    for _ in 0..30 {
+        let middle = f64::sqrt(low * high);
+        let more = raised(middle)?;
+        if lacks_bytes(&more) || lacks_iops(&more) {
+            low = middle;
+        } else {
+            high = middle;
+            best = Some(more);
         }
     }
-    Ok(first)
+    Ok(best.unwrap_or(first))
 }
 
 fn resolve(policy: &Policy, inputs: &Inputs, need: &Need) -> Result<Resolved, PolicyError> {
@@ -154,29 +174,20 @@ fn resolve(policy: &Policy, inputs: &Inputs, need: &Need) -> Result<Resolved, Po
     policy.resolve_with(inputs, &other)
 }
 
-/// The machines with the lowest sufficient IOPS; if none suffices, the best one with its unmet
-/// needs.
+/// The machines that satisfy the need, those with the lowest IOPS first; if none does, the best one
+/// with its unmet needs.
 fn advise_machines(policy: &Policy, need: &Need) -> Vec<Advice> {
     let resolve_tier = |tier: &str| {
         let inputs = Inputs::from([("tier".to_owned(), tier.to_owned())]);
         resolve(policy, &inputs, need).map(|resolved| build_advice(policy, &resolved, need))
     };
-    let all: Vec<Advice> = policy.tiers().filter_map(|tier| resolve_tier(tier).ok()).collect();
-    let (mut fit, others): (Vec<Advice>, Vec<Advice>) = all.into_iter().partition(|advice| advice.fits);
-    if !fit.is_empty() || others.is_empty() {
-        fit.sort_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
-        let rest = fit.len().saturating_sub(MAX_MACHINES);
-        fit.truncate(MAX_MACHINES);
-        if let Some(last) = fit.last_mut().filter(|_| rest > 0) {
-            last.remarks
-                .push(format!("{rest} more machines of {} satisfy it too", policy.id()));
-        }
-        return fit;
+    let mut all: Vec<Advice> = policy.tiers().filter_map(|tier| resolve_tier(tier).ok()).collect();
+    all.sort_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
+    match all.iter().any(|advice| advice.fits) {
+        true => all.retain(|advice| advice.fits),
+        false => drop(all.drain(..all.len().saturating_sub(1))),
     }
-    let best = others
-        .into_iter()
-        .max_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
-    best.into_iter().collect()
+    all
 }
 
 fn refusal(policy: &Policy, why: String) -> Advice {
@@ -208,7 +219,10 @@ fn build_advice(policy: &Policy, resolved: &Resolved, need: &Need) -> Advice {
         kind: policy.kind(),
         tier: resolved.tier.clone(),
         fits,
-        with: resolved.inputs.iter().map(describe_input).collect(),
+        with: { resolved.inputs.iter() }
+            .filter(|input| ORDERED.contains(&input.name.as_str()))
+            .map(describe_input)
+            .collect(),
         iops: resolved.reach.as_ref().map(|reach| reach.iops.low),
         bytes_per_sec: max_throughput(resolved),
         latency_ns: resolved.latency_ns,

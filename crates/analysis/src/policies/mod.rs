@@ -316,6 +316,11 @@ impl Policy {
         })
     }
 
+    /// Whether the user states a limit instead of the provider.
+    fn has_unlimited_input(&self) -> bool {
+        { self.file.input.iter() }.any(|input| input.name == "iops" && input.max.is_none())
+    }
+
     /// Names of the rows of its table.
     pub fn tiers(&self) -> impl Iterator<Item = &str> {
         self.file.tier.iter().filter_map(|tier| tier.name.as_deref())

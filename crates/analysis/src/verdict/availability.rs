@@ -25,6 +25,7 @@ impl Case<'_> {
             probability_if_broken: None,
             probability_if_kept: None,
             cause: doubt.as_ref().map(|doubt| doubt.cause),
+            shared: doubt.as_ref().and_then(|doubt| doubt.shared.clone()),
             action: doubt.map(|doubt| doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause))),
             reason,
         };
@@ -83,9 +84,7 @@ impl Case<'_> {
 
     /// Why seconds that missed clauses may not be the storage's fault.
     fn doubt_storage_fault(&self, others: &[&Clause], seconds: &[Second], reasons: &[Reason]) -> Option<Doubt> {
-        let of_test = reasons
-            .iter()
-            .find_map(|reason| Some(Doubt::new(reason.cause?, reason.what.clone())));
+        let of_test = reasons.iter().find_map(Doubt::from_reason);
         let missed = |other: &&&Clause| seconds.iter().any(|second| !keeps_clause(other, second));
         let of_missed_clauses = || others.iter().filter(missed).find_map(|other| self.doubt_fail(other));
         of_test.or_else(of_missed_clauses)

@@ -7,8 +7,8 @@ use super::census::IntervalSums;
 use super::estimate;
 use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
-use super::{Case, Cause};
-use crate::attribution::{self, Attribution, Fault, MissedSecond, OtherActivity, describe_fault};
+use super::{Case, Cause, Reason};
+use crate::attribution::{self, Attribution, Fault, MissedSecond, describe_fault};
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
@@ -29,7 +29,9 @@ pub(super) struct Doubt {
     pub(super) cause: Cause,
     /// What was observed, in a sentence.
     pub(super) why: String,
-    /// What to do, if the cause alone does not determine it.
+    /// The end of that sentence, where other clauses may end alike.
+    pub(super) shared: Option<String>,
+    /// What to do, if the cause alone does not imply it.
     pub(super) action: Option<String>,
 }
 
@@ -38,7 +40,20 @@ impl Doubt {
         Doubt {
             cause,
             why,
+            shared: None,
             action: None,
+        }
+    }
+
+    /// A doubt that a reason of the whole test raises.
+    pub(super) fn from_reason(reason: &Reason) -> Option<Doubt> {
+        Some(Doubt::new(reason.cause?, reason.what.clone()).with_shared(reason.what.clone()))
+    }
+
+    pub(super) fn with_shared(self, shared: String) -> Doubt {
+        Doubt {
+            shared: Some(shared),
+            ..self
         }
     }
 
@@ -119,7 +134,7 @@ impl Case<'_> {
             && !found.storage_alone_fails(clause.tolerance)
             && let Some(fault) = found.main_other_fault()
         {
-            return Some(Doubt::new(cause_of(fault), self.fault_sentence(&found, fault)));
+            return Some(self.fault_doubt(&found, fault));
         }
         self.too_few_slots(target).map(Doubt::from)
     }
@@ -143,13 +158,19 @@ impl Case<'_> {
             .main_disturbance(clause)
             .filter(|(_, share)| *share > MAX_DISTURBED_EXCESS)
         {
-            let others = attribution::other_activity(observation, |_| true);
             let found = match fault {
                 Fault::Generator => "fathom itself was late".to_owned(),
-                _ => self.name_fault(fault, &others),
+                _ => self.describe_seconds(attribution.as_ref(), fault),
             };
-            let why = format!("{:.0} % of the excess is in seconds in which {found}", 100.0 * share);
-            return Some(Doubt::new(cause_of(fault), why));
+            let excess = match clause.metric {
+                Metric::Quantile { .. } => "operations beyond the limit",
+                _ => "time beyond the limit",
+            };
+            let why = format!(
+                "{:.0} % of the {excess} fell in seconds in which {found}",
+                100.0 * share
+            );
+            return Some(Doubt::new(cause_of(fault), why).with_shared(found));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
@@ -177,7 +198,7 @@ impl Case<'_> {
                 Doubt::new(Cause::Generator, why).with_action(format!("use more slots: --depth {enough}"))
             }
             _ => {
-                let why = format!("operations were issued later than they were due; {kept}");
+                let why = format!("fathom issued operations later than scheduled; {kept}");
                 let action = "raise --workers, or use a machine with more processors";
                 Doubt::new(Cause::Generator, why).with_action(action.into())
             }
@@ -316,8 +337,7 @@ impl Case<'_> {
     fn stall_doubt(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
         let why = format!(
-            "one stall of {length:.1} s at {at:.0} s decides the clause; {measured:.0} s do not show whether stalls \
-             recur"
+            "one stall of {length:.1} s at {at:.0} s makes the difference; {measured:.0} s do not show whether stalls recur"
         );
         Doubt::new(Cause::Stall, why)
     }
@@ -326,33 +346,37 @@ impl Case<'_> {
     fn doubt_others(&self, clause: &Clause) -> Option<Doubt> {
         let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
         let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
-        (found.share(fault) > MAX_DISTURBED_EXCESS)
-            .then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
+        (found.share(fault) > MAX_DISTURBED_EXCESS).then(|| Doubt {
+            cause: Cause::Others,
+            ..self.fault_doubt(&found, fault)
+        })
     }
 
-    /// Describes the seconds of a fault.
-    fn fault_sentence(&self, found: &Attribution, fault: Fault) -> String {
-        let has_fault = |at: f64| {
-            found
-                .missed
-                .iter()
-                .any(|missed| missed.fault == fault && missed.at == at)
-        };
-        let others = attribution::other_activity(self.observation, has_fault);
-        format!(
-            "in {} of {} missed seconds {}",
-            found.seconds(fault),
+    /// What was observed in the seconds of a fault.
+    fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
+        let observed = self.describe_seconds(Some(found), fault);
+        let why = format!(
+            "{} s missed the rate, and {} of them are seconds in which {observed}",
             found.missed.len(),
-            self.name_fault(fault, &others)
-        )
+            found.seconds(fault)
+        );
+        Doubt::new(cause_of(fault), why).with_shared(observed)
     }
 
-    /// Describes a fault, with the programs that the OTHER-LOAD check named.
-    fn name_fault(&self, fault: Fault, others: &OtherActivity) -> String {
+    /// What was observed in the seconds that were missed because of a fault, or in all if there are
+    /// none, with the programs that the OTHER-LOAD check named.
+    fn describe_seconds(&self, found: Option<&Attribution>, fault: Fault) -> String {
+        let missed = found.iter().flat_map(|found| &found.missed);
+        let of_fault: Vec<f64> = missed
+            .filter(|missed| missed.fault == fault)
+            .map(|missed| missed.at)
+            .collect();
+        let others = attribution::other_activity(self.observation, |at| of_fault.is_empty() || of_fault.contains(&at));
         let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
         let named = self.context.findings.iter().find(of_device);
-        let named = named.map(|finding| format!("; {}", finding.what)).unwrap_or_default();
-        describe_fault(fault, others) + &named
+        let programs = named.and_then(|finding| finding.what.split_once(attribution::PROGRAMS));
+        let programs = programs.map(|(_, programs)| format!("{}{programs}", attribution::PROGRAMS));
+        describe_fault(fault, &others) + &programs.unwrap_or_default()
     }
 }
 

@@ -385,7 +385,12 @@ pub(super) fn quantile(
         let needed = (MIN_BEYOND / (1.0 - share) * (1.0 - 1e-9)).ceil() as u64;
         return Err(NoEstimate::TooFew { needed, found: n });
     }
-    let value = waited.quantile(share).ok_or(NoEstimate::Absent)?;
+    let Some(value) = waited.quantile(share) else {
+        let of_both = direction
+            .is_none()
+            .then(|| quantile_of_directions(observation, (share, target), intervals));
+        return of_both.flatten().ok_or(NoEstimate::Absent);
+    };
     let spread = match &waited.histogram {
         Some(histogram) => {
             let (low, high) = quantile_interval(histogram, share, CONFIDENCE);
@@ -401,6 +406,34 @@ pub(super) fn quantile(
         None => stated_spread(waited, share, n, value),
     };
     Ok(Estimate { value, spread })
+}
+
+/// A quantile of all operations from those of each direction, as fio reports them: it lies between
+/// these. The value is the slower one, which it does not exceed.
+fn quantile_of_directions(
+    observation: &Observation,
+    figure: (f64, f64),
+    intervals: &[IntervalHistogram],
+) -> Option<Estimate> {
+    let issued = observation.directions.iter();
+    let issued = issued.filter(|(_, flow)| flow.as_ref().is_some_and(|flow| flow.operations != Some(0)));
+    let each = issued.map(|(direction, _)| quantile(observation, Some(direction), figure, intervals).ok());
+    let each: Vec<Estimate> = each.collect::<Option<_>>()?;
+    let bounds: Vec<(f64, f64)> = each
+        .iter()
+        .map(|one| match one.interval() {
+            (Some(low), Some(high)) => Some((low, high)),
+            _ => None,
+        })
+        .collect::<Option<_>>()?;
+    let ends = |pick: fn(f64, f64) -> f64, ends: &mut dyn Iterator<Item = f64>| ends.reduce(pick);
+    Some(Estimate {
+        value: ends(f64::max, &mut each.iter().map(|one| one.value))?,
+        spread: Spread::Between {
+            low: ends(f64::min, &mut bounds.iter().map(|bound| bound.0))?,
+            high: ends(f64::max, &mut bounds.iter().map(|bound| bound.1))?,
+        },
+    })
 }
 
 /// How operations beyond a target cluster in time.

@@ -5,6 +5,7 @@ use model::observation::Observation;
 use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
+use super::wording::{compare, describe_shift, format_estimate, with_distance, with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
@@ -80,7 +81,7 @@ fn has_open_clause(clauses: &[ClauseVerdict]) -> bool {
 }
 
 /// The deciding value of a clause: its target with the tolerance applied.
-fn clause_limit(clause: &Clause) -> f64 {
+pub(super) fn clause_limit(clause: &Clause) -> f64 {
     match clause.side {
         Side::AtLeast => clause.target * (1.0 - clause.tolerance),
         Side::AtMost => clause.target * (1.0 + clause.tolerance),
@@ -144,23 +145,24 @@ impl Case<'_> {
             }
             _ => None,
         };
-        let (cause, reason) = match unknown {
-            NoEstimate::Absent => (
+        let doubt = match unknown {
+            NoEstimate::Absent => Doubt::new(
                 Cause::Absent,
                 format!("{} does not report this figure", source_name(self.observation)),
             ),
-            NoEstimate::NotIssued(direction) => (Cause::Mix, format!("no {} was issued", direction.word())),
-            NoEstimate::TooFew { needed, found } => find_test_failure(reasons)
-                .map(|doubt| (doubt.cause, doubt.why))
-                .unwrap_or_else(|| {
-                    let why = format!(
-                        "{found} operations are too few for {}: fewer than {} are beyond it; {needed} are needed",
-                        clause.metric.name(),
-                        estimate::MIN_BEYOND
-                    );
-                    (Cause::Samples, why)
-                }),
+            NoEstimate::NotIssued(direction) => {
+                Doubt::new(Cause::Mix, format!("not one {} was issued", direction.word()))
+            }
+            NoEstimate::TooFew { needed, found } => find_test_failure(reasons).unwrap_or_else(|| {
+                let why = format!(
+                    "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
+                    clause.metric.name(),
+                    estimate::MIN_BEYOND
+                );
+                Doubt::new(Cause::Samples, why)
+            }),
         };
+        let cause = doubt.cause;
         let action = match (cause, unknown, self.observation.measured_ns) {
             (Cause::Samples, NoEstimate::TooFew { needed, found }, Some(measured)) if found > 0 => {
                 let seconds = (measured.as_secs() * needed as f64 / found as f64).ceil();
@@ -177,7 +179,11 @@ impl Case<'_> {
             probability_if_kept: None,
             cause: Some(cause),
             action: Some(action),
-            reason: prefix_measured(clause, measured, reason),
+            reason: match measured {
+                Some(value) => format!("measured {}; {}", with_unit(clause.metric, value), doubt.why),
+                None => doubt.why,
+            },
+            shared: doubt.shared,
         }
     }
 
@@ -189,9 +195,7 @@ impl Case<'_> {
         if_kept: f64,
         reasons: &[Reason],
     ) -> ClauseVerdict {
-        let of_test = reasons
-            .iter()
-            .find_map(|reason| Some(Doubt::new(reason.cause?, reason.what.clone())));
+        let of_test = reasons.iter().find_map(Doubt::from_reason);
         let outcome = match (if_broken <= ALPHA, if_kept <= ALPHA_FAIL) {
             (true, _) if self.slump(clause).is_none() => Outcome::Pass,
             (_, true) => Outcome::Fail,
@@ -207,13 +211,28 @@ impl Case<'_> {
                 .or_else(|| self.doubt_undecided(clause, estimate.value))
                 .or_else(|| Some(Doubt::new(Cause::Spread, self.describe_undecided(clause, estimate)))),
         };
-        let (outcome, cause, reason, action) = match doubt {
+        let (outcome, cause, shared, reason, action) = match doubt {
             Some(doubt) => {
                 let action = doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause));
-                let why = prefix_measured(clause, Some(estimate.value), doubt.why);
-                (Outcome::Inconclusive, Some(doubt.cause), why, Some(action))
+                let why = match doubt.why.starts_with(&with_unit(clause.metric, estimate.value)) {
+                    true => doubt.why,
+                    false => format!("{}; {}", with_distance(clause, estimate.value), doubt.why),
+                };
+                (
+                    Outcome::Inconclusive,
+                    Some(doubt.cause),
+                    doubt.shared,
+                    why,
+                    Some(action),
+                )
             }
-            None => (outcome, None, self.describe_outcome(clause, estimate, outcome), None),
+            None => (
+                outcome,
+                None,
+                None,
+                self.describe_outcome(clause, estimate, outcome),
+                None,
+            ),
         };
         ClauseVerdict {
             clause: clause.clone(),
@@ -224,6 +243,7 @@ impl Case<'_> {
             probability_if_kept: Some(if_kept),
             cause,
             reason,
+            shared,
             action,
         }
     }
@@ -235,7 +255,7 @@ impl Case<'_> {
             .filter(|_| is_rate(clause) && outcome == Outcome::Fail);
         let mut text = match slump {
             Some(slump) => self.describe_slump(clause, estimate, &slump),
-            None => compare_with_target(clause, estimate, outcome),
+            None => compare(clause, estimate),
         };
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not separate directions, so this is the mean of all operations";
@@ -271,7 +291,7 @@ impl Case<'_> {
         let (operations, time) = before.fold((0, 0.0), |sum, facts| {
             (sum.0 + facts.operations, sum.1 + facts.length_ns.as_secs())
         });
-        let figure = compare_with_target(clause, estimate, Outcome::Fail);
+        let figure = compare(clause, estimate);
         match time >= 1.0 {
             true => {
                 let show = |iops: f64| Metric::Iops.show(iops.round());
@@ -285,24 +305,24 @@ impl Case<'_> {
 
     /// Describes why the figure itself does not decide the clause.
     fn describe_undecided(&self, clause: &Clause, estimate: &Estimate) -> String {
-        let (figure, target) = (
-            format_estimate(clause, estimate),
-            clause.metric.show(clause_limit(clause)),
-        );
-        let side = match estimate.interval() {
-            (Some(low), _) if low > clause_limit(clause) => "above",
-            (_, Some(high)) if high < clause_limit(clause) => "below",
-            _ if clause.metric.show(estimate.value) == target => {
-                return format!("{figure} is exactly at the limit");
-            }
-            _ => return format!("{figure} is too close to {target} to decide"),
+        let limit = clause_limit(clause);
+        let is_apart = match estimate.interval() {
+            (Some(low), _) if low > limit => true,
+            (_, Some(high)) => high < limit,
+            _ => false,
         };
+        if !is_apart {
+            return format!("{}: too close to the limit to tell", format_estimate(clause, estimate));
+        }
         let changed = self.shift(clause).map_or_else(
-            || "; the seconds differ too much".to_owned(),
+            || ", but it varied from second to second".to_owned(),
             |shift| describe_shift(&shift),
         );
         let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
-        format!("{figure} is {side} {target} here{changed}; {measured:.0} s do not show whether that lasts")
+        format!(
+            "{}{changed}: {measured:.0} s do not show whether that lasts",
+            compare(clause, estimate)
+        )
     }
 
     /// What to do about a clause that the test did not decide.
@@ -342,38 +362,6 @@ pub(super) fn is_rate(clause: &Clause) -> bool {
     matches!(clause.metric, Metric::Iops | Metric::Throughput)
 }
 
-/// The change within the window, after a figure.
-fn describe_shift(shift: &Shift) -> String {
-    let (rate, latency) = (|value| Metric::Iops.show(value), |value| Metric::Mean.show(value));
-    match *shift {
-        Shift::Rate {
-            from,
-            to,
-            at,
-            levels: 2,
-        } => format!("; {} IOPS for {at:.0} s, then {}", rate(from), rate(to)),
-        Shift::Rate { from, to, at, .. } => {
-            let verb = if to < from { "fell" } else { "rose" };
-            format!(
-                "; the rate {verb} from {} to {} IOPS at {at:.0} s",
-                rate(from),
-                rate(to)
-            )
-        }
-        Shift::RateDrift { from, to } => format!("; from {} IOPS at the start to {} at the end", rate(from), rate(to)),
-        Shift::Latency { from, to, at } => {
-            format!("; the mean was {} for {at:.0} s, then {}", latency(from), latency(to))
-        }
-        Shift::Drift { from, to } => format!(
-            "; the mean went from {} at the start to {} at the end",
-            latency(from),
-            latency(to)
-        ),
-        Shift::Stalls { count: 1, at, longest } => format!("; one stall of {longest:.1} s at {at:.0} s"),
-        Shift::Stalls { count, longest, .. } => format!("; {count} stalls of up to {longest:.1} s"),
-    }
-}
-
 /// True if the storage became worse.
 fn is_adverse(shift: &Shift) -> bool {
     match *shift {
@@ -398,10 +386,7 @@ fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> St
         ),
     };
     match breaks_clause(clause, estimate.value) {
-        true => format!(
-            "{}; {stretches} {served}",
-            compare_with_target(clause, estimate, Outcome::Fail)
-        ),
+        true => format!("{}; {stretches} {served}", compare(clause, estimate)),
         false => {
             format!("{stretches} {served}; operations served later raised the mean to {mean}, compared with {target}")
         }
@@ -419,49 +404,9 @@ fn source_name(observation: &Observation) -> &str {
 fn find_test_failure(reasons: &[Reason]) -> Option<Doubt> {
     let is_test_failure = |cause: &Cause| matches!(cause, Cause::Invalid | Cause::Interrupted);
     reasons.iter().find_map(|reason| {
-        let cause = reason.cause.filter(is_test_failure)?;
-        Some(Doubt::new(cause, reason.what.clone()))
+        reason.cause.filter(is_test_failure)?;
+        Doubt::from_reason(reason)
     })
-}
-
-/// The figure with its interval, for people.
-fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
-    let show = |value: f64| clause.metric.show(value);
-    match estimate.interval() {
-        (Some(low), Some(high)) => format!("{} ({} to {})", show(estimate.value), show(low), show(high)),
-        (Some(low), None) => format!("{} (at least {})", show(estimate.value), show(low)),
-        (None, Some(high)) => format!("{} (at most {})", show(estimate.value), show(high)),
-        (None, None) => show(estimate.value),
-    }
-}
-
-/// Prefixes the reason with the measured figure, unless the reason already names it.
-fn prefix_measured(clause: &Clause, value: Option<f64>, why: String) -> String {
-    match value.map(|value| clause.metric.show(value)) {
-        Some(figure) if !why.starts_with(&figure) => format!("measured {figure}; {why}"),
-        _ => why,
-    }
-}
-
-fn compare_with_target(clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
-    let (figure, target) = (format_estimate(clause, estimate), clause.metric.show(clause.target));
-    let side = match (clause.side, outcome) {
-        // An exact count misses the target by the operations in flight at the end.
-        (Side::AtLeast, Outcome::Pass) if clause.metric.show(estimate.value) == target => "at",
-        (Side::AtLeast, Outcome::Pass) if estimate.value < clause.target => "within the tolerance of",
-        (Side::AtLeast, Outcome::Pass) => "above",
-        (Side::AtLeast, _) => "below",
-        (Side::AtMost, Outcome::Pass) => "at or below",
-        (Side::AtMost, _) => "above",
-    };
-    let tolerance = match clause.tolerance > 0.0 {
-        true => {
-            let (sign, passes) = (clause.side.sign(), clause.metric.show(clause_limit(clause)));
-            format!(" ({sign} {passes} passes: {:.0} % tolerance)", 100.0 * clause.tolerance)
-        }
-        false => String::new(),
-    };
-    format!("{figure} is {side} {target}{tolerance}")
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod doubt;
 mod estimate;
 mod judgement;
 mod load;
+mod wording;
 
 use model::JsonSchema;
 use model::finding::Finding;
@@ -26,6 +27,7 @@ pub use document::{
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
+pub use wording::VerdictWords;
 
 /// The verdict on a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -91,6 +93,10 @@ pub struct ClauseVerdict {
     pub cause: Option<Cause>,
     /// What was observed, in a sentence.
     pub reason: String,
+    /// The end of the reason, where other clauses may end alike.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub shared: Option<String>,
     /// What to do about it, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,

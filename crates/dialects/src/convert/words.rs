@@ -430,6 +430,8 @@ pub(super) fn file_work(work: &FileWork) -> String {
         in_sequence,
         in_order,
         shares_files,
+        midpoint,
+        destination,
         once,
         working_set,
         block,
@@ -437,7 +439,12 @@ pub(super) fn file_work(work: &FileWork) -> String {
         groups: _,
     } = work;
     let how = if *in_sequence { "in sequence" } else { "drawn" };
-    let order = if *in_order { "files in order" } else { "files at random" };
+    let order = match midpoint {
+        _ if *in_order => "files in order",
+        Some(_) => "the first files most",
+        None => "files at random",
+    };
+    let to = if destination.is_some() { " to another tree" } else { "" };
     let shared = if *shares_files { ", shared by workers" } else { "" };
     let sessions = session
         .as_ref()
@@ -452,7 +459,7 @@ pub(super) fn file_work(work: &FileWork) -> String {
         });
     let once = if *once { ", each once" } else { "" };
     let set = working_set.map_or(String::new(), |set| format!(", {} of them", set.files));
-    format!("operations on files, {how}: {work}{sessions}; {order}{shared}{once}{set}, blocks of {block}")
+    format!("operations on files, {how}: {work}{to}{sessions}; {order}{shared}{once}{set}, blocks of {block}")
 }
 
 pub(super) fn replay(replay: &Replay) -> String {

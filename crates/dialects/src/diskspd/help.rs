@@ -1,7 +1,7 @@
 //! The text of `-?`, made from the table of switches.
 
 use super::newer::Version;
-use super::options::{Form, Group, SWITCHES, Status};
+use super::options::{Form, Group, Status, switches};
 
 /// The version of DiskSpd whose command line and reports these are.
 pub const VERSION: &str = "2.2.0";
@@ -25,7 +25,7 @@ pub fn lines(program: &str) -> Vec<String> {
     for group in Group::ALL {
         lines.push(String::new());
         lines.push(format!("{}:", group.heading()));
-        for switch in SWITCHES.iter().filter(|switch| switch.group == *group) {
+        for switch in switches().filter(|switch| switch.group == *group) {
             for form in switch.forms {
                 entry(&mut lines, form);
             }

@@ -25,7 +25,7 @@ pub use help::{VERSION, VERSION_DATE, lines as help_lines};
 pub use line::{EventRole, Events, ParseEnv};
 pub use lower::{LowerEnv, Lowered, Use, lower, origin, threads};
 pub use newer::Version;
-pub use options::{Form, Group, SWITCHES, Scope, Status, Switch, Value, find};
+pub use options::{Form, Group, Scope, Status, Switch, Value, find, switches};
 pub use profile::Profile;
 pub use read::{End, Reading, Request, read};
 pub use validate::{Processors, Validation, validate};

@@ -2,8 +2,8 @@
 //! itself is not part of a profile: callers print it first. The lines are those of DiskSpd 2.2; the
 //! older form is for scripts made for 2.0.17 to 2.0.20.
 
+use super::profile::lines_of_span;
 use super::profile::{Cache, Distribution, FlushType, Processor, Profile, Range, Target, ThroughputUnit, TimeSpan};
-use super::xml;
 
 /// The version whose text is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,7 +138,7 @@ fn time_span_lines(span: &TimeSpan, form: TextForm) -> Vec<String> {
             list.join(", ")
         ));
     }
-    lines.extend(xml::lines_of_span(span));
+    lines.extend(lines_of_span(span));
     if span.random_write_data {
         lines.extend([
             "generating random data for each write IO".to_string(),

@@ -100,7 +100,7 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
             None => (part, 1),
         };
         let mut words = FileOperationKind::ALL.to_vec();
-        words.retain(|(_, kind)| *kind != FileOperationKind::Close);
+        words.retain(|(_, kind)| *kind != FileOperationKind::Close && !kind.needs_destination());
         let operations = names.split('+').map(|name| values::word(name, &words));
         let group = FileGroup {
             operations: operations.collect::<Result<_, _>>()?,
@@ -240,6 +240,8 @@ fn work_of(spec: &JobSpec) -> FileWork {
         in_sequence: spec.files.in_sequence,
         in_order: spec.files.in_order,
         shares_files: false,
+        midpoint: None,
+        destination: None,
         once: false,
         working_set: None,
         block: spec.part.sizes.max(),

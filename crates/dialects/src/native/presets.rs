@@ -41,6 +41,8 @@ const FILES: &[&str] = &[
     file!("webserver-1"),
     file!("videoserver-1"),
     file!("home-directory-1"),
+    file!("nas-1"),
+    file!("nas-folders-1"),
 ];
 
 /// The `[preset]` table of a preset.
@@ -174,6 +176,8 @@ mod tests {
         ("webserver@1", 0x561309683d515be3),
         ("videoserver@1", 0xae6586d3e4019379),
         ("home-directory@1", 0xa3cf634abf24f9dd),
+        ("nas@1", 0x9c827c8e731396fc),
+        ("nas-folders@1", 0x9d973b4b0998ac7e),
     ];
 
     /// FNV-1a, 64 bits: detects changed texts without a library.

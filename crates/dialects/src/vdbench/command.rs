@@ -20,6 +20,8 @@ pub struct Command {
     pub warmup: Option<u64>,
     /// `format=` of every RD.
     pub format: Option<String>,
+    /// All trees are removed before the first run.
+    pub cleans: bool,
     /// Variables, the longest name first.
     pub variables: Vec<(String, String)>,
     /// What is added to every `rd=`.
@@ -152,13 +154,17 @@ fn read_option(
             .add_journal_letters(value, word)?,
         'c' => {
             let formats = [("o", "only"), ("y", "yes"), ("n", "no")];
-            let Some((_, format)) = formats.into_iter().find(|(letter, _)| *letter == value) else {
-                return refuse(
-                    &format!("{word} removes trees before the first run, which is not built"),
-                    "remove them by an RD with `format=(clean,only)`; `-co`, `-cy` and `-cn` force `format=only`, `yes` and `no`",
-                );
+            command.format = match formats.into_iter().find(|(letter, _)| *letter == value) {
+                Some((_, format)) => Some(format.to_owned()),
+                None if value.is_empty() => None,
+                None => {
+                    return refuse(
+                        &format!("Invalid execution parameter: '{word}'"),
+                        "`-c` removes trees, `-co`, `-cy` and `-cn` force `format=only`, `yes` and `no`",
+                    );
+                }
             };
-            command.format = Some(format.to_owned());
+            command.cleans |= value.is_empty();
         }
         '\0' => return refuse("Use of parameter file is now required.", HELP_FILE),
         _ => {

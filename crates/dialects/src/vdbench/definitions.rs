@@ -21,6 +21,8 @@ pub struct Parameters {
     pub general: General,
     /// Labels of the hosts.
     pub hosts: Vec<String>,
+    /// All trees are removed before the first run.
+    pub cleans: bool,
     /// Storage definitions.
     pub sds: Vec<Sd>,
     /// Workload definitions.
@@ -147,8 +149,10 @@ pub struct Wd {
     pub skew: Option<f64>,
     /// Percent of reads and of writes in the hit area.
     pub hits: (f64, f64),
-    /// `range=`.
+    /// `range=` or `hotband=`.
     pub range: Option<(f64, f64)>,
+    /// `hotband=` is given.
+    pub has_hotband: bool,
     /// `openflags=`.
     pub flags: Vec<String>,
     /// `streams=`.
@@ -172,6 +176,7 @@ impl Default for Wd {
             skew: None,
             hits: (0.0, 0.0),
             range: None,
+            has_hotband: false,
             flags: Vec::new(),
             streams: None,
             rate: None,
@@ -237,6 +242,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     let blocks = group(items)?;
     let mut parameters = Parameters {
         copies,
+        cleans: command.cleans,
         ..Parameters::default()
     };
     parameters.general.compratio = 1.0;
@@ -441,7 +447,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
         size: block.part("size")?.map(|size| size as u64),
         threads: threads as u32,
         flags: flags(block)?,
-        range: range(block)?,
+        range: range(block, "range")?,
         offset,
         align,
         journal: block.item("journal").map(Item::word),
@@ -449,14 +455,17 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     })
 }
 
-pub(super) fn range(block: &Block) -> Result<Option<(f64, f64)>, Diagnostic> {
-    match block.numbers("range")?[..] {
+/// `range=` or `hotband=`.
+pub(super) fn range(block: &Block, field: &str) -> Result<Option<(f64, f64)>, Diagnostic> {
+    match block.numbers(field)?[..] {
         [] => Ok(None),
         [low, high, ..] if high > low => Ok(Some((low, high))),
-        [_, _, ..] => Err(block.error("'range=' parameter. Second value must be higher than first value".into())),
-        [_] => Err(block.error(
-            "'range=' parameter must be specified with a beginning and ending range, e.g. 'range=(10,20)'".into(),
-        )),
+        [_, _, ..] => Err(block.error(format!(
+            "'{field}=' parameter. Second value must be higher than first value"
+        ))),
+        [_] => Err(block.error(format!(
+            "'{field}=' parameter must be specified with a beginning and ending range, e.g. '{field}=(10,20)'"
+        ))),
     }
 }
 

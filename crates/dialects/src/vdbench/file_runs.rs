@@ -78,7 +78,7 @@ impl FileRun {
         }
         let used = |fsd: &&Fsd| {
             fwds.iter()
-                .flat_map(|fwd| &fwd.fsds)
+                .flat_map(|fwd| fwd.fsds.iter().chain(&fwd.target))
                 .any(|wanted| matches_name(wanted, &fsd.name))
         };
         let fixed: f64 = fwds.iter().filter_map(|fwd| fwd.skew).sum();
@@ -188,44 +188,6 @@ impl FileRun {
     }
 }
 
-impl Run {
-    /// The run that makes the trees of this one before it.
-    pub fn tree_format(&self, format: &Fwd) -> Option<Run> {
-        let files = self.files.as_ref()?;
-        let makes = files.format.tree?;
-        let operations: Vec<usize> = match makes {
-            TreeFormat::All | TreeFormat::Restart => vec![operation("mkdir"), operation("create")],
-            TreeFormat::Directories => vec![operation("mkdir")],
-            TreeFormat::Clean => vec![operation("delete")],
-        };
-        let fwd = Fwd {
-            fsds: files.fsds.iter().map(|fsd| fsd.name.clone()).collect(),
-            // Each tree is made by all threads, and those that write wait for directories.
-            threads: format.threads * (files.fsds.len() * operations.len()) as u32,
-            ..format.clone()
-        };
-        Some(Run {
-            name: format!("format_for_{}", self.name),
-            rate: RunRate::Max,
-            first_rate: RunRate::Max,
-            elapsed: self.elapsed.filter(|_| files.format.limited),
-            interval: 1,
-            warmup: 0,
-            pause: 0,
-            maxdata: None,
-            points: Vec::new(),
-            files: Some(FileRun {
-                format: FormatWords::default(),
-                fwds: vec![(fwd, 100.0)],
-                fsds: files.fsds.clone(),
-                operations,
-                makes: Some(makes),
-            }),
-            ..self.clone()
-        })
-    }
-}
-
 impl Fsd {
     /// Its tree.
     pub fn tree(&self) -> FileTree {
@@ -257,7 +219,7 @@ impl Fsd {
     }
 }
 
-fn operation(name: &str) -> usize {
+pub(super) fn operation(name: &str) -> usize {
     OPERATIONS.iter().position(|known| *known == name).unwrap_or(0)
 }
 
@@ -279,20 +241,19 @@ fn split(sizes: &[(u64, f64)]) -> BlockSizes {
 impl FileLoad<'_> {
     /// It makes or removes files or directories.
     fn changes_names(&self) -> bool {
-        let kind = self.kind();
-        self.fwd.rdpct.is_none() && kind.is_some_and(|kind| kind.existence() != Existence::Stays)
+        self.fwd.rdpct.is_none() && self.kind().existence() != Existence::Stays
     }
 
     /// Its threads take files that others use.
     fn shares_files(&self, makes: Option<TreeFormat>) -> bool {
-        self.fwd.shares_files && makes.is_none() && !self.changes_names()
+        self.fwd.shares_files && makes.is_none() && !self.changes_names() && !self.kind().needs_destination()
     }
 
     /// Files or directories that its threads choose among.
     fn object_count(&self, set: Option<WorkingSet>) -> u64 {
         let tree = self.fsd.tree();
         match self.kind() {
-            Some(kind) if kind.is_on_directory() => tree.directory_count(),
+            kind if kind.is_on_directory() => tree.directory_count(),
             _ => set.map_or(tree.file_count(), |set| u64::from(set.files)),
         }
     }
@@ -332,10 +293,9 @@ impl FileLoad<'_> {
         OPERATIONS[self.operation]
     }
 
-    /// What its operation counts as; `None` if it is not built.
-    fn kind(&self) -> Option<FileOperationKind> {
-        Some(match self.name() {
-            "read" => FileOperationKind::ReadBlock,
+    /// What its operation counts as.
+    fn kind(&self) -> FileOperationKind {
+        match self.name() {
             "write" => FileOperationKind::WriteBlock,
             "mkdir" => FileOperationKind::Mkdir,
             "rmdir" => FileOperationKind::Rmdir,
@@ -346,8 +306,10 @@ impl FileLoad<'_> {
             "access" => FileOperationKind::Access,
             "open" => FileOperationKind::Open,
             "close" => FileOperationKind::Close,
-            _ => return None,
-        })
+            "copy" => FileOperationKind::Copy,
+            "move" => FileOperationKind::Move,
+            _ => FileOperationKind::ReadBlock,
+        }
     }
 
     /// Percent of reads among its transfers.
@@ -369,31 +331,22 @@ impl FileLoad<'_> {
     pub fn requested(&self) -> Vec<FileOperationKind> {
         match self.fwd.rdpct {
             Some(_) => vec![FileOperationKind::ReadBlock, FileOperationKind::WriteBlock],
-            None => self.kind().into_iter().collect(),
+            None => vec![self.kind()],
         }
     }
 
     /// What its threads do.
     fn work(&self, run: &Run, makes: Option<TreeFormat>, seed: u64) -> Result<FileWork, Diagnostic> {
         let fwd = self.fwd;
-        let kind = if fwd.rdpct.is_some() {
-            Some(FileOperationKind::Open)
-        } else {
-            self.kind()
-        };
-        let operations = match kind {
-            Some(FileOperationKind::WriteBlock) if fwd.deletes_first => {
+        let operations = match self.kind() {
+            _ if fwd.rdpct.is_some() => vec![FileOperationKind::Open],
+            FileOperationKind::WriteBlock if fwd.deletes_first => {
                 vec![FileOperationKind::Delete, FileOperationKind::Create]
             }
-            Some(FileOperationKind::ReadBlock | FileOperationKind::WriteBlock | FileOperationKind::Close) => {
+            FileOperationKind::ReadBlock | FileOperationKind::WriteBlock | FileOperationKind::Close => {
                 vec![FileOperationKind::Open]
             }
-            Some(kind) => vec![kind],
-            None => {
-                let what = format!("`operation={}` of fwd={}", self.name(), fwd.name);
-                let help = "a thread works in one tree: read there and write here with two FWDs";
-                return Err(cannot(run, &what, help));
-            }
+            kind => vec![kind],
         };
         let sizes = match &fwd.xfersize {
             Transfer::One(size) => vec![(*size, 100.0)],
@@ -427,6 +380,8 @@ impl FileLoad<'_> {
             in_sequence: false,
             in_order: makes.is_some() || !fwd.selects_at_random,
             shares_files: self.shares_files(makes),
+            midpoint: fwd.poisson.filter(|_| makes.is_none()),
+            destination: None,
             once: fwd.once,
             working_set: self.fsd.working_set(seed).filter(|_| makes.is_none()),
             // Positions are multiples of every size.
@@ -453,8 +408,11 @@ impl Lowering<'_> {
         // The same files for all FWDs of a run, and others for the next.
         let seed_of_files = mixed_seed(self.seed, self.steps.len() as u64);
         for (index, load) in files.loads().iter().enumerate() {
-            let work = load.work(run, files.makes, seed_of_files)?;
             let target = self.tree_target(run, load.fsd, files.makes)?;
+            let work = FileWork {
+                destination: self.destination(run, files, load)?,
+                ..load.work(run, files.makes, seed_of_files)?
+            };
             let threads = load.useful_threads(files.makes, work.working_set);
             let flow = files.flow(run, load, work.working_set)?;
             let cache = CacheMode {
@@ -519,6 +477,26 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// The tree that files are copied or moved to.
+    fn destination(&mut self, run: &Run, files: &FileRun, load: &FileLoad<'_>) -> Result<Option<TargetId>, Diagnostic> {
+        if files.makes.is_some() || load.fwd.rdpct.is_some() || !load.kind().needs_destination() {
+            return Ok(None);
+        }
+        let operation = load.name();
+        let named = load.fwd.target.as_ref();
+        let Some(to) = files.fsds.iter().find(|fsd| Some(&fsd.name) == named) else {
+            let what = format!("`operation={operation}` without `target=`");
+            return Err(cannot(run, &what, &format!("give fwd={} a `target=`", load.fwd.name)));
+        };
+        if to.anchor == load.fsd.anchor || to.tree() != load.fsd.tree() {
+            let what = format!("`operation={operation}` from fsd={} to fsd={}", load.fsd.name, to.name);
+            let help = "give both an anchor of their own, and the same `depth=`, `width=`, `files=`, `sizes=` and \
+                        `totalsize=`";
+            return Err(cannot(run, &what, help));
+        }
+        self.tree_target(run, to, None).map(Some)
+    }
+
     /// The number of an FSD's target.
     fn tree_target(&mut self, run: &Run, fsd: &Fsd, makes: Option<TreeFormat>) -> Result<TargetId, Diagnostic> {
         let tree = FileTree {
@@ -574,9 +552,15 @@ fn file_stream(
     thread: u32,
 ) -> Stream {
     let transfers = work.session.as_ref().and_then(|session| session.transfers.as_ref());
-    let largest = transfers.map_or(Bytes(512), |transfers| transfers.sizes.max());
+    let largest = match (transfers, work.destination) {
+        (Some(transfers), _) => transfers.sizes.max(),
+        // The buffer that files are copied with.
+        (None, Some(_)) => work.block,
+        (None, None) => Bytes(512),
+    };
     let mix: Mix = work.mix();
     Stream {
+        course: run.rate_course(),
         target: StreamTarget::One { target },
         mix,
         pattern: Pattern {
@@ -588,7 +572,8 @@ fn file_stream(
             .unwrap_or(Content::Once),
         pacing: match run.rate {
             RunRate::Number(rate) => pacing(run, rate * share / 100.0, u64::from(thread)),
-            RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
+            RunRate::Variable => pacing(run, run.mean_rate() * share / 100.0, u64::from(thread)),
+            RunRate::Max | RunRate::Curve | RunRate::OfLast(_) => Pacing::Unpaced,
         },
         files: Some(work.clone()),
         ..Stream::default()
@@ -605,7 +590,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
             run,
             &format!("{what} of fwd={fwd}"),
             "`fileio=` can be `sequential`, `random`, `(random,shared)` with `fileselect=sequential`, and \
-             `(sequential,delete)`; `fileselect=` can be `sequential`, `random` and `once`",
+             `(sequential,delete)`; `fileselect=` can be `sequential`, `random`, `(poisson,midpoint)` and `once`",
         ));
     }
     let loads = files.loads();

@@ -4,7 +4,7 @@ use super::blocks::Block;
 use super::definitions::{Transfer, flags};
 use super::table::Section;
 use super::values::numbered;
-use super::workloads::{matches_name, percent, transfer};
+use super::workloads::{matches_name, percent, poisson, transfer};
 use crate::Diagnostic;
 
 /// A file system definition.
@@ -49,8 +49,10 @@ pub struct Fwd {
     pub shares_files: bool,
     /// `fileio=(sequential,delete)`.
     pub deletes_first: bool,
-    /// `fileselect=random`.
+    /// `fileselect=random` or `poisson`.
     pub selects_at_random: bool,
+    /// `fileselect=(poisson,midpoint)`.
+    pub poisson: Option<f64>,
     /// `fileselect=once`.
     pub once: bool,
     /// `xfersize=`.
@@ -61,6 +63,8 @@ pub struct Fwd {
     pub stopafter: Option<f64>,
     /// `skew=`.
     pub skew: Option<f64>,
+    /// `target=`: the FSD that files are copied or moved to.
+    pub target: Option<String>,
     /// `openflags=`; empty: those of its FSDs.
     pub flags: Vec<String>,
     /// What a run of it is refused for.
@@ -78,11 +82,13 @@ impl Default for Fwd {
             shares_files: false,
             deletes_first: false,
             selects_at_random: false,
+            poisson: None,
             once: false,
             xfersize: Transfer::One(4096),
             threads: 1,
             stopafter: None,
             skew: None,
+            target: None,
             flags: Vec::new(),
             refusal: None,
         }
@@ -179,6 +185,11 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
         .find(|wanted| !anchors.iter().any(|(name, _)| matches_name(wanted, name)))
     {
         return Err(fwd.error(format!("Could not find fsd={missing} for fwd={}", fwd.name)));
+    }
+    for target in fwd.words("target") {
+        if !anchors.iter().any(|(name, _)| *name == target) {
+            return Err(fwd.error(format!("Could not find fsd={target} for fwd={}", fwd.name)));
+        }
     }
     let operations = fwd.words("operation");
     if operations.len() > 1 {
@@ -301,14 +312,18 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         |order: &str, how: &str| matches!(&words("fileio")[..], [first, second] if is(first, order) && second == how);
     let (shares_files, deletes_first) = (fileio("random", "shared"), fileio("sequential", "delete"));
     let once = words("fileselect")[..] == ["once"];
+    let poisson = poisson(block, "fileselect")?;
     let mut order = |field: &'static str| {
         let mut words = words(field);
         if (shares_files || deletes_first) && field == "fileio" {
             words.truncate(1);
         }
+        if poisson.is_some() && field == "fileselect" {
+            return Ok(true);
+        }
         let first = words.first().map_or("sequential", String::as_str);
         let known = is(first, "sequential") || is(first, "random") || once && field == "fileselect";
-        if words.len() > 1 || first == "poisson" {
+        if words.len() > 1 {
             refusal.get_or_insert(format!("`{field}=({})`", words.join(",")));
         } else if !known {
             return Err(block.error(format!("Invalid contents for '{field}=': {first}")));
@@ -317,7 +332,7 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     };
     let (is_random, selects_at_random) = (order("fileio")?, order("fileselect")?);
     if shares_files && (selects_at_random || once) {
-        refusal.get_or_insert("`fileio=(random,shared)` with `fileselect=random` or `once`".into());
+        refusal.get_or_insert("`fileio=(random,shared)` with `fileselect=random`, `poisson` or `once`".into());
     }
     if deletes_first && (block.item("stopafter").is_some() || block.item("rdpct").is_some()) {
         refusal.get_or_insert("`fileio=(sequential,delete)` with `stopafter=` or `rdpct=`".into());
@@ -344,11 +359,13 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         shares_files,
         deletes_first,
         selects_at_random,
+        poisson,
         once,
         xfersize: transfer(block, "xfersizes")?,
         threads: threads(block, 1.0)?,
         stopafter,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
+        target: block.words("target").into_iter().next(),
         flags: flags(block)?,
         refusal,
     })

@@ -17,6 +17,7 @@ use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
 use super::streams::{Piece, access, hits, mix, sizes, stream};
+use super::tree_formats::with_tree_formats;
 use crate::Diagnostic;
 
 /// What a run means here.
@@ -53,13 +54,7 @@ pub fn lower_all(
 ) -> Result<(Plan, Vec<String>), Diagnostic> {
     let mut lowering = Lowering::new(parameters, env, seed);
     let mut left_out = Vec::new();
-    for run in runs {
-        if let Some(format) = run.tree_format(&parameters.format_fwd) {
-            lowering.step(&format)?;
-        }
-        if run.files.as_ref().is_some_and(|files| files.format.only) {
-            continue;
-        }
+    for run in &with_tree_formats(runs, parameters) {
         match run.rate {
             RunRate::OfLast(percent) => {
                 left_out.push(format!("rd={}: {percent} % of the last observed rate", run.name));
@@ -436,10 +431,10 @@ impl<'a> Lowering<'a> {
         let regions = self.region(sd, wd)?;
         let access = access(run, wd)?;
         let is_random = wd.seekpct == 100 && wd.stride.is_none();
-        if regions.len() > 1 && !is_random {
+        if regions.len() > 1 && (!is_random || wd.poisson.is_some()) {
             return Err(cannot(
                 run,
-                "a `range=` beyond 100 % with sequential work",
+                "a `range=` beyond 100 % with sequential work or `poisson`, or such a `hotband=`",
                 "use two SDs",
             ));
         }
@@ -529,22 +524,18 @@ fn priorities_of(run: &Run) -> Option<&'static str> {
 }
 
 fn refuse(run: &Run) -> Result<(), Diagnostic> {
-    match run.rate {
-        RunRate::Variable if run.files.is_some() => {
-            let what = "a rate that varies in a file system workload";
-            Err(cannot(run, what, "give each rate an RD of its own"))
-        }
-        _ if priorities_of(run).is_some() => Err(cannot(
+    match () {
+        () if priorities_of(run).is_some() => Err(cannot(
             run,
             priorities_of(run).unwrap_or_default(),
             "give the RD a rate and its WDs shares by `skew=`",
         )),
-        _ if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) => Err(cannot(
+        () if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) => Err(cannot(
             run,
             "transfers that are no multiple of `dedupunit=`",
             "give `dedupunit=` a size that divides them",
         )),
-        _ if run.elapsed.is_none() && run.files.is_none() => Err(cannot(run, "a run without end", "give `elapsed=`")),
-        _ => Ok(()),
+        () if run.elapsed.is_none() && run.files.is_none() => Err(cannot(run, "a run without end", "give `elapsed=`")),
+        () => Ok(()),
     }
 }

@@ -19,6 +19,7 @@ mod runs;
 mod scan;
 mod streams;
 mod table;
+mod tree_formats;
 mod validation;
 mod whole_sds;
 mod workloads;
@@ -33,6 +34,7 @@ pub use rows::ROWS;
 pub use runs::{MaxData, Run, RunRate, expand, rate_of_point};
 pub use scan::CopiedLines;
 pub use table::{Kind, Row, Section, Status};
+pub use tree_formats::with_tree_formats;
 pub use validation::{Journal, Validation};
 pub use whole_sds::{Format, format_plan, needs_format, recovery_plan};
 

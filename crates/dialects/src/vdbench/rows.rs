@@ -130,6 +130,7 @@ pub const ROWS: &[Row] = &[
     row(H, W, "hd", "localhost", "label, or `default`"),
     row(H, W, "system", "the label", "name or address; only this machine's"),
     row(H, W, "vdbench", "", "folder of Vdbench there").idle(LOCAL),
+    row(H, W, "master", "", "address of the master").idle(LOCAL),
     row(H, W, "shell", "rsh", "how it is reached").idle(LOCAL),
     row(H, W, "user", "", "as whom").idle(LOCAL),
     row(H, N, "jvms", "1", "slaves").idle(LOCAL),
@@ -261,7 +262,13 @@ pub const ROWS: &[Row] = &[
     row(Wd, N, "rhpct", "0", "percent of reads in the hit area"),
     row(Wd, N, "whpct", "0", "percent of writes in the hit area"),
     row(Wd, N, "range", "that of the SD", "as for an SD"),
-    row(Wd, N, "hotband", "", "").refused("favourite places are not built; fio's `random_distribution` has them"),
+    row(
+        Wd,
+        N,
+        "hotband",
+        "",
+        "a range in the place of `range=`, whose beginning is used most: as `poisson` with 3",
+    ),
     row(Wd, W, "openflags", "those of the SD", "as for an SD"),
     row(
         Wd,
@@ -285,8 +292,8 @@ pub const ROWS: &[Row] = &[
         W,
         "operation",
         "read",
-        "`read`, `write`, `mkdir`, `rmdir`, `create`, `delete`, `getattr`, `setattr`, `access`, `open`, `close`; \
-         `copy` and `move` are refused",
+        "`read`, `write`, `mkdir`, `rmdir`, `create`, `delete`, `getattr`, `setattr`, `access`, `open`, `close`, \
+         `copy`, `move`",
     ),
     row(Fwd, W, "operations", "read", "the same").alias_of("operation"),
     row(
@@ -311,8 +318,8 @@ pub const ROWS: &[Row] = &[
         W,
         "fileselect",
         "sequential",
-        "order of files: `sequential`, each thread having its own, `once`, which ends behind the last one, or \
-         `random`; `poisson` is refused",
+        "order of files: `sequential`, each thread having its own, `once`, which ends behind the last one, \
+         `random`, or `(poisson,midpoint)`: the first ones most",
     ),
     row(Fwd, N, "xfersizes", "4096", "one size, or `(size,percent,…)`"),
     row(
@@ -330,7 +337,13 @@ pub const ROWS: &[Row] = &[
         "blocks until the next file, or percent of the file",
     ),
     row(Fwd, N, "skew", "what others leave", "percent of the operations"),
-    row(Fwd, W, "target", "", "where copy and move go").refused("a thread works in one tree; give each tree an FWD"),
+    row(
+        Fwd,
+        W,
+        "target",
+        "",
+        "FSD that `copy` and `move` go to, with the same `depth=`, `width=`, `files=` and `sizes=`",
+    ),
     row(Fwd, W, "host", "all", "hosts that run it").idle(LOCAL),
     row(Fwd, W, "hd", "all", "the same").alias_of("host").idle(LOCAL),
     row(Fwd, W, "openflags", "those of the FSD", "as for an FSD"),

@@ -350,7 +350,10 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
         }
         "xfersize" => wds.for_each(|wd| wd.xfersize = Transfer::One(value as u64)),
         "rdpct" => wds.for_each(|wd| wd.rdpct = value.abs() as u32),
-        "seekpct" => wds.for_each(|wd| (wd.seekpct, wd.poisson) = (value.abs() as i32, None)),
+        "seekpct" => wds.for_each(|wd| {
+            wd.seekpct = value.abs() as i32;
+            wd.poisson = wd.poisson.filter(|_| wd.has_hotband);
+        }),
         "rhpct" => wds.for_each(|wd| wd.hits.0 = value.abs()),
         "whpct" => wds.for_each(|wd| wd.hits.1 = value.abs()),
         "threads" if !(1.0..=65_536.0).contains(&value) => {

@@ -218,14 +218,14 @@ pub(super) fn stream(
 
 impl Run {
     /// The mean of the rates of its list.
-    fn mean_rate(&self) -> f64 {
+    pub(super) fn mean_rate(&self) -> f64 {
         let seconds: u64 = self.course.iter().map(|(_, seconds)| seconds).sum();
         let operations = self.course.iter().map(|(rate, seconds)| rate * *seconds as f64);
         operations.sum::<f64>() / seconds.max(1) as f64
     }
 
     /// The list as shares of its mean.
-    fn rate_course(&self) -> Option<RateCourse> {
+    pub(super) fn rate_course(&self) -> Option<RateCourse> {
         let mean = self.mean_rate();
         let spans = self.course.iter().map(|(rate, seconds)| RateSpan {
             length_ns: Nanos::secs(*seconds),

@@ -58,7 +58,8 @@ pub fn numbered(text: &str, number: Option<u64>) -> String {
     }
 }
 
-/// The values between `first` and `last`: by a step, or doubled or halved each time for `d`.
+/// The values between `first` and `last`, rising or falling: by a step, or doubled or halved each
+/// time for `d`.
 pub fn range(first: f64, last: f64, step: &str) -> Option<Vec<f64>> {
     const MAX_VALUES: usize = 100_000;
     let mut values = Vec::new();
@@ -68,13 +69,14 @@ pub fn range(first: f64, last: f64, step: &str) -> Option<Vec<f64>> {
     if doubling && first <= 0.0 || !doubling && by <= 0.0 {
         return None;
     }
-    let falls = doubling && last < first;
+    let falls = last < first;
     while (if falls { value >= last } else { value <= last }) && values.len() < MAX_VALUES {
         values.push(value);
         value = match (doubling, falls) {
             (true, true) => value / 2.0,
             (true, false) => value * 2.0,
-            (false, _) => value + by,
+            (false, true) => value - by,
+            (false, false) => value + by,
         };
     }
     (!values.is_empty() && values.len() < MAX_VALUES).then_some(values)
@@ -151,6 +153,7 @@ mod tests {
     fn ranges_step_double_and_halve() {
         assert_eq!(range(10.0, 50.0, "20"), Some(vec![10.0, 30.0, 50.0]));
         assert_eq!(range(5.0, 100.0, "19"), Some(vec![5.0, 24.0, 43.0, 62.0, 81.0, 100.0]));
+        assert_eq!(range(100.0, 0.0, "40"), Some(vec![100.0, 60.0, 20.0]));
         assert_eq!(range(1.0, 6.0, "d"), Some(vec![1.0, 2.0, 4.0]));
         assert_eq!(range(4.0, 1.0, "d"), Some(vec![4.0, 2.0, 1.0]));
         assert_eq!(range(0.0, 4.0, "d"), None);

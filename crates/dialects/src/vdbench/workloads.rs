@@ -5,8 +5,10 @@ use super::definitions::{Parameters, Transfer, Wd, flags, range};
 use super::values::MAX_RATE;
 use crate::Diagnostic;
 
-/// Midpoint of `seekpct=poisson`.
-const DEFAULT_MIDPOINT: f64 = 3.0;
+/// Midpoint of `poisson` and of `hotband=`.
+pub(super) const DEFAULT_MIDPOINT: f64 = 3.0;
+/// The maximum error of percentages that are to add up to 100.
+const MAX_SUM_ERROR: f64 = 0.05;
 
 /// A workload definition, or the defaults of those that follow.
 pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnostic> {
@@ -40,6 +42,7 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
     }
     let (seekpct, poisson) = seek(block)?;
+    let hotband = range(block, "hotband")?;
     let (rate, priority) = (block.number("iorate")?, block.number("priority")?);
     let is_count = |number: f64| (1.0..=1e6).contains(&number) && number.fract() == 0.0;
     match (rate, priority) {
@@ -70,11 +73,13 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         xfersize: transfer(block, "xfersize")?,
         rdpct: rdpct as u32,
         seekpct,
-        poisson,
+        // A hot band is a range whose beginning is used most.
+        poisson: poisson.or(hotband.map(|_| DEFAULT_MIDPOINT)),
         stride,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
         hits: (percent(block, "rhpct", 0.0)?, percent(block, "whpct", 0.0)?),
-        range: range(block)?,
+        has_hotband: hotband.is_some(),
+        range: hotband.or(range(block, "range")?),
         flags: flags(block)?,
         streams,
         rate,
@@ -87,17 +92,10 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
     let Some(item) = block.item("seekpct") else {
         return Ok((100, None));
     };
-    let words = item.words();
-    let word = item.word().to_ascii_lowercase();
-    if word == "poisson" {
-        let midpoint = words.get(1).map_or(Some(DEFAULT_MIDPOINT), |word| word.parse().ok());
-        return match midpoint.filter(|midpoint| (0.01..=100.0).contains(midpoint) && words.len() <= 2) {
-            Some(midpoint) => Ok((100, Some(midpoint))),
-            None => Err(block
-                .error(format!("Invalid contents for 'seekpct=': {}", words.join(",")))
-                .help("give `poisson`, or `(poisson,3)` with a midpoint up to 100")),
-        };
+    if let Some(midpoint) = poisson(block, "seekpct")? {
+        return Ok((100, Some(midpoint)));
     }
+    let word = item.word().to_ascii_lowercase();
     let percent = match item.numbers("seekpct")? {
         Some(_) => percent(block, "seekpct", 100.0)? as i32,
         None if word == "eof" => -1,
@@ -106,6 +104,21 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
         None => return Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
     };
     Ok((percent, None))
+}
+
+/// The midpoint of `poisson`, if a parameter has that word.
+pub(super) fn poisson(block: &Block, field: &str) -> Result<Option<f64>, Diagnostic> {
+    let words = block.words(field);
+    if !words.first().is_some_and(|word| word.eq_ignore_ascii_case("poisson")) {
+        return Ok(None);
+    }
+    let midpoint = words.get(1).map_or(Some(DEFAULT_MIDPOINT), |word| word.parse().ok());
+    match midpoint.filter(|midpoint| (0.01..=100.0).contains(midpoint) && words.len() <= 2) {
+        Some(midpoint) => Ok(Some(midpoint)),
+        None => Err(block
+            .error(format!("Invalid contents for '{field}=': {}", words.join(",")))
+            .help("give `poisson`, or `(poisson,3)` with a midpoint up to 100")),
+    }
 }
 
 pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
@@ -142,7 +155,8 @@ pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnosti
             let pairs = numbers.chunks(2).map(|pair| Ok((whole(pair[0])?, pair[1].abs())));
             let pairs = pairs.collect::<Result<Vec<(u64, f64)>, Diagnostic>>()?;
             let sum: f64 = pairs.iter().map(|(_, share)| share).sum();
-            match (sum - 100.0).abs() < 0.0001 {
+            // Published files have sums such as 100.01, and shares are weights.
+            match (sum - 100.0).abs() < MAX_SUM_ERROR {
                 true => Ok(Transfer::Shares(pairs)),
                 false => Err(block.error(format!("Xfersize distribution does not add up to 100: {}", sum as u64))),
             }

@@ -12,6 +12,7 @@ use report::numbers::duration;
 use report::words;
 use study::ab::{self, Report, Side, Turn};
 
+use super::lint;
 use super::results;
 use super::run;
 use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs, csv_number, csv_table};
@@ -365,7 +366,13 @@ fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Per
     let mut refused = false;
     for (plan, letter) in bases.iter().zip(["A", "B"]) {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(hosts, plan, plan, permissions)?;
+        let (described, exit) = run::dry_run(
+            hosts,
+            plan,
+            plan,
+            permissions,
+            &lint::SHORT_BY_DESIGN.map(str::to_owned),
+        )?;
         refused |= exit == Exit::Refused;
         text += &format!("{letter}, {} times in turns:\n{described}\n", runs / 2);
     }

@@ -15,18 +15,17 @@ use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
 
-/// The heading of what is needed.
-const NEED: &str = "What is needed";
+/// The heading of the flags for needs.
+const NEED: &str = "Needs";
 
 /// Find the disks and machines that meet a requirement
 #[derive(clap::Args)]
 #[command(
-    long_about = "Lists the disks and machines of the catalogue that meet a requirement, with the smallest size and \
-        the rates to order, and why the others do not. Give the requirement in flags, or take rate, throughput and \
-        mean latency from a saved result. The figures come from the catalogue; test the disk you get with `fathom \
-        verify`.",
-    after_help = "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  fathom advise \
-        --from result.fathom"
+    long_about = "Finds the disks and machines in the catalogue that meet your needs, with the smallest size and the rates to order, \
+        and says why the others do not. State the needs in flags, or take them from a saved result: its IOPS, throughput and mean \
+        latency. The figures are the catalogue's; test what you get with `fathom verify`.",
+    after_help = "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  \
+        fathom advise --from result.fathom"
 )]
 pub struct Args {
     /// Operations per second
@@ -47,7 +46,7 @@ pub struct Args {
     /// Percent of the operations that read
     #[arg(long, value_name = "PERCENT", help_heading = NEED)]
     read: Option<String>,
-    /// A saved result whose load is the requirement
+    /// Take the needs from the load of this saved result
     #[arg(long, value_name = "RESULT", value_hint = ValueHint::FilePath, help_heading = NEED)]
     #[arg(conflicts_with_all = ["iops", "mbps", "latency", "block", "read"])]
     from: Option<PathBuf>,
@@ -154,6 +153,9 @@ fn need_from_result(file: &Path) -> Result<Need, Faults> {
     })
 }
 
+/// At most this many machines of an entry are shown.
+const MAX_MACHINES: usize = 4;
+
 fn text(wish: &Need, list: &[Advice]) -> String {
     let mut needs: Vec<String> = Vec::new();
     needs.extend(wish.iops.map(|iops| {
@@ -170,22 +172,37 @@ fn text(wish: &Need, list: &[Advice]) -> String {
     );
     needs.extend(wish.size.map(|size| size.to_string()));
     let mut text = format!("Needed: {}\n", needs.join(", "));
-    for (fits, heading) in [(true, "Meets it, by the figures of the catalogue"), (false, "Does not")] {
+    for (fits, heading) in [(true, "Enough, by the catalogue"), (false, "Not enough")] {
         let part: Vec<&Advice> = list.iter().filter(|advice| advice.fits == fits).collect();
         if part.is_empty() {
             continue;
         }
         text += &format!("\n{heading}\n");
-        for advice in part {
-            text += &format_advice(advice);
+        for policy in part.chunk_by(|a, b| a.policy == b.policy) {
+            for advice in policy.iter().take(MAX_MACHINES) {
+                text += &format_advice(advice);
+            }
+            if let Some(rest) = policy.len().checked_sub(MAX_MACHINES + 1) {
+                let name = &policy[0].policy;
+                text += &format!("  {name:<34} {} more machines; all with --json\n", rest + 1);
+            }
         }
     }
     let next = list
         .iter()
         .find(|advice| advice.fits && advice.kind == PolicyKind::Disk);
     if let Some(next) = next {
+        let tier = next.tier.iter().map(|tier| ("tier", tier));
+        let with = { next.with.iter() }.map(|(name, value)| (name.as_str(), value));
+        // A tier has its size.
+        let flags = tier
+            .chain(with)
+            .filter(|(name, _)| *name != "size" || next.tier.is_none());
+        let flags: String = flags
+            .map(|(name, value)| format!(" --{name} {}", value.replace(' ', "")))
+            .collect();
         text += &format!(
-            "\nTest the disk that you get: fathom verify --policy {} … TARGET\n",
+            "\nTest what you get: fathom verify --policy {}{flags} TARGET\n",
             next.policy
         );
     }

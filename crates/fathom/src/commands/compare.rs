@@ -47,8 +47,8 @@ pub struct Args {
 }
 
 /// A caveat about the intervals of a comparison.
-const INTERVALS_CAVEAT: &str = "The intervals cover variation within each run, not between runs; `fathom ab` \
-    measures that.";
+const INTERVALS_CAVEAT: &str =
+    "The intervals hold what varied within each run, not what varies from run to run: `fathom ab` measures that.";
 
 /// The forms of its report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
@@ -379,7 +379,7 @@ fn text(comparison: &Comparison) -> String {
         job.sentences.iter().for_each(|sentence| text += &wrapped(sentence));
         text += &wrapped(INTERVALS_CAVEAT);
     }
-    let next = pages::next(&comparison.heads, &sides(comparison));
+    let next = pages::next(&comparison.files, &comparison.heads, &sides(comparison));
     text += "\nWhat next\n";
     text += &wrapped(&next.sentence);
     // A command is not wrapped, so that it can be copied.

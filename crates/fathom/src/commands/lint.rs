@@ -89,7 +89,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         capped_depths: source.capped_depths,
         ..purpose
     };
-    let environment = environment_of(session, &plan, watch);
+    let environment = Environment {
+        before: watch.and_then(|time| preflight::watch(session, &plan, time, false)),
+        ..environment_of(&plan)
+    };
     let mut found = guarded(&plan);
     found.extend(lint::filter_silenced(
         lint::lint(&Test {
@@ -103,7 +106,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         screen::put(&(serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"))?;
     } else {
         outputs.finish(&Contents {
-            text: listed(&found),
+            text: format_findings(&found),
             json: &found,
             others: &[
                 (Form::Sarif, &|| {
@@ -157,12 +160,13 @@ fn suite(found: &[Finding], is_strict: bool) -> Suite {
         name: "fathom lint".into(),
         started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S").to_string(),
         cases: found.iter().map(case).chain(none).collect(),
-        output: listed(found),
+        output: format_findings(found),
         ..Suite::default()
     }
 }
 
-fn listed(found: &[Finding]) -> String {
+/// The findings and their numbers.
+pub(super) fn format_findings(found: &[Finding]) -> String {
     if found.is_empty() {
         return "No findings.\n".into();
     }
@@ -215,11 +219,26 @@ fn value<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &Option
     read.map(Some).map_err(fault)
 }
 
+/// Rules that do not apply to the runs of a study.
+pub(super) const SHORT_BY_DESIGN: [&str; 1] = ["SHORT-RUN"];
+
+/// What lint finds in a plan whose purpose is unknown.
+pub(super) fn findings(plan: &Plan, silenced: &[String]) -> Vec<Finding> {
+    let test = Test {
+        plan,
+        environment: &environment_of(plan),
+        purpose: &Purpose {
+            warmed: warm_up::remembered(plan),
+            ..Purpose::default()
+        },
+    };
+    lint::filter_silenced(lint::lint(&test), silenced)
+}
+
 /// The current facts about machine and targets.
-fn environment_of(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Environment {
+fn environment_of(plan: &Plan) -> Environment {
     Environment {
         targets: ::run::targets::survey(plan),
-        before: watch.and_then(|time| preflight::watch(session, plan, time, false)),
         ..probe::environment(&System::live(), model::environment::Clock::default())
     }
 }
@@ -263,7 +282,7 @@ mod tests {
     #[test]
     fn one_is_not_reported_in_the_plural() {
         let note = || Finding::new("CLOCK", Severity::Note, "the clock is coarse");
-        assert!(listed(&[note()]).ends_with("\n0 errors, 0 warnings, 1 note\n"));
-        assert!(listed(&[note(), note()]).ends_with("\n0 errors, 0 warnings, 2 notes\n"));
+        assert!(format_findings(&[note()]).ends_with("\n0 errors, 0 warnings, 1 note\n"));
+        assert!(format_findings(&[note(), note()]).ends_with("\n0 errors, 0 warnings, 2 notes\n"));
     }
 }

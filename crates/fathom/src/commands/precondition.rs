@@ -17,6 +17,7 @@ use study::precondition::{
     Report, WINDOW_ROUNDS, matrix_cells,
 };
 
+use super::lint;
 use super::run;
 use super::study_outputs::{self, Contents, Form, StudyOutputs};
 use super::sweep;
@@ -490,7 +491,13 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
     for next in shown {
         let plan = plans.plan(next)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (described, exit) = run::dry_run(session.ranks(), &plan, &plan, permissions)?;
+        let (described, exit) = run::dry_run(
+            session.ranks(),
+            &plan,
+            &plan,
+            permissions,
+            &lint::SHORT_BY_DESIGN.map(str::to_owned),
+        )?;
         refused |= exit == Exit::Refused;
         text += &format!("\n{}:\n{described}", description(next));
     }

@@ -13,6 +13,7 @@ use model::plan::Plan;
 use report::{html, words};
 use study::confirm;
 
+use super::lint;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
@@ -111,7 +112,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         ::run::check_engines(&plan).map_err(Faults::from)?;
         session.merge_fleet_plan(&plan)?;
-        let (text, exit) = dry_run(session.ranks(), &plan, &plan, &permissions)?;
+        let (text, exit) = dry_run(session.ranks(), &plan, &plan, &permissions, &silenced)?;
         screen::put(&text)?;
         return Ok(exit);
     }
@@ -336,13 +337,14 @@ pub(super) fn apply_options(
     }
 }
 
-/// Describes the actions of a plan, and whether the guard permits its targets. With `hosts` it
-/// omits the targets: the same path on this host is another target.
+/// Describes what a plan would do, whether the guard permits its targets, and what lint finds. With
+/// `hosts` it leaves the targets out: the same path on this host is another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
     shown: &Plan,
     targets_plan: &Plan,
     permissions: &Permissions,
+    silenced: &[String],
 ) -> Result<(String, Exit), Faults> {
     if let Some(hosts) = hosts {
         let mut lines = words::plan(shown);
@@ -360,11 +362,11 @@ pub(super) fn dry_run(
     let decisions = ::run::targets::judge(targets_plan, permissions)?;
     let refused = decisions.iter().any(|target| target.decision.refusal().is_some());
     let exit = if refused { Exit::Refused } else { Exit::Done };
-    Ok((describe(shown, &decisions), exit))
+    Ok((describe(shown, &decisions, silenced), exit))
 }
 
-/// The plan, and for each target what would be done and whether the guard allows it.
-fn describe(plan: &Plan, decisions: &[TargetDecision]) -> String {
+/// The plan, for each target what would be done and whether the guard allows it, and findings.
+fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> String {
     let mut lines = words::plan(plan);
     for target in decisions {
         lines.push(String::new());
@@ -384,6 +386,10 @@ fn describe(plan: &Plan, decisions: &[TargetDecision]) -> String {
         }
     }
     lines.push(String::new());
+    let findings = lint::findings(plan, silenced);
+    if !findings.is_empty() {
+        lines.push(lint::format_findings(&findings));
+    }
     lines.push("dry run: nothing was opened for writing".into());
     lines.join("\n") + "\n"
 }

@@ -155,10 +155,7 @@ fn runs_words(test: &TestTrend) -> Vec<String> {
     let load: Vec<String> = facts.map(|fact| format!("{} {}", fact.name, fact.value)).collect();
     let words = |(first, last): (&TrendRun, &TrendRun)| {
         let [first, last] = [first, last].map(|run| format_local_time(run.started_unix_ns));
-        format!(
-            "{} runs from {first} to {last}, from the history of this user.",
-            test.runs.len()
-        )
+        format!("{} runs from {first} to {last} in your history.", test.runs.len())
     };
     let load = (!load.is_empty()).then(|| load.join(", "));
     load.into_iter().chain(ends.map(words)).collect()

@@ -1,15 +1,13 @@
 //! The page of a result of another tool.
 
-use std::collections::BTreeSet;
-
-use analysis::requirement::Metric;
-use analysis::verdict::{Cause, Outcome};
+use analysis::verdict::Outcome;
 use model::finding::Finding;
 use model::observation::{Flow, Observation};
 use model::shell_word;
+use model::stats::{Support, support};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
-use report::html::run::{KEEP_AND_REPEAT, PlanePoint, complete_sweep, limits_just_kept, plane};
+use report::html::run::{KEEP_AND_REPEAT, PlanePoint, complete_sweep, limits_just_kept, nines, percentile_axis, plane};
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
@@ -134,35 +132,21 @@ fn quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
     }
 }
 
-/// What was required, as a word of a command line: of reads and of writes apart where the source
-/// has a quantile of each, and none of all operations, which the second value says.
-fn requirement(explanation: &Explanation) -> (String, bool) {
-    let (mut clauses, mut is_apart) = (Vec::new(), false);
-    for load in &explanation.loads {
-        for one in load.verdict.iter().flat_map(|verdict| &verdict.clauses) {
-            let apart = match one.clause.metric {
-                Metric::Quantile { share } if one.cause == Some(Cause::Absent) && one.clause.direction.is_none() => {
-                    quantiles(&load.observation, share)
-                }
-                _ => Vec::new(),
-            };
-            is_apart |= !apart.is_empty();
-            let limit = one.clause.metric.show(one.clause.target).replace(' ', "");
-            match apart.is_empty() {
-                true => clauses.push(one.clause.text.clone()),
-                false => clauses.extend(apart.into_iter().map(|(name, _)| format!("{name}<={limit}"))),
-            }
+/// What was required, as a word of a command line.
+fn requirement(explanation: &Explanation) -> String {
+    let verdicts = explanation.loads.iter().filter_map(|load| load.verdict.as_ref());
+    let mut clauses: Vec<&str> = Vec::new();
+    for one in verdicts.flat_map(|verdict| &verdict.clauses) {
+        if !clauses.contains(&one.clause.text.as_str()) {
+            clauses.push(&one.clause.text);
         }
     }
-    let mut seen = BTreeSet::new();
-    clauses.retain(|clause| seen.insert(clause.clone()));
-    (shell_word(&clauses.join(",")).into_owned(), is_apart)
+    shell_word(&clauses.join(",")).into_owned()
 }
 
 /// What to do after a verdict, with the command that does it.
 fn next(explanation: &Explanation) -> Lead {
-    let (require, is_apart) = requirement(explanation);
-    let file = shell_word(&explanation.source.file);
+    let require = requirement(explanation);
     let measure = match &explanation.loads[..] {
         [only] => load_words(&only.observation).map(|load| format!("`fathom verify {load} --require {require}`")),
         _ => None,
@@ -174,10 +158,6 @@ fn next(explanation: &Explanation) -> Lead {
             .filter_map(|load| Some(load.verdict.as_ref()?.outcome)),
     );
     let (sentence, advice) = match worst {
-        _ if is_apart => (
-            "The report has this figure for reads and writes apart: ask for each.",
-            Some(format!("`fathom report {file} --require {require}`")),
-        ),
         Outcome::Pass => (KEEP_AND_REPEAT, measure),
         Outcome::Fail => (
             "See what limits it, change that, and repeat. Measured by fathom, the device itself is seen as well.",
@@ -236,7 +216,16 @@ fn lead(load: &Explained, several: bool) -> Lead {
         advice: {
             let words = load_words(&load.observation);
             let advice = load.diagnosis.advice.iter();
-            advice.map(|advice| complete_sweep(advice, words.as_deref())).collect()
+            let run = words
+                .as_ref()
+                .map(|load| format!("`fathom run --target {load} --confirm`"));
+            let with_run = |advice: String| match &run {
+                Some(run) => advice.replace("`fathom run --confirm`", run),
+                None => advice,
+            };
+            advice
+                .map(|advice| with_run(complete_sweep(advice, words.as_deref())))
+                .collect()
         },
     }
 }
@@ -370,7 +359,7 @@ fn over_time(id: &str, seen: &Observation) -> Option<Chart> {
     (seen.series.len() > 1).then(|| Chart {
         id: id.into(),
         title: "Operations per second over time".into(),
-        about: "As the source tells it, interval by interval.".into(),
+        about: "As the report has it, interval by interval.".into(),
         x: Axis::linear("time in the measured window", "s"),
         y: Axis::from_zero("IOPS", "IOPS"),
         series: vec![Series::new("all", Form::Steps, points).tone(Tone::Total)],
@@ -396,31 +385,45 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
         .map(|point| point.1)
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
-    let line = |(name, points): (String, Vec<(f64, f64)>)| {
-        let x = points
-            .iter()
-            .map(|(share, value)| (format!("p{}", (share * 1e8).round() / 1e6), Some(value / ns)));
-        Series::over_names(name, Form::Points, x.collect::<Vec<_>>())
+    // The maximum has no place on an axis of nines.
+    let shown = |point: &&(f64, f64)| point.0 < 1.0;
+    let line = |(name, points): &(String, Vec<(f64, f64)>)| {
+        let points = points.iter().filter(shown);
+        let mut line = Series::new(
+            name.as_str(),
+            Form::Points,
+            points.clone().map(|(share, value)| (nines(*share), value / ns)),
+        );
+        let words = points.map(|(share, _)| format!("{} % took no longer", (share * 1e8).round() / 1e6));
+        line.words = words.collect();
+        line
     };
+    let furthest = found.iter().flat_map(|(_, points)| points.iter().filter(shown));
+    let furthest = furthest.map(|(share, _)| nines(*share)).fold(0.0, f64::max);
     let chart = Chart {
         id: id.into(),
         title: "Latency by percentile".into(),
-        about: "The percentiles that the source states. Those that hardly an operation lies beyond are named among the findings.".into(),
-        x: Axis::names("percentile"),
+        about: "The percentiles that the report states: at p99, 99 % took no longer. Those that fewer than ten operations lie beyond are left out.".into(),
+        x: percentile_axis(furthest),
         y: Axis::log("latency", unit),
-        series: found.into_iter().map(line).collect(),
+        series: found.iter().map(line).collect(),
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)
 }
 
-/// The quantiles of a source, or those of its whole distribution.
+/// The quantiles of a source that enough operations lie beyond, or those of its whole distribution.
 fn stated(flow: &Flow) -> Vec<(f64, f64)> {
     let Some(latency) = flow.waited() else {
         return Vec::new();
     };
+    let operations = latency.samples.or(flow.operations);
+    let is_supported = |share: f64| operations.is_none_or(|n| support(share, n) != Support::None);
     match latency.quantiles.is_empty() {
-        false => latency.quantiles.clone(),
+        false => {
+            let stated = latency.quantiles.iter();
+            stated.filter(|(share, _)| is_supported(*share)).copied().collect()
+        }
         true => ASKED
             .iter()
             .filter_map(|share| Some((*share, latency.quantile(*share)?)))
@@ -444,7 +447,7 @@ fn cores(id: &str, seen: &Observation) -> Option<Chart> {
     (!seen.cores.is_empty()).then(|| Chart {
         id: id.into(),
         title: "Processors".into(),
-        about: "What each processor did, as the source tells it.".into(),
+        about: "What each processor did, as the report has it.".into(),
         x: Axis::names("processor"),
         y: Axis::from_zero("busy", "%"),
         series: parts.into_iter().map(of).collect(),

@@ -88,7 +88,10 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     );
     let several = jobs.len() > 1;
     let mut page = Page {
-        title: title.into(),
+        title: match jobs.keys().next() {
+            Some(job) if !several => format!("{job} — fio logs of {title}"),
+            _ => format!("fio logs of {title}"),
+        },
         about,
         verdict: Verdict {
             sentence: "Logs hold no totals of a run, so there is no PASS or FAIL. fio's JSON report can be judged: `fathom report fio.json --require 'iops>=4000,p99<=3ms'`".into(),
@@ -363,12 +366,12 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
     };
     let place = match curves.iter().all(|curve| curve.form == Form::Steps) {
         true => "",
-        false => " An average stands at the end of its time.",
+        false => " It stands at the end of the time that it averages.",
     };
     Chart {
         id,
         title,
-        about: format!("Each point is: {}.{place}{merged}", kinds.join("; ")),
+        about: format!("Each point is {}.{place}{merged}", kinds.join("; or ")),
         x: Axis::linear("time in the log", "s"),
         y,
         series: curves.iter().map(line).collect(),

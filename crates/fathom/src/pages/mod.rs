@@ -11,7 +11,7 @@ mod trend;
 
 use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{Cause, ClauseVerdict, Outcome, Verdict};
+use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
 use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::observation::Observation;
@@ -145,8 +145,12 @@ pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
             outcome => format!("{} {promised}", meaning(outcome)),
         },
         headline: deciding,
-        clauses: verdict.clauses.iter().map(clause).collect(),
-        notes: reasons.chain(notes).chain(brackets(verdict)).collect(),
+        clauses: clauses(verdict),
+        notes: {
+            let shared = verdict.words().shared;
+            let shared = shared.iter().map(|shared| report::diagnosis::sentence(shared));
+            shared.chain(reasons).chain(notes).collect()
+        },
         options: options(&verdict.clauses),
     }
 }
@@ -212,12 +216,6 @@ fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     found
 }
 
-/// The meaning of brackets behind figures, if there are any.
-fn brackets(verdict: &Verdict) -> Option<String> {
-    let any = verdict.clauses.iter().any(|clause| clause.interval != (None, None));
-    any.then(|| "In parentheses: 95 % confidence.".to_owned())
-}
-
 /// Explains the word of a verdict.
 fn meaning(outcome: Outcome) -> &'static str {
     match outcome {
@@ -237,44 +235,29 @@ fn tone(outcome: Outcome) -> Tone {
     }
 }
 
-fn clause(one: &ClauseVerdict) -> page::Clause {
-    let cause = one
-        .cause
-        .map(|cause: Cause| format!(" ({})", cause_words(cause)))
-        .unwrap_or_default();
-    page::Clause {
+/// The clauses of a verdict, each with its figures, the reason and what to do.
+fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
+    let words = verdict.words().clauses;
+    let each = verdict.clauses.iter().zip(words);
+    each.map(|(one, (reason, action))| page::Clause {
         promised: one.clause.to_string(),
         word: one.outcome.word().into(),
         tone: tone(one.outcome),
-        sentence: {
-            let reason = report::diagnosis::sentence(&format!("{}{cause}", one.reason));
-            let action = one.action.as_ref().map(|action| format!(" What to do: {action}."));
-            reason + &action.unwrap_or_default()
-        },
+        sentence: reason_words(&reason, action.as_deref()),
         line: match one.clause.metric {
             Metric::Iops => Some(Line::Iops(one.clause.target)),
             Metric::Throughput => Some(Line::Throughput(one.clause.target)),
             Metric::Mean | Metric::Quantile { .. } => Some(Line::Latency(one.clause.target)),
             Metric::Availability => None,
         },
-    }
+    })
+    .collect()
 }
 
-fn cause_words(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Generator => "the load was not issued as promised",
-        Cause::Others => "other programs had a part in it",
-        Cause::Stall => "one stall decides it",
-        Cause::Uncapped => "more was asked for than is promised",
-        Cause::Load => "another load than the promised one",
-        Cause::Mix => "another mix of reads and writes",
-        Cause::Spread => "the figure varies too much",
-        Cause::Samples => "too few operations",
-        Cause::Absent => "the source does not have the figure",
-        Cause::Burst => "credits may have carried it",
-        Cause::Invalid => "something is wrong with the test",
-        Cause::Interrupted => "it was stopped early",
-    }
+/// A reason as a sentence, with what to do.
+fn reason_words(reason: &str, action: Option<&str>) -> String {
+    let action = action.map(|action| format!(" What to do: {action}."));
+    report::diagnosis::sentence(reason) + &action.unwrap_or_default()
 }
 
 /// Clauses in one line.

@@ -1,62 +1,23 @@
 //! Pages of comparisons: A and B in turns, and saved results.
 
+mod ab;
+
+use std::collections::BTreeSet;
+
 use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranked};
-use model::observation::Observation;
-use model::study::{Role, Study};
-use report::Summary;
+use model::shell_word;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, provenance, with_options};
-use report::numbers::local_time;
+use report::html::run::{Head, with_options};
 use serde::Serialize;
-use study::ab::Report;
 
-/// The page of a comparison in turns.
-pub fn ab(report: &Report, study: &Study) -> Page {
-    let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
-    let changes = report
-        .found
-        .as_ref()
-        .map(|found| found.changes.as_slice())
-        .unwrap_or_default();
-    let names = ["A".to_owned(), "B".to_owned()];
-    let mut sections = vec![Section {
-        title: "A against B".into(),
-        blocks: Block::chart(latencies("", &names, &[changes]))
-            .into_iter()
-            .chain(pairs_of("", &names, &[changes], report.margin))
-            .collect(),
-        ..Section::default()
-    }];
-    sections.push(Section {
-        title: "Pair by pair".into(),
-        about: "What drifts meanwhile meets both alike: in a pair they were measured one after the other.".into(),
-        blocks: Block::chart(Some(pairs(study))).into_iter().collect(),
-        ..Section::default()
-    });
-    Page {
-        title: format!("{}: A against B", study.name),
-        about: std::iter::once(format!("A: {}", report.a))
-            .chain([
-                format!("B: {}", report.b),
-                format!("{} runs in turns", study.runs.len()),
-            ])
-            .chain(summary.as_ref().map(|summary| local_time(&summary.started)))
-            .collect(),
-        verdict: report
-            .found
-            .as_ref()
-            .map_or_else(Verdict::default, |found| word((found.word, &found.changes), "B", "A")),
-        lead: vec![Lead {
-            topic: "What this means".into(),
-            sentence: report.sentences.join(" "),
-            advice: Vec::new(),
-        }],
-        sections,
-        downloads: json("ab", report),
-        provenance: summary.as_ref().map_or_else(String::new, provenance),
-        ..Page::default()
-    }
+pub use ab::ab;
+
+/// Lines that the heads of all results share.
+fn common_lines(heads: &[Head]) -> Vec<String> {
+    let has_all = |line: &&String| heads.iter().all(|head| head.about.contains(line));
+    let first = heads.first().map_or(&[][..], |head| &head.about[..]);
+    first.iter().filter(has_all).cloned().collect()
 }
 
 /// Better, same or worse on the first screen.
@@ -136,14 +97,14 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Ch
         let each = first
             .iter()
             .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
-        Series::over_names(name.clone(), Form::Bars, each)
+        Series::over_names(name.clone(), Form::Points, each)
     };
     Some(Chart {
         id: format!("{prefix}latencies"),
         title: "Latency".into(),
         about: "How long operations took: on average, and the time that 50 %, 95 %, 99 % … of them took at most. Less is better.".into(),
         x: Axis::names(""),
-        y: Axis::from_zero("latency", unit),
+        y: Axis::log("latency", unit),
         series: names.iter().enumerate().map(bars).collect(),
         ..Chart::default()
     })
@@ -304,7 +265,7 @@ fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) ->
         id: format!("{prefix}intervals"),
         title: format!("{title}: {}", order(ranking).to_lowercase()),
         about: "Each point is a result, the line its 95 % interval by what varied within the run, and the words its change \
-                from the first with the interval of that change. A result without a line has no series of its own."
+                from the best with the interval of that change."
             .into(),
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
@@ -318,32 +279,6 @@ fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) ->
         }],
         ..Chart::default()
     })
-}
-
-/// The rate of each run, pair by pair.
-fn pairs(study: &Study) -> Chart {
-    let of = |side: &str| {
-        let runs = study.runs.iter().filter(|run| run.role == Role::Point);
-        let points = runs.filter_map(|run| {
-            let is = run
-                .settings
-                .iter()
-                .any(|setting| setting.name == "side" && setting.value == side);
-            let pair = run.settings.iter().find(|setting| setting.name == "pair")?.number?;
-            let iops = Observation::from_results(&run.results, 0, 0)?.total.iops?;
-            is.then_some((pair, iops))
-        });
-        Series::new(side, Form::Points, points)
-    };
-    Chart {
-        id: "pairs".into(),
-        title: "Rate of each run".into(),
-        about: "Lines that rise and fall together show that something else drifted; the difference within each pair is what counts.".into(),
-        x: Axis::linear("pair", ""),
-        y: Axis::linear("IOPS", "IOPS"),
-        series: vec![of("A"), of("B")],
-        ..Chart::default()
-    }
 }
 
 /// One job of several results that are compared.
@@ -418,7 +353,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         title,
         about,
         verdict,
-        lead: lead.chain([next(heads, jobs)]).collect(),
+        lead: lead.chain([next(files, heads, jobs)]).collect(),
         sections,
         downloads: json("comparison", document),
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
@@ -432,20 +367,17 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
 
 /// Title and first lines: what all results have in common, then each result.
 pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
-    let has_all = |line: &String| heads.iter().all(|head| head.about.contains(line));
-    let first = heads.first().map_or(&[][..], |head| &head.about[..]);
-    let mut about: Vec<String> = first.iter().filter(|line| has_all(line)).cloned().collect();
+    let mut about = common_lines(heads);
+    let common = about.len();
     for (file, head) in files.iter().zip(heads) {
-        let own: Vec<&str> = head
-            .about
-            .iter()
-            .filter(|line| !has_all(line))
-            .map(String::as_str)
-            .collect();
-        about.push(match own.is_empty() {
-            true => file.clone(),
-            false => format!("{file}: {}", own.join("; ")),
-        });
+        let own = head.about.iter().filter(|line| !about[..common].contains(line));
+        let own: Vec<&str> = own.map(String::as_str).collect();
+        if !own.is_empty() {
+            about.push(format!("{file}: {}", own.join("; ")));
+        }
+    }
+    if about.len() == common {
+        about.push(format!("Results: {}", files.join(", ")));
     }
     let title = heads.first().map_or("", |head| &head.title);
     let is_common = !title.is_empty() && heads.iter().all(|head| head.title == title);
@@ -471,6 +403,15 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
         .map(|to| to.word)
         .collect();
     let best = &files[best.index];
+    let names = |wanted: fn(Judgement) -> bool| {
+        let chosen = others
+            .iter()
+            .filter(|one| one.to_best.as_ref().is_some_and(|to| wanted(to.word)));
+        chosen
+            .map(|one| files[one.index].as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let all = |wanted: Judgement| words.iter().all(|word| *word == wanted);
     let (said, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
         (
@@ -494,13 +435,17 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
         (
             "NO SINGLE BEST",
             page::Tone::Unsure,
-            format!("{best} leads; some of the others are worse, by more than chance, and some are not shown to be."),
+            format!(
+                "{best} leads. Worse by more than chance: {}. As good, as far as these runs show: {}.",
+                names(|word| word == Judgement::Worse),
+                names(|word| word != Judgement::Worse)
+            ),
         )
     } else {
         (
             "NOT KNOWN",
             page::Tone::Unsure,
-            "These runs do not show which is the best: they differ by no more than chance.".to_owned(),
+            "These runs do not show which is the best: they may differ by chance alone.".to_owned(),
         )
     };
     Verdict {
@@ -512,23 +457,34 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
 }
 
 /// What to do after a comparison.
-pub fn next(heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
+pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     let changes = || jobs.iter().flat_map(|job| &job.changes).flat_map(|to| to.iter());
     let decided = changes()
         .filter(|change| matches!(change.figure, Figure::Iops))
         .all(|change| change.word != Judgement::Undecided);
-    let differs = jobs.iter().any(|job| !job.differences.is_empty());
-    let (sentence, longer) = match (decided, differs) {
-        (false, _) => (
-            "Measure each four times as long, which halves the intervals, and compare again.",
+    let differing: BTreeSet<&str> = jobs
+        .iter()
+        .flat_map(|job| job.differences)
+        .map(|one| one.name.as_str())
+        .collect();
+    let cause = match differing.is_empty() {
+        true => "Nothing that is known differs around the results".to_owned(),
+        false => format!(
+            "Around the results these differ: {}",
+            Vec::from_iter(differing).join(", ")
+        ),
+    };
+    let (sentence, longer) = match decided {
+        false => (
+            format!(
+                "{cause}. What may be chance is decided by runs of four times the length, which halve the intervals."
+            ),
             true,
         ),
-        (true, true) => (
-            "Look for the cause in what differs around the results; repeat each once before you act on it.",
-            false,
-        ),
-        (true, false) => (
-            "Nothing that is known differs around the results: repeat each once before you act on it. What varies from run to run is not in these intervals.",
+        true => (
+            format!(
+                "{cause}. Repeat each once before you act on it: what varies from run to run is not in these intervals."
+            ),
             false,
         ),
     };
@@ -547,8 +503,13 @@ pub fn next(heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     };
     Lead {
         topic: "What next".into(),
-        sentence: sentence.into(),
-        advice: heads.iter().filter_map(again).take(3).collect(),
+        sentence,
+        advice: {
+            let again: Vec<String> = heads.iter().filter_map(again).take(3).collect();
+            let words: Vec<_> = files.iter().map(|file| shell_word(file)).collect();
+            let compare = (!again.is_empty()).then(|| format!("`fathom compare {}`", words.join(" ")));
+            again.into_iter().chain(compare).collect()
+        },
     }
 }
 

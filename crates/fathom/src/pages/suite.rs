@@ -142,11 +142,6 @@ fn verdict(held: &[Held<'_>], overall: Outcome) -> page::Verdict {
         tone: super::tone(overall),
         sentence,
         clauses: held.iter().map(clause).collect(),
-        notes: held
-            .iter()
-            .find_map(|one| super::brackets(one.verdict.as_ref()?))
-            .into_iter()
-            .collect(),
         ..page::Verdict::default()
     }
 }
@@ -156,16 +151,17 @@ fn clause(one: &Held<'_>) -> Clause {
     let sentence = match &one.verdict {
         None => "Nothing was measured, so there is nothing to judge.".into(),
         Some(verdict) => {
-            let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
-            let reasons = clauses.map(|one| match &one.action {
-                Some(action) => format!("{}. What to do: {action}", one.reason),
-                None => one.reason.clone(),
-            });
-            let of_test = verdict.reasons.iter().map(|reason| reason.what.clone());
-            let reasons = reasons
+            let words = verdict.words();
+            let clauses = verdict.clauses.iter().zip(&words.clauses);
+            let clauses = clauses.filter(|(one, _)| one.outcome == verdict.outcome);
+            let reasons = clauses.map(|(_, (reason, action))| super::reason_words(reason, action.as_deref()));
+            let of_test = verdict.reasons.iter().map(|reason| &reason.what);
+            let of_test = words
+                .shared
+                .iter()
                 .chain(of_test)
-                .map(|reason| report::diagnosis::sentence(&reason));
-            let reasons: Vec<String> = reasons.collect();
+                .map(|what| report::diagnosis::sentence(what));
+            let reasons: Vec<String> = reasons.chain(of_test).collect();
             match super::deciding(verdict).as_str() {
                 "" => reasons.join(" "),
                 deciding => format!("{deciding}. {}", reasons.join(" ")),

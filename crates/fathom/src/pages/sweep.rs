@@ -105,7 +105,7 @@ fn worth(report: &Report, study: &Study) -> Option<Lead> {
         .and_then(|seen| super::usual(&seen))
         .unwrap_or_default();
     let sentence = format!(
-        "{usual} Which load is right depends on the latency that your programs bear: name it, and this command says the most load that keeps it."
+        "{usual} Which load is right depends on the latency that your programs bear: name it, and this command finds the highest load that keeps it."
     );
     Some(Lead {
         topic: "Is it good?".into(),
@@ -132,7 +132,7 @@ fn recommended(report: &Report, study: &Study) -> Option<Observation> {
 fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
     let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     let mut lines = vec![format!(
-        "A sweep over {}: the same load {} times, in an order without pattern.",
+        "A sweep over {}: the same load {} times, in random order",
         names.join(" and "),
         report.rows.len()
     )];
@@ -219,9 +219,6 @@ fn choices(curve: &Curve, report: &Report) -> Vec<String> {
     let (Some(short), Some(fast)) = (knee.power, fastest) else {
         return Vec::new();
     };
-    if short == fast {
-        return Vec::new();
-    }
     let words = |name: &str, load: f64| {
         let at = knee.points.iter().position(|point| point.load == load)?;
         let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
@@ -234,8 +231,16 @@ fn choices(curve: &Curve, report: &Report) -> Vec<String> {
             time(point.mean_ns)
         ))
     };
-    words("for short latency", short)
+    if short == fast {
+        return words("as advised", knee.advice.load.unwrap_or(short))
+            .into_iter()
+            .collect();
+    }
+    let advised = knee.advice.load.filter(|load| ![short, fast].contains(load));
+    advised
+        .and_then(|load| words("as advised", load))
         .into_iter()
+        .chain(words("for short latency", short))
         .chain(words("for the highest rate", fast))
         .collect()
 }
@@ -347,8 +352,14 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
         series.push(Series::new("if each target added as much as the first", Form::Guide, ideal).tone(Tone::Other));
     }
     if let Some(law) = &knee.usl {
-        series
-            .push(Series::new("universal scalability law, fitted", Form::Guide, fitted(curve, law)).tone(Tone::Other));
+        series.push(
+            Series::new(
+                "fitted curve (universal scalability law)",
+                Form::Guide,
+                fitted(curve, law),
+            )
+            .tone(Tone::Other),
+        );
     }
     if let Some(bounds) = &knee.bounds {
         let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
@@ -362,7 +373,7 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
         id: format!("rate-{number}"),
         title: format!("{}{of}", title(curve.parameter)),
         about: format!(
-            "Each point is a run{}. Where the curve leaves the slope on which no operation waits for another and flattens, more load only makes operations wait.",
+            "Each point is a run{}. Left of the knee more load brings more operations per second; right of it they mostly wait longer. An ideal device, in which none waits for another, would be full where that line reaches the highest rate.",
             if measured_intervals {
                 " with its 95 % interval"
             } else {
@@ -415,7 +426,7 @@ fn marks(curve: &Curve) -> Vec<Mark> {
         knee.bounds
             .as_ref()
             .filter(|_| knee.kneedle.is_some())
-            .map(|bounds| at(bounds.meet_at, "the bounds meet", Tone::Other)),
+            .map(|bounds| at(bounds.meet_at, "ideal device full", Tone::Other)),
     );
     marks.extend(knee.kneedle.map(|load| at(load, "knee", Tone::Write)));
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
@@ -478,7 +489,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
     Chart {
         id: format!("latency-{number}"),
         title: format!("Latency over {}{of}", curve.parameter.name()),
-        about: "Beyond the knee every further operation in flight adds its whole service time to the wait of all others: latency grows in proportion, the rate no more.".into(),
+        about: "Beyond the knee operations wait for one another: latency grows with the load, the rate hardly.".into(),
         x: axis_of(curve),
         y: Axis::log("latency", unit),
         series,

@@ -38,10 +38,7 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         [only] => (only.title.clone(), only.about.clone()),
         _ => (
             "Figures over the history".into(),
-            vec![format!(
-                "{} tests, as the history of this user holds them.",
-                tests.len()
-            )],
+            vec![format!("{} tests of your history.", tests.len())],
         ),
     };
     let lead = match tests {
@@ -98,8 +95,8 @@ fn sureness(figures: &[Trend]) -> Option<Lead> {
 
 /// What to do after a trend, with the command that does it.
 fn next(test: &Test<'_>) -> Lead {
-    let changes = test.figures.iter().filter_map(|trend| trend.changes.last());
-    let (sentence, command) = match changes.max_by_key(|change| change.after) {
+    let change = decisive(test.figures).and_then(|trend| trend.changes.last());
+    let (sentence, command) = match change {
         Some(change) => {
             let names: Vec<&str> = change.differences.iter().map(|one| one.name.as_str()).collect();
             let sentence = match names.is_empty() {
@@ -147,20 +144,26 @@ fn verdict(tests: &[Test<'_>]) -> Verdict {
     }
 }
 
+fn is_worse(trend: &Trend) -> bool {
+    let last = trend.changes.last();
+    last.is_some_and(|change| change.judgement == Judgement::Worse)
+}
+
+/// The figure that decides: the first that became worse, else the first that changed.
+fn decisive(figures: &[Trend]) -> Option<&Trend> {
+    let mut changed = figures.iter().filter(|trend| !trend.changes.is_empty());
+    let first = changed.clone().next();
+    changed.find(|trend| is_worse(trend)).or(first)
+}
+
 fn judge(figures: &[Trend]) -> Verdict {
     let changed: Vec<&Trend> = figures.iter().filter(|trend| !trend.changes.is_empty()).collect();
-    let is_worse = |trend: &&&Trend| {
-        trend
-            .changes
-            .last()
-            .is_some_and(|change| change.judgement == Judgement::Worse)
-    };
-    let decisive = changed.iter().find(is_worse).or(changed.first());
+    let decisive = decisive(figures);
     let few = figures.iter().any(|trend| trend.detectable_step.is_none());
     let (word, tone) = match decisive {
         _ if few => ("TOO FEW RUNS", page::Tone::Unsure),
         None => ("UNCHANGED", page::Tone::Good),
-        Some(trend) if is_worse(&trend) => ("WORSE", page::Tone::Bad),
+        Some(trend) if is_worse(trend) => ("WORSE", page::Tone::Bad),
         Some(_) => ("BETTER", page::Tone::Good),
     };
     let runs = figures.iter().map(|trend| trend.points.len()).max().unwrap_or_default();

@@ -99,7 +99,7 @@ fn single_operations_are_counted_by_intervals() {
     let mean = |second| per_second(second).iter().map(|line| line[1]).sum::<f64>() / per_second(second).len() as f64;
     assert_close(&latency, &(0..11).map(|second| mean(second) / 1e3).collect::<Vec<_>>());
     let percentiles = chart(&page, "percentiles").unwrap();
-    let slowest = values(&percentiles, "reads, unsupported");
+    let slowest = values(&percentiles, "reads, too few operations");
     assert_close(&slowest[slowest.len() - 1..], &[11.4]);
 }
 

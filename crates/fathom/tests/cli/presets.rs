@@ -17,7 +17,7 @@ fn presets_are_listed_and_printed_in_full() {
     list.expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
     let all = fathom(&["presets", "--json"]);
     let all = all.expect(0, &[]).json();
-    assert_eq!(all.as_array().unwrap().len(), 22);
+    assert_eq!(all.as_array().unwrap().len(), 24);
     for one in all.as_array().unwrap() {
         let id = one["id"].as_str().unwrap();
         let ran = fathom(&["presets", id]);

@@ -10,10 +10,19 @@ use crate::vdbench::vdbench;
 
 /// Runs with a system call that fails, if strace can do that here.
 fn with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
+    command_with_failing_call(folder, &["vdbench", "-f", "parmfile"], parameters, inject)
+}
+
+fn command_with_failing_call(
+    folder: &Path,
+    command: &[&str],
+    parameters: &str,
+    inject: &[&str],
+) -> Option<crate::support::Ran> {
     fs::write(folder.join("parmfile"), parameters).unwrap();
     let mut strace = std::process::Command::new("strace");
     strace.args(["-f", "-qq", "-o", "/dev/null"]).args(inject);
-    strace.args([PROGRAM, "vdbench", "-f", "parmfile"]).current_dir(folder);
+    strace.arg(PROGRAM).args(command).current_dir(folder);
     strace.env("FATHOM_NOTES", "1").env("FATHOM_HISTORY", "off");
     let works = std::process::Command::new("strace")
         .args(["-o", "/dev/null", "true"])
@@ -120,5 +129,69 @@ rd=r,fwd=w,fwdrate=9,format=yes,elapsed=2",
         let what = format!("cannot examine {}: Input/output error", text(&path));
         ran.expect(157, &[&what, "help: make it accessible"]);
         assert!(!ran.out.contains("does not exist"), "{}", ran.out);
+        let lint = ["lint", "vdbench", "-f", "parmfile"];
+        if let Some(linted) = command_with_failing_call(folder.path(), &lint, &parameters, &inject) {
+            linted.expect(4, &[&what]);
+        }
     }
+}
+
+/// The second tree gets the files of the first, which `move` leaves empty.
+#[test]
+fn trees_are_copied_moved_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let anchors = ["one", "two"].map(|name| folder.path().join(name));
+    let files = |number: usize| {
+        let tree = anchors[number].join("fathom-kept.tree");
+        let directories = fs::read_dir(tree).map(|entries| entries.flatten().collect::<Vec<_>>());
+        let in_directories = directories.unwrap_or_default().into_iter().filter_map(|entry| {
+            let files = fs::read_dir(entry.path()).ok()?.flatten();
+            Some(
+                files
+                    .filter_map(|file| Some(file.metadata().ok()?.len()))
+                    .collect::<Vec<_>>(),
+            )
+        });
+        in_directories.flatten().collect::<Vec<_>>()
+    };
+    let parameters = |rds: &str| {
+        format!(
+            "fsd=default,depth=1,width=2,files=3,size=40k\nfsd=one,anchor={}\nfsd=two,anchor={}\n\
+             fwd=copy1,fsd=one,target=two,operation=copy,xfersize=16k\n\
+             fwd=move1,fsd=one,target=two,operation=move,threads=2\n\
+             rd=default,elapsed=2,interval=1,fwdrate=30\n{rds}\n",
+            text(&anchors[0]),
+            text(&anchors[1])
+        )
+    };
+    let rds = "rd=rd1,fwd=copy1,format=yes\nrd=rd2,fwd=move1";
+    let ran = vdbench(folder.path(), &parameters(rds), &[]);
+    ran.expect(
+        0,
+        &["...copy....", "...move....", "trying to move a file, but no files"],
+    );
+    assert_eq!((files(0), files(1)), (vec![], vec![40 << 10; 6]));
+    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
+    let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
+    let titles = rows.iter().find(|row| row.contains(&"Interval")).unwrap();
+    let value = |run: &str, name: &str| -> f64 {
+        let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
+        let mut rows = rows.iter().rev();
+        rows.find(|row| row.get(column("Run")) == Some(&run)).unwrap()[column(name)]
+            .parse()
+            .unwrap()
+    };
+    let rate = value("rd1", "Copy_rate");
+    assert!((20.0..40.0).contains(&rate) && value("rd1", "rate") == rate, "{rate}");
+    assert_eq!(value("rd1", "Write_rate"), 0.0);
+    let cleaned = vdbench(
+        folder.path(),
+        &parameters("rd=rd1,fwd=copy1,format=directories"),
+        &["-c"],
+    );
+    cleaned.expect(
+        0,
+        &["Starting RD=clean", "cleanup complete", "but no files are available"],
+    );
+    assert_eq!((files(0), files(1)), (vec![], vec![]));
 }

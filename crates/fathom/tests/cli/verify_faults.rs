@@ -59,7 +59,11 @@ fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
     if let Some(ran) = on_device(one, &["--require", "iops>=1990", "--quick"]) {
         ran.expect(
             2,
-            &["INCONCLUSIVE  iops >= 1990", "one stall of 1.5 s", "decides the clause"],
+            &[
+                "INCONCLUSIVE  iops >= 1990",
+                "one stall of 1.5 s",
+                "makes the difference",
+            ],
         );
     }
     if let Some(ran) = on_device(one, &["--require", "iops>=1990"]) {
@@ -143,10 +147,7 @@ fn what_becomes_worse_within_the_limit_is_reported() {
     if let Some(ran) = on_device(drift, &["--require", "iops>=1000,mean<=1.6ms"]) {
         ran.expect(
             0,
-            &[
-                "is at or below 1.6 ms; the mean went from 1.1",
-                " ms at the start to 1.9",
-            ],
+            &["below the limit; the mean went from 1.1", " ms at the start to 1.9"],
         );
     }
     let stalls = "servers = 64\nservice = \"500us\"\nstall = [\"5s 2500ms\", \"12s 2500ms\"]";

@@ -235,11 +235,30 @@ impl Plan {
                 if work.shares_files && work.changes_names() {
                     faults.add("operations that create, remove or rename files cannot share files");
                 }
+                self.check_destination(&worker.streams[0], work, faults);
                 if worker.slots() > 1 {
                     faults.add("operations on files run one at a time: the queue depth must be 1");
                 }
             }
             _ => faults.add("operations on files need the engine `files`, one stream, and one tree"),
+        }
+    }
+
+    /// Files are copied and moved between trees of the same shape.
+    fn check_destination(&self, stream: &Stream, work: &FileWork, faults: &mut Faults) {
+        let shape = |id: &TargetId| match &self.targets.get(id.0 as usize)?.kind {
+            TargetKind::Tree { tree } => Some(FileTree {
+                kept: None,
+                ..tree.clone()
+            }),
+            _ => None,
+        };
+        let is_needed = work.kinds().iter().any(|kind| kind.needs_destination());
+        let other = work.destination.as_ref().filter(|id| !stream.target.ids().contains(id));
+        if is_needed != work.destination.is_some()
+            || is_needed && (other.is_none() || other.and_then(shape) != stream.target.ids().first().and_then(shape))
+        {
+            faults.add("files are copied and moved to another tree of the same shape");
         }
     }
 

@@ -7,6 +7,7 @@ use crate::access::Bijection;
 use crate::block_size::BlockSizes;
 use crate::direction::Direction;
 use crate::mix::{Mix, MixRule};
+use crate::plan::TargetId;
 use crate::units::Bytes;
 
 /// A tree of directories and files. Each directory has `width` subdirectories, down to the last
@@ -355,6 +356,10 @@ pub enum FileOperationKind {
     Access,
     /// Sets the times of a file to the present.
     SetTimes,
+    /// Copies a file to its place in another tree, over one that is there.
+    Copy,
+    /// Moves a file to its place in another tree, over one that is there.
+    Move,
 }
 
 /// Existence of the file or directory before and after an operation.
@@ -370,7 +375,7 @@ pub enum Existence {
 
 impl FileOperationKind {
     /// All of them with their names, in the order in which they are listed.
-    pub const ALL: [(&'static str, FileOperationKind); 17] = [
+    pub const ALL: [(&'static str, FileOperationKind); 19] = [
         ("create", FileOperationKind::Create),
         ("open", FileOperationKind::Open),
         ("read", FileOperationKind::Read),
@@ -388,6 +393,8 @@ impl FileOperationKind {
         ("close", FileOperationKind::Close),
         ("access", FileOperationKind::Access),
         ("set-times", FileOperationKind::SetTimes),
+        ("copy", FileOperationKind::Copy),
+        ("move", FileOperationKind::Move),
     ];
 
     /// Its name.
@@ -424,9 +431,14 @@ impl FileOperationKind {
     pub fn existence(self) -> Existence {
         match self {
             FileOperationKind::Create | FileOperationKind::Mkdir => Existence::Made,
-            FileOperationKind::Delete | FileOperationKind::Rmdir => Existence::Removed,
+            FileOperationKind::Delete | FileOperationKind::Rmdir | FileOperationKind::Move => Existence::Removed,
             _ => Existence::Stays,
         }
+    }
+
+    /// True if it writes a file of another tree.
+    pub fn needs_destination(self) -> bool {
+        matches!(self, FileOperationKind::Copy | FileOperationKind::Move)
     }
 
     /// True if it works on a directory instead of a file.
@@ -448,7 +460,14 @@ pub struct FileWork {
     /// operations that do not change names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_files: bool,
-    /// With `in_order`: the work ends when each file has been visited once.
+    /// Files at random: the first ones are used most. Their number is exponentially distributed,
+    /// with a mean of all files divided by this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub midpoint: Option<f64>,
+    /// The tree that files are copied or moved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination: Option<TargetId>,
+    /// With `in_order`: the work ends when each file was visited once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
     /// Only these files are used; absent: all.

@@ -260,16 +260,13 @@ fn findings(all: &[Finding], out: &mut String) {
 
 fn finding(one: &Finding, out: &mut String) {
     let class = class_of(one.severity);
-    let at = one
-        .at
-        .as_ref()
-        .map(|at| format!(" <span class=\"at\">{}</span>", text(at)));
+    let at = one.at.as_ref().map(|at| format!(" {}", text(at)));
     let _ = write!(
         out,
-        "<li class=\"{class}\"><p><strong>{class}</strong> <code>{}</code>{} {}</p>",
+        "<li class=\"{class}\"><p><strong>{class}</strong> {} <span class=\"at\"><code>{}</code>{}</span></p>",
+        prose(&crate::diagnosis::sentence(&one.what)),
         text(&one.rule),
-        at.unwrap_or_default(),
-        prose(&crate::diagnosis::sentence(&one.what))
+        at.unwrap_or_default()
     );
     for (word, sentence) in [("Why it matters", &one.why), ("What to do", &one.help)] {
         if let Some(sentence) = sentence {
@@ -338,10 +335,15 @@ fn write_chart(chart: &Chart, out: &mut String) {
         write_table(&table, out);
         out.push_str("</details>\n");
     }
+    // The script needs no bands, which are as many numbers again as the lines.
+    let mut lines = chart.clone();
+    for series in &mut lines.series {
+        (series.low, series.high) = (Vec::new(), Vec::new());
+    }
     let _ = writeln!(
         out,
         "<script type=\"application/json\" class=\"figure\">{}</script>\n</figure>",
-        escape::rounded_json(chart)
+        escape::rounded_json(&lines)
     );
 }
 

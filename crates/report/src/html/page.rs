@@ -218,7 +218,7 @@ pub struct Download {
 }
 
 /// The order in which findings matter.
-pub(super) fn by_weight(findings: &[Finding]) -> Vec<&Finding> {
+pub(crate) fn by_weight(findings: &[Finding]) -> Vec<&Finding> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     sorted

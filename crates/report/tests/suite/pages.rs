@@ -344,17 +344,19 @@ fn phases_stand_beside_the_measured_window() {
             .map(|x| if let X::Number(x) = x { *x } else { f64::NAN });
         x.zip(series.y.iter().map(|y| y.unwrap())).collect()
     };
-    assert_eq!(points("warm-up, all"), [(-2.0, 50.0), (-1.0, 80.0), (0.0, 80.0)]);
+    // Of a long warm-up before a short window the end is drawn.
+    assert_eq!(points("warm-up, all"), [(-1.0, 80.0), (0.0, 80.0)]);
     assert_eq!(points("verification, all"), [(measured, 30.0), (measured + 1.0, 30.0)]);
     let bands: Vec<(f64, Option<f64>, &str)> = chart
         .marks
         .iter()
+        .filter(|mark| mark.to.is_some())
         .map(|mark| (mark.at, mark.to, mark.words.as_str()))
         .collect();
     assert_eq!(
         bands,
         [
-            (-2.0, Some(0.0), "warm-up"),
+            (-1.0, Some(0.0), "warm-up"),
             (measured, Some(measured + 1.0), "verification")
         ]
     );

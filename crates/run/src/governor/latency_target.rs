@@ -6,8 +6,12 @@ use model::event::Interval;
 use model::histogram::Histogram;
 use model::plan::LatencyTarget;
 use model::results::ControlOutcome;
+use model::stats::{Support, support};
 
 use super::Action;
+
+/// A window with too few operations for the percentile lasts up to this many times as long.
+const MAX_EXTENSION: u64 = 10;
 
 #[derive(Debug)]
 pub(crate) struct LatencySearch {
@@ -23,6 +27,8 @@ pub(crate) struct LatencySearch {
     seen_ns: Nanos,
     series: Vec<f64>,
     attained: bool,
+    /// A window had too few operations for the percentile even when extended.
+    had_few_operations: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +54,7 @@ impl LatencySearch {
             seen_ns: Nanos(0),
             series: Vec::new(),
             attained: false,
+            had_few_operations: false,
         }
     }
 
@@ -65,9 +72,12 @@ impl LatencySearch {
         }
         self.seen.merge(&interval.latency_of_all());
         self.seen_ns += interval.length_ns;
-        if self.seen_ns < self.rule.window_ns {
+        let window_ns = self.rule.window_ns;
+        let has_few = self.has_few_operations();
+        if self.seen_ns < window_ns || has_few && self.seen_ns.0 < window_ns.0 * MAX_EXTENSION {
             return Action::Continue;
         }
+        self.had_few_operations |= has_few;
         let is_met = self.share_within_target() >= self.rule.percentile;
         self.series.push(f64::from(self.depth));
         self.seen.clear();
@@ -96,7 +106,11 @@ impl LatencySearch {
             return if is_met { Action::Continue } else { self.next_depth() };
         }
         self.stage = Stage::Done;
-        Action::End(format!("queue depth {} keeps {}", self.depth, self.rule.target_ns))
+        let (depth, target) = (self.depth, self.rule.target_ns);
+        Action::End(match is_met {
+            true => format!("queue depth {depth} keeps {target}"),
+            false => format!("queue depth {depth} kept {target} once and missed it when repeated"),
+        })
     }
 
     fn next_depth(&mut self) -> Action {
@@ -113,6 +127,12 @@ impl LatencySearch {
         self.depth = next;
         self.stage = Stage::Settling;
         Action::SetDepth(next)
+    }
+
+    /// Whether fewer than ten operations of the window may lie beyond the percentile. All of them,
+    /// 100 %, are decided by any number.
+    fn has_few_operations(&self) -> bool {
+        self.rule.percentile < 100.0 && support(self.rule.percentile / 100.0, self.seen.n()) == Support::None
     }
 
     fn share_within_target(&self) -> f64 {
@@ -134,6 +154,11 @@ impl LatencySearch {
         } else {
             "no queue depth kept the target".into()
         };
+        let few = match self.had_few_operations {
+            true => "; some windows had too few operations for this percentile",
+            false => "",
+        };
+        let detail = format!("{detail}{few}");
         let depth = (self.best > 0).then_some(self.best);
         ControlOutcome {
             rule,

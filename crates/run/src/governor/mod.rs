@@ -331,6 +331,42 @@ mod tests {
         assert!(!search.outcome().attained);
     }
 
+    /// One of 100 operations a second is slow: 1 % of ten seconds, but 2 % of the first.
+    #[test]
+    fn a_percentile_waits_for_enough_operations() {
+        let rule = LatencyTarget {
+            target_ns: Nanos::millis(5),
+            window_ns: Nanos::secs(1),
+            percentile: 99.0,
+            keep_running: false,
+        };
+        let mut search = LatencySearch::new(rule, 1);
+        let slow_second = |number: u64, slow: u64| {
+            let mut interval = second(number, 100 - slow, 1_000_000);
+            let reads = interval.latency.read.as_mut().expect("reads");
+            reads.record_times(20_000_000, slow);
+            interval
+        };
+        for number in 0..9 {
+            let action = search.on_interval(&slow_second(number, if number == 0 { 2 } else { 0 }));
+            assert_eq!(action, Action::Continue, "{number}");
+        }
+        assert_eq!(
+            search.on_interval(&slow_second(9, 0)),
+            Action::SetDepthAndRestart(1),
+            "0.2 % are slow"
+        );
+        let few = (10..40).map(|number| search.on_interval(&second(number, 1, 1_000_000)));
+        let ended = few.enumerate().find(|(_, action)| *action != Action::Continue);
+        assert!(matches!(ended, Some((9, Action::End(_)))), "{ended:?}");
+        assert!(
+            search
+                .outcome()
+                .detail
+                .ends_with("too few operations for this percentile")
+        );
+    }
+
     #[test]
     fn a_job_below_its_minimum_rate_ends_after_two_seconds() {
         let rule = MinimumRate {

@@ -54,6 +54,8 @@ fn on_tree(
         in_sequence: false,
         in_order: false,
         shares_files: false,
+        midpoint: None,
+        destination: None,
         once: false,
         working_set: None,
         block: Bytes::kib(4),

@@ -2,7 +2,7 @@
 
 use analysis::policies::Reach;
 use analysis::requirement::{self, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Verified};
+use analysis::verdict::{ClauseVerdict, Outcome, Verdict, Verified};
 use model::Nanos;
 
 use super::FULL_TIME_SECS;
@@ -39,14 +39,7 @@ pub fn format_report(verified: &Verified) -> Vec<Paragraph> {
         }
     }
     lines.push(Line(String::new()));
-    let mut action = None;
-    for judged in &verified.verdict.clauses {
-        lines.push(Line(format_clause(judged)));
-        if judged.action.is_some() && judged.action != action {
-            action.clone_from(&judged.action);
-            lines.extend(action.iter().map(|action| Sentences(format!("help: {action}"))));
-        }
-    }
+    lines.extend(format_clauses(&verified.verdict));
     lines.push(Line(String::new()));
     lines.push(Line(headline_for(verified)));
     for reason in &verified.verdict.reasons {
@@ -220,10 +213,20 @@ fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
     }
 }
 
-/// Formats a row of the table: the outcome of a clause, the clause, and the reason.
-pub fn format_clause(judged: &ClauseVerdict) -> String {
-    let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());
-    format!("  {outcome:<OUTCOME_WIDTH$} {clause:<CLAUSE_WIDTH$} {}", judged.reason)
+/// A row for each clause: its outcome, the clause, and the reason, with what to do about it. Below
+/// them stands what several clauses have in common.
+pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
+    let words = verdict.words();
+    let mut lines = Vec::new();
+    for (judged, (reason, action)) in verdict.clauses.iter().zip(words.clauses) {
+        let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());
+        lines.push(Line(format!(
+            "  {outcome:<OUTCOME_WIDTH$} {clause:<CLAUSE_WIDTH$} {reason}"
+        )));
+        lines.extend(action.map(|action| Sentences(format!("help: {action}"))));
+    }
+    lines.extend(words.shared.into_iter().map(|shared| Sentences(format!("{shared}."))));
+    lines
 }
 
 /// Describes the reachable rate, and what the other limits would allow beyond it.

@@ -11,10 +11,12 @@ const ACCESS: Switch = Switch {
     ..ROW
 };
 
+pub(super) const ROWS: &[Switch] = &[BLOCK, RANDOM, SEQUENTIAL, BASE, END, THREAD_STRIDE, PARALLEL, SEED];
+
 const SIZE: Value = Value::Size { zero: false };
 const SIZE_OR_ZERO: Value = Value::Size { zero: true };
 
-pub(super) const BLOCK: Switch = Switch {
+const BLOCK: Switch = Switch {
     letter: 'b',
     default: "64K",
     detail: "Counts for the whole line, also for sizes in blocks that stand before it. It may be up to 4294967294 bytes; a \
@@ -49,7 +51,7 @@ pub(super) const BLOCK: Switch = Switch {
     ..ACCESS
 };
 
-pub(super) const RANDOM: Switch = Switch {
+const RANDOM: Switch = Switch {
     letter: 'r',
     default: "sequential",
     detail: "Positions are aligned to the block size, or to the size that stands there, counted from the base (`-B`). \
@@ -135,7 +137,7 @@ fn random_share(line: &mut Line<'_>, value: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) const SEQUENTIAL: Switch = Switch {
+const SEQUENTIAL: Switch = Switch {
     letter: 's',
     default: "stride of the block size",
     detail: "Where `-si` is used, threads of a target take turns in one sequence instead of each walking through the \
@@ -170,7 +172,7 @@ pub(super) const SEQUENTIAL: Switch = Switch {
     ..ACCESS
 };
 
-pub(super) const BASE: Switch = Switch {
+const BASE: Switch = Switch {
     letter: 'B',
     default: "0",
     detail: "May be said once. A length counts from the base and says the same as `-f`; 0 is none.",
@@ -219,7 +221,7 @@ fn end_by_length(line: &mut Line<'_>, length: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) const END: Switch = Switch {
+const END: Switch = Switch {
     letter: 'f',
     default: "the end of the target; no hints",
     detail: "A value that begins with a digit is a size; it may be said once and not beside a length of `-B`; 0 is none. \
@@ -257,7 +259,7 @@ fn end(line: &mut Line<'_>, value: &str) -> ParseResult {
     Ok(())
 }
 
-pub(super) const THREAD_STRIDE: Switch = Switch {
+const THREAD_STRIDE: Switch = Switch {
     letter: 'T',
     default: "0",
     detail: "Thread i of a target begins i times this far behind the base. When it has come to the end, it continues at the \
@@ -272,7 +274,7 @@ pub(super) const THREAD_STRIDE: Switch = Switch {
     ..ACCESS
 };
 
-pub(super) const PARALLEL: Switch = Switch {
+const PARALLEL: Switch = Switch {
     letter: 'p',
     default: "requests of a thread share its position",
     detail: "Not with `-r` and `-si`; needs `-o` above 1.",
@@ -282,7 +284,7 @@ pub(super) const PARALLEL: Switch = Switch {
     ..ACCESS
 };
 
-pub(super) const SEED: Switch = Switch {
+const SEED: Switch = Switch {
     letter: 'z',
     scope: Scope::TimeSpan,
     default: "0",

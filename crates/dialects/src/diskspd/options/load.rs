@@ -17,7 +17,9 @@ const LOAD_OF_SPAN: Switch = Switch {
     ..LOAD
 };
 
-pub(super) const REQUESTS: Switch = Switch {
+pub(super) const ROWS: &[Switch] = &[REQUESTS, THREADS, POOL, COMMON_REQUESTS, THROUGHPUT, BURST, THINK];
+
+const REQUESTS: Switch = Switch {
     letter: 'o',
     default: "2",
     detail: "1 means one synchronous call after the other, if the thread has no other target.",
@@ -38,7 +40,7 @@ pub(super) const REQUESTS: Switch = Switch {
     ..LOAD
 };
 
-pub(super) const THREADS: Switch = Switch {
+const THREADS: Switch = Switch {
     letter: 't',
     default: "1",
     detail: "Not with `-F`.",
@@ -47,7 +49,7 @@ pub(super) const THREADS: Switch = Switch {
     ..LOAD
 };
 
-pub(super) const POOL: Switch = Switch {
+const POOL: Switch = Switch {
     letter: 'F',
     default: "each target has threads of its own",
     detail: "Each of them works on all targets, with `-o` operations in flight on each, or with `-O` in all.",
@@ -56,7 +58,7 @@ pub(super) const POOL: Switch = Switch {
     ..LOAD_OF_SPAN
 };
 
-pub(super) const COMMON_REQUESTS: Switch = Switch {
+const COMMON_REQUESTS: Switch = Switch {
     letter: 'O',
     default: "`-o` for each target",
     detail: "Every operation chooses its target anew. Without `-F` it does nothing.",
@@ -66,7 +68,7 @@ pub(super) const COMMON_REQUESTS: Switch = Switch {
     ..LOAD_OF_SPAN
 };
 
-pub(super) const THROUGHPUT: Switch = Switch {
+const THROUGHPUT: Switch = Switch {
     letter: 'g',
     default: "no limit",
     detail: "Without `i` the number is bytes per millisecond: 1 MB/s is `-g1000`. The limit holds for each thread and each \
@@ -88,7 +90,7 @@ pub(super) const THROUGHPUT: Switch = Switch {
     ..LOAD
 };
 
-pub(super) const BURST: Switch = Switch {
+const BURST: Switch = Switch {
     letter: 'i',
     default: "0",
     detail: "The number is shared among the threads of the target. Needs `-j`; a limit with `-g` overrules both.",
@@ -97,7 +99,7 @@ pub(super) const BURST: Switch = Switch {
     ..LOAD
 };
 
-pub(super) const THINK: Switch = Switch {
+const THINK: Switch = Switch {
     letter: 'j',
     default: "0",
     detail: "Needs `-i`.",

@@ -5,7 +5,9 @@ use crate::diskspd::line::{EarlyEnd, EventRole, Line, ParseResult};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Etw;
 
-pub(super) const PROFILE: Switch = Switch {
+pub(super) const ROWS: &[Switch] = &[PROFILE, EVENTS, TRACING, EXPERIMENTS];
+
+const PROFILE: Switch = Switch {
     letter: 'X',
     group: Group::Others,
     scope: Scope::Profile,
@@ -20,7 +22,7 @@ pub(super) const PROFILE: Switch = Switch {
     },
 };
 
-pub(super) const EVENTS: Switch = Switch {
+const EVENTS: Switch = Switch {
     letter: 'y',
     group: Group::Others,
     scope: Scope::Process,
@@ -68,7 +70,7 @@ fn signal(line: &mut Line<'_>, name: &str) -> ParseResult {
 
 const NO_TRACING: Status = Status::WithoutEffect("kernel events are not traced; the report has no such section");
 
-pub(super) const TRACING: Switch = Switch {
+const TRACING: Switch = Switch {
     letter: 'e',
     group: Group::Others,
     scope: Scope::Profile,
@@ -121,7 +123,7 @@ fn tracing<'a>(etw: &'a mut Etw, value: &str) -> Option<&'a mut bool> {
     })
 }
 
-pub(super) const EXPERIMENTS: Switch = Switch {
+const EXPERIMENTS: Switch = Switch {
     letter: ':',
     group: Group::Others,
     scope: Scope::Profile,

@@ -11,7 +11,9 @@ const PROCESSORS: Switch = Switch {
     ..ROW
 };
 
-pub(super) const AFFINITY: Switch = Switch {
+pub(super) const ROWS: &[Switch] = &[AFFINITY, NO_AFFINITY];
+
+const AFFINITY: Switch = Switch {
     letter: 'a',
     default: "thread i on the i-th active processor",
     detail: "Thread i is bound to entry i of the list, beginning again at its end. Lists of several `-a` are joined; each \
@@ -51,7 +53,7 @@ pub(super) const AFFINITY: Switch = Switch {
     ..PROCESSORS
 };
 
-pub(super) const NO_AFFINITY: Switch = Switch {
+const NO_AFFINITY: Switch = Switch {
     letter: 'n',
     default: "as `-a`",
     detail: "Not with a list of `-a`.",

@@ -13,7 +13,9 @@ const REPORT: Switch = Switch {
     ..ROW
 };
 
-pub(super) const HELP: Switch = Switch {
+pub(super) const ROWS: &[Switch] = &[HELP, FORMAT, LATENCY, BUCKETS, VERBOSE, PROGRESS];
+
+const HELP: Switch = Switch {
     letter: '?',
     scope: Scope::Process,
     default: "none",
@@ -23,7 +25,7 @@ pub(super) const HELP: Switch = Switch {
     ..REPORT
 };
 
-pub(super) const FORMAT: Switch = Switch {
+const FORMAT: Switch = Switch {
     letter: 'R',
     default: "text",
     detail: "Also beside `-X`. `-Rp` and a format may be two switches.",
@@ -57,7 +59,7 @@ pub(super) const FORMAT: Switch = Switch {
     ..REPORT
 };
 
-pub(super) const LATENCY: Switch = Switch {
+const LATENCY: Switch = Switch {
     letter: 'L',
     scope: Scope::TimeSpan,
     default: "off",
@@ -67,7 +69,7 @@ pub(super) const LATENCY: Switch = Switch {
     ..REPORT
 };
 
-pub(super) const BUCKETS: Switch = Switch {
+const BUCKETS: Switch = Switch {
     letter: 'D',
     scope: Scope::TimeSpan,
     default: "off; 1000 ms",
@@ -84,7 +86,7 @@ pub(super) const BUCKETS: Switch = Switch {
     ..REPORT
 };
 
-pub(super) const VERBOSE: Switch = Switch {
+const VERBOSE: Switch = Switch {
     letter: 'v',
     default: "off",
     detail: "",
@@ -105,7 +107,7 @@ pub(super) const VERBOSE: Switch = Switch {
     ..REPORT
 };
 
-pub(super) const PROGRESS: Switch = Switch {
+const PROGRESS: Switch = Switch {
     letter: 'P',
     default: "off; 65536",
     detail: "The dots are on stdout, also before an XML report.",

@@ -13,7 +13,11 @@ const SYSTEM: Switch = Switch {
     ..ROW
 };
 
-pub(super) const CACHE: Switch = Switch {
+pub(super) const ROWS: &[Switch] = &[
+    CACHE, OLD_UNCACHED, FLUSH, COMPLETION_ROUTINES, RING, LARGE_PAGES, PRIORITY,
+];
+
+const CACHE: Switch = Switch {
     letter: 'S',
     default: "cached",
     detail: "Cache mode, write-through and memory mapping are three choices, and each may be made once on the line. \
@@ -117,7 +121,7 @@ impl Line<'_> {
     }
 }
 
-pub(super) const OLD_UNCACHED: Switch = Switch {
+const OLD_UNCACHED: Switch = Switch {
     letter: 'h',
     default: "cached",
     detail: "",
@@ -135,7 +139,7 @@ pub(super) const OLD_UNCACHED: Switch = Switch {
     ..SYSTEM
 };
 
-pub(super) const FLUSH: Switch = Switch {
+const FLUSH: Switch = Switch {
     letter: 'N',
     default: "nothing is flushed",
     detail: "Needs `-Sm`; does nothing where writes go through. The letter may be a capital.",
@@ -157,7 +161,7 @@ pub(super) const FLUSH: Switch = Switch {
     ..SYSTEM
 };
 
-pub(super) const COMPLETION_ROUTINES: Switch = Switch {
+const COMPLETION_ROUTINES: Switch = Switch {
     letter: 'x',
     scope: Scope::TimeSpan,
     default: "completion port",
@@ -167,7 +171,7 @@ pub(super) const COMPLETION_ROUTINES: Switch = Switch {
     ..SYSTEM
 };
 
-pub(super) const RING: Switch = Switch {
+const RING: Switch = Switch {
     letter: 'u',
     scope: Scope::TimeSpan,
     default: "chosen for the target",
@@ -190,7 +194,7 @@ pub(super) const RING: Switch = Switch {
     ..SYSTEM
 };
 
-pub(super) const LARGE_PAGES: Switch = Switch {
+const LARGE_PAGES: Switch = Switch {
     letter: 'l',
     default: "usual pages",
     detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); none left is an error. Windows wants the account to hold \
@@ -200,7 +204,7 @@ pub(super) const LARGE_PAGES: Switch = Switch {
     ..SYSTEM
 };
 
-pub(super) const PRIORITY: Switch = Switch {
+const PRIORITY: Switch = Switch {
     letter: 'I',
     default: "3",
     detail: "Linux: 1 is the idle class, 2 best effort 7, 3 leaves the priority alone. Only some schedulers heed it.",

@@ -11,7 +11,9 @@ const TIME: Switch = Switch {
     ..ROW
 };
 
-pub(super) const DURATION: Switch = Switch {
+pub(super) const ROWS: &[Switch] = &[DURATION, WARM_UP, COOL_DOWN];
+
+const DURATION: Switch = Switch {
     letter: 'd',
     default: "10",
     detail: "0 is accepted in profiles; a run with it is refused.",
@@ -23,7 +25,7 @@ pub(super) const DURATION: Switch = Switch {
     ..TIME
 };
 
-pub(super) const WARM_UP: Switch = Switch {
+const WARM_UP: Switch = Switch {
     letter: 'W',
     default: "5",
     detail: "With 0, opening the targets is part of the measured time.",
@@ -35,7 +37,7 @@ pub(super) const WARM_UP: Switch = Switch {
     ..TIME
 };
 
-pub(super) const COOL_DOWN: Switch = Switch {
+const COOL_DOWN: Switch = Switch {
     letter: 'C',
     default: "0",
     detail: "Keeps the load up while other hosts still measure.",

@@ -10,7 +10,9 @@ const WRITING: Switch = Switch {
     ..ROW
 };
 
-pub(super) const WRITE: Switch = Switch {
+pub(super) const ROWS: &[Switch] = &[WRITE, CONTENTS, CREATE];
+
+const WRITE: Switch = Switch {
     letter: 'w',
     default: "0",
     detail: "The value is needed: a bare `-w` is refused.",
@@ -37,7 +39,7 @@ pub(super) const WRITE: Switch = Switch {
     ..WRITING
 };
 
-pub(super) const CONTENTS: Switch = Switch {
+const CONTENTS: Switch = Switch {
     letter: 'Z',
     default: "the bytes 0 to 255, over and over",
     detail: "`-Zr` applies to the time span; `-Z` wins over it. A buffer of `-Z<size>` is no smaller than a block, and each \
@@ -69,7 +71,7 @@ pub(super) const CONTENTS: Switch = Switch {
     ..WRITING
 };
 
-pub(super) const CREATE: Switch = Switch {
+const CREATE: Switch = Switch {
     letter: 'c',
     default: "the target must exist",
     detail: "An existing file is truncated and made anew, before each time span, also for a run that only reads. Devices \

@@ -6,14 +6,13 @@
 //! is escaped, and `RandomWriteData` is written, so that a profile comes back as it was. The
 //! elements for DiskSpd 2.3 are ours.
 
-mod elements;
-mod read;
-mod schema;
-mod write;
+pub(super) mod elements;
+pub(super) mod read;
+pub(super) mod schema;
+pub(super) mod write;
 
 use std::fmt;
 
-pub(super) use elements::lines_of_span;
 pub use read::read;
 pub use write::lines;
 
@@ -63,7 +62,7 @@ impl XmlError {
         ]
     }
 
-    fn at(node: roxmltree::Node, kind: XmlErrorKind, reason: String) -> XmlError {
+    pub(super) fn at(node: roxmltree::Node, kind: XmlErrorKind, reason: String) -> XmlError {
         let position = node.document().text_pos_at(node.range().start);
         XmlError {
             kind,

@@ -3,35 +3,35 @@
 
 use roxmltree::Node;
 
-use super::elements::ROOT;
 use super::{XmlError, XmlErrorKind};
+use crate::diskspd::profile::ROOT;
 
 /// Attributes of this namespace locate a schema; every document may have them.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// The rule of an element: its name, its number of occurrences and its content.
-pub(super) struct Rule {
-    pub(super) name: &'static str,
-    pub(super) occurs: Occurs,
-    pub(super) content: Content,
-    pub(super) attributes: &'static [Attribute],
+pub(in crate::diskspd) struct Rule {
+    pub(in crate::diskspd) name: &'static str,
+    pub(in crate::diskspd) occurs: Occurs,
+    pub(in crate::diskspd) content: Content,
+    pub(in crate::diskspd) attributes: &'static [Attribute],
 }
 
-pub(super) struct Attribute {
+pub(in crate::diskspd) struct Attribute {
     name: &'static str,
     required: bool,
     value: Value,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Occurs {
+pub(in crate::diskspd) enum Occurs {
     AtMostOnce,
     Once,
     AtLeastOnce,
     AnyTimes,
 }
 
-pub(super) enum Content {
+pub(in crate::diskspd) enum Content {
     Value(Value),
     /// Elements in any order.
     All(fn() -> Vec<&'static Rule>),
@@ -41,7 +41,7 @@ pub(super) enum Content {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Value {
+pub(in crate::diskspd) enum Value {
     Text,
     Boolean,
     Number(u64, u64),
@@ -51,7 +51,7 @@ pub(super) enum Value {
 }
 
 impl Rule {
-    pub(super) const fn new(name: &'static str, occurs: Occurs, content: Content) -> Rule {
+    pub(in crate::diskspd) const fn new(name: &'static str, occurs: Occurs, content: Content) -> Rule {
         Rule {
             name,
             occurs,
@@ -61,19 +61,19 @@ impl Rule {
     }
 
     /// The rule of an optional element with a value.
-    pub(super) const fn value(name: &'static str, value: Value) -> Rule {
+    pub(in crate::diskspd) const fn value(name: &'static str, value: Value) -> Rule {
         Rule::new(name, Occurs::AtMostOnce, Content::Value(value))
     }
 }
 
 impl Attribute {
-    pub(super) const fn new(name: &'static str, required: bool, value: Value) -> Attribute {
+    pub(in crate::diskspd) const fn new(name: &'static str, required: bool, value: Value) -> Attribute {
         Attribute { name, required, value }
     }
 }
 
 /// Reports the first violation of the schema.
-pub(super) fn check(root: Node) -> Result<(), XmlError> {
+pub(in crate::diskspd) fn check(root: Node) -> Result<(), XmlError> {
     if !is_named(root, ROOT.name) {
         return refuse(
             root,
@@ -83,15 +83,16 @@ pub(super) fn check(root: Node) -> Result<(), XmlError> {
     check_element(root, &ROOT)
 }
 
-/// The text of an element, trimmed. DiskSpd's XML library trims text, so that a path may have its
-/// own line. Comments are skipped.
-pub(super) fn text_of(node: Node) -> String {
+/// The text of an element, trimmed.
+///
+/// DiskSpd's XML library trims text, so that a path may have its own line. Comments are skipped.
+pub(in crate::diskspd) fn text_of(node: Node) -> String {
     let parts = node.children().filter(Node::is_text).filter_map(|part| part.text());
     trim(&parts.collect::<String>()).to_string()
 }
 
 /// Whether the element has this name and no namespace.
-pub(super) fn is_named(node: Node, name: &str) -> bool {
+pub(in crate::diskspd) fn is_named(node: Node, name: &str) -> bool {
     node.is_element() && node.tag_name().namespace().is_none() && node.tag_name().name() == name
 }
 

@@ -2,8 +2,8 @@
 //! Two things differ: text is escaped, and `RandomWriteData` is written if set, so that the profile
 //! survives a round trip.
 
-use super::elements::{Element, Form, PROFILE};
-use crate::diskspd::profile::Profile;
+use super::elements::{Element, Form};
+use crate::diskspd::profile::{PROFILE, Profile};
 
 /// The profile, one element or tag per line, two blanks of indent per level, the root at the left
 /// edge.
@@ -14,18 +14,18 @@ pub fn lines(profile: &Profile) -> Vec<String> {
 }
 
 #[derive(Default)]
-pub(super) struct Writer {
+pub(in crate::diskspd) struct Writer {
     lines: Vec<String>,
     depth: usize,
 }
 
 impl Writer {
-    pub(super) fn line(&mut self, text: &str) {
+    pub(in crate::diskspd) fn line(&mut self, text: &str) {
         self.lines
             .push(format!("{:indent$}{text}", "", indent = 2 * self.depth));
     }
 
-    pub(super) fn element(&mut self, name: &str, inside: impl FnOnce(&mut Writer)) {
+    pub(in crate::diskspd) fn element(&mut self, name: &str, inside: impl FnOnce(&mut Writer)) {
         self.line(&format!("<{name}>"));
         self.depth += 1;
         inside(self);
@@ -33,14 +33,14 @@ impl Writer {
         self.line(&format!("</{name}>"));
     }
 
-    pub(super) fn value(&mut self, name: &str, value: impl ToString) {
+    pub(in crate::diskspd) fn value(&mut self, name: &str, value: impl ToString) {
         let text = escape(&value.to_string());
         self.line(&format!("<{name}>{text}</{name}>"));
     }
 }
 
 /// Writes the elements of the table.
-pub(super) fn write_all<T>(writer: &mut Writer, table: &[Element<T>], of: &T) {
+pub(in crate::diskspd) fn write_all<T>(writer: &mut Writer, table: &[Element<T>], of: &T) {
     for element in table {
         match element.form {
             Form::Value { write, .. } => {

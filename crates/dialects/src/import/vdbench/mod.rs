@@ -288,11 +288,11 @@ fn ask(load: &mut Load, name: &str, value: &str) {
     }
 }
 
-/// The rate that was asked for: a number, or as much as goes. Vdbench counts `max` as 999999 and
-/// the first run of a `curve` as 999998.
+/// The rate that was asked for: a number, or as much as goes. Flat files have numbers for `max` and
+/// the first run of a `curve`, which differ between releases.
 fn ask_rate(load: &mut Load, value: &str) {
     match decimal(value.split_whitespace().next().unwrap_or_default()) {
-        Some(999_998.0 | 999_999.0) => load.closed_loop = Some(true),
+        Some(999_998.0 | 999_999.0 | 9_999_977.0 | 9_999_988.0) => load.closed_loop = Some(true),
         Some(rate) if rate > 0.0 => (load.rate_iops, load.closed_loop) = (Some(rate), Some(false)),
         Some(_) => {}
         // A controlled maximum holds its fast workloads back, so that all keep their shares.

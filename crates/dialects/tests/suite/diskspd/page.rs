@@ -3,19 +3,19 @@
 
 use std::fmt::Write as _;
 
-use dialects::diskspd::{Form, Group, SWITCHES, Status, Switch};
+use dialects::diskspd::{Form, Group, Status, Switch, switches};
 
 use crate::diskspd::deviations::{ROOT, deviations};
 use crate::diskspd::support::{end, reading};
 
 const BY_HAND: &str = include_str!("page.md");
 
-fn switches() -> String {
+fn format_switches() -> String {
     let mut text = String::new();
     for group in Group::ALL {
         let _ = write!(text, "### {}\n\n", group.heading());
         text.push_str("| switch | meaning | example |\n| --- | --- | --- |\n");
-        let of_group: Vec<&Switch> = SWITCHES.iter().filter(|switch| switch.group == *group).collect();
+        let of_group: Vec<&Switch> = switches().filter(|switch| switch.group == *group).collect();
         for form in of_group.iter().flat_map(|switch| switch.forms) {
             let written = form.written().replace('|', "\\|");
             let examples: Vec<String> = form.examples.iter().map(|example| format!("`{example}`")).collect();
@@ -76,7 +76,7 @@ fn deviations_as_table() -> String {
 #[test]
 fn the_page_is_current() {
     let page = BY_HAND
-        .replace("<!-- switches -->", &switches())
+        .replace("<!-- switches -->", &format_switches())
         .replace("<!-- deviations -->", &deviations_as_table());
     let path = format!("{ROOT}/docs/diskspd.md");
     if std::env::var_os("FATHOM_UPDATE").is_some() {
@@ -92,7 +92,7 @@ fn the_page_is_current() {
 #[test]
 fn the_help_fits_a_screen_and_names_every_form() {
     let help = end(reading("-?")).stdout;
-    for form in SWITCHES.iter().flat_map(|switch| switch.forms) {
+    for form in switches().flat_map(|switch| switch.forms) {
         let written = form.written();
         assert!(
             help.iter().any(|line| line.trim_start().starts_with(&written)),

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use dialects::diskspd::profile::Profile;
-use dialects::diskspd::{End, Form, Reading, SWITCHES, Value, Version, xml};
+use dialects::diskspd::{End, Form, Reading, Value, Version, switches, xml};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
@@ -56,7 +56,7 @@ struct Piece {
 
 /// Every kind that the table has: each form once, those with words once for each word.
 fn kinds() -> Vec<(Kind, &'static Form)> {
-    let forms = SWITCHES.iter().flat_map(|switch| switch.forms);
+    let forms = switches().flat_map(|switch| switch.forms);
     forms
         .flat_map(|form| {
             let values: Vec<&'static str> = match form.value {
@@ -247,7 +247,7 @@ fn accepted_lines_survive_being_printed() {
 
 #[test]
 fn every_example_works() {
-    for form in SWITCHES.iter().flat_map(|switch| switch.forms) {
+    for form in switches().flat_map(|switch| switch.forms) {
         for example in form.examples {
             let mut env = newer("profile.xml", FILE);
             env.processors.online = (0..128).collect();
@@ -271,7 +271,7 @@ fn every_example_works() {
 /// Anything that can stand on a command line, more often than not something that looks like a
 /// switch.
 fn garbage() -> impl Strategy<Value = String> {
-    let letters: Vec<char> = SWITCHES.iter().map(|switch| switch.letter).collect();
+    let letters: Vec<char> = switches().map(|switch| switch.letter).collect();
     let tails = prop_oneof![
         any::<String>(),
         "[0-9a-zA-Z,:/.g%-]{0,12}",

@@ -2,6 +2,7 @@
 //! runs logged them.
 
 mod addresses;
+mod on_files;
 mod page;
 
 use std::fs;
@@ -118,8 +119,8 @@ fn the_command_line_forces_a_format() {
     assert_eq!(formats("-cn"), [(None, false); 2]);
     assert_eq!(formats("-cy"), [(Some(TreeFormat::All), false); 2]);
     assert_eq!(formats("-co"), [(Some(TreeFormat::All), true); 2]);
-    let what = run("-f parmfile -c", text).unwrap_err();
-    assert!(what.contains("removes trees before the first run"), "{what}");
+    assert_eq!(formats("-c"), formats(""));
+    assert!(run("-f parmfile -cx", text).unwrap_err().contains("'-cx'"));
 }
 
 #[test]
@@ -379,42 +380,6 @@ fn plan_on_files(fsd: &str, fwd: &str, rd: &str) -> model::plan::Plan {
 }
 
 #[test]
-fn trees_and_working_sets_end_at_their_sizes() {
-    use model::plan::TargetKind;
-    let tree = |fsd: &str, rd: &str| match plan_on_files(fsd, "", rd).targets.remove(0).kind {
-        TargetKind::Tree { tree } => tree,
-        other => panic!("{other:?}"),
-    };
-    // As recorded: 100 of 200 files, of which a run uses 25.
-    let recorded = ",width=4,files=50,size=8k,totalsize=800k,workingsetsize=200k";
-    assert_eq!(tree(recorded, "").file_count(), 100);
-    assert_eq!(tree(recorded, ",fortotalsize=(40k,80k)").file_count(), 5);
-    let set = |fsd: &str, rd: &str| {
-        let work = plan_on_files(fsd, "", rd).steps[0].jobs[0].workers[0].streams[0]
-            .files
-            .clone();
-        work.unwrap().working_set.map(|set| set.files)
-    };
-    assert_eq!(set(recorded, ""), Some(25));
-    assert_eq!(set(recorded, ",forwss=(16k)"), Some(2));
-    assert_eq!(set(",files=50", ""), None);
-    assert_eq!(tree(",depth=2,width=2,files=3,distribution=all", "").file_count(), 18);
-    assert_eq!(plan_on_files("", "", ",fsd=g").targets[0].path, "/d/g");
-    // From half to one and a half of 1 MiB, in multiples of 10 KiB.
-    let sizes: std::collections::BTreeSet<u64> = {
-        let tree = tree(",files=5000,sizes=(1m,0)", "");
-        (0..5000).map(|file| tree.file_size(file)).collect()
-    };
-    assert_eq!(sizes.len(), 102);
-    assert!(
-        sizes
-            .iter()
-            .all(|size| size % 10240 == 0 && (532_480..=1_566_720).contains(size)),
-        "{sizes:?}"
-    );
-}
-
-#[test]
 fn operations_and_flags_on_files_are_those_of_the_plan() {
     use model::plan::FileOperationKind::{Access, Close, Create, Delete, Mkdir, Open, Rmdir, SetTimes, WriteBlock};
     use model::plan::WriteThrough;
@@ -469,10 +434,10 @@ fn what_is_not_built_on_files_is_refused_with_its_name() {
         ("", "", "forwss=(50%)", "wss"),
         ("distribution=top", "", "", "distribution"),
         ("openflags=o_direct,sizes=1000", "", "", "multiples of 512"),
-        ("", "operation=copy", "", "copy"),
         ("", "fileio=(sequential,delete),stopafter=2", "", "fileio"),
         ("", "fileio=(random,shared),fileselect=random", "", "fileselect=random"),
-        ("", "fileselect=poisson", "", "fileselect"),
+        ("", "fileselect=(poisson,x)", "", "fileselect"),
+        ("", "fileselect=(skewed,3)", "", "fileselect"),
         ("", "", "fsd=other", "Could not find fsd=other for rd=rd1"),
         ("", "skew=50", "", "Total skew must add up to 100: 50.0"),
         ("", "", "format=(yes,limited)", "format=limited"),
@@ -543,7 +508,7 @@ fn numbers_that_no_run_has_are_refused() {
 fn what_is_not_built_is_refused_with_its_name() {
     for (wd, rd, named) in [
         ("stride=(1m,2m)", "iorate=max", "stride"),
-        ("hotband=(1,2)", "iorate=max", "hotband"),
+        ("hotband=(90,110)", "iorate=max", "hotband"),
         ("iorate=10,priority=1", "iorate=100", "iorate"),
         ("priority=1", "iorate=max", "priority"),
         ("iorate=9,priority=1", "iorate=(1,1,2,1),distribution=spike", "iorate"),
@@ -618,6 +583,15 @@ fn poisson_falls_towards_the_end() {
     let default = text.replace("(poisson,3)", "poisson");
     let other = run("-f parmfile", &default).unwrap().remove(0).plan;
     assert_eq!(access, &other.steps[0].jobs[0].workers[0].streams[0].pattern.access[0]);
+    let band = text.replace("seekpct=(poisson,3)", "hotband=(25,75)");
+    let banded = run("-f parmfile", &band).unwrap().remove(0).plan;
+    let stream = &banded.steps[0].jobs[0].workers[0].streams[0];
+    assert_eq!(access, &stream.pattern.access[0]);
+    let of = |extent: model::plan::Extent| extent.resolve(64 << 20);
+    assert_eq!(
+        (of(stream.region.base), stream.region.length.map(of)),
+        (16 << 20, Some(32 << 20))
+    );
     let wrong = text.replace("(poisson,3)", "(poisson,x)");
     assert!(run("-f parmfile", &wrong).unwrap_err().contains("poisson,x"));
 }

@@ -122,6 +122,14 @@ impl TreeRoot {
         Ok(renameat(&self.directory, from, &self.directory, to)?)
     }
 
+    /// Moves a file to the same path of another tree, over a file that is there.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn rename_to(&self, path: &str, other: &TreeRoot) -> io::Result<()> {
+        Ok(renameat(&self.directory, path, &other.directory, path)?)
+    }
+
     /// Removes a file.
     ///
     /// # Errors

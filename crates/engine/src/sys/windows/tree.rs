@@ -116,6 +116,14 @@ impl TreeRoot {
         fs::rename(self.full_path(from), self.full_path(to))
     }
 
+    /// Moves a file to the same path of another tree, over a file that is there.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn rename_to(&self, path: &str, other: &TreeRoot) -> io::Result<()> {
+        fs::rename(self.full_path(path), other.full_path(path))
+    }
+
     /// Removes a file.
     ///
     /// # Errors

@@ -204,13 +204,12 @@ fn format_verdict(verdict: &Verdict) -> String {
     for reason in &verdict.reasons {
         text += &screen::wrapped(&reason.what);
     }
-    for clause in &verdict.clauses {
-        text += &screen::wrapped(&format!(
-            "{} {}: {}",
-            clause.outcome.word(),
-            clause.clause,
-            clause.reason
-        ));
+    let words = verdict.words();
+    for (clause, (reason, _)) in verdict.clauses.iter().zip(&words.clauses) {
+        text += &screen::wrapped(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
+    }
+    for shared in &words.shared {
+        text += &screen::wrapped(shared);
     }
     for note in &verdict.notes {
         text += &screen::wrapped(note);

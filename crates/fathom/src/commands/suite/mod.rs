@@ -167,7 +167,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
     let (mut text, mut refused) = (String::new(), false);
     for (one, plan) in ready.iter().zip(plans) {
-        let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions)?;
+        let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions, &[])?;
         refused |= exit == Exit::Refused;
         let paced = one.paced.as_ref().map_or("", |_| " (issued at that rate)");
         text += &format!("{}: required: {}{paced}\n{described}\n", one.name, one.required);

@@ -20,6 +20,7 @@ use report::words;
 use study::sweep::{self, NextRun, Report, Sweep, SweepSettings};
 use study::verify;
 
+use super::lint;
 use super::results;
 use super::run;
 use super::study_outputs::{self, Contents, Form, StudyArgs, StudyOutputs};
@@ -365,7 +366,13 @@ fn dry_run(
     let first = sweep.next_run().expect("a sweep has a point");
     let shown = plan(document, &first)?;
     ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-    let (described, exit) = run::dry_run(session.ranks(), &shown, base, permissions)?;
+    let (described, exit) = run::dry_run(
+        session.ranks(),
+        &shown,
+        base,
+        permissions,
+        &lint::SHORT_BY_DESIGN.map(str::to_owned),
+    )?;
     let mut text = format!(
         "a sweep of about {} points, {} in all\n",
         first.expected_total,

@@ -58,7 +58,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if args.dry.dry_run {
         Outputs::parse(&args.output)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions)?;
+        let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions, &[])?;
         screen::put(&text)?;
         return Ok(exit);
     }

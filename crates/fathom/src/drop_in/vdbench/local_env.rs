@@ -6,7 +6,7 @@ use std::io::{Error, ErrorKind, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use dialects::Diagnostic;
-use dialects::vdbench::VdbenchEnv;
+use dialects::vdbench::{Run, VdbenchEnv};
 use engine::probe::{self, System};
 
 use crate::user_file;
@@ -71,14 +71,22 @@ impl VdbenchEnv for LocalEnv {
     }
 }
 
-/// Refuses paths that cannot be examined: they would pass for files that are missing.
+/// Refuses paths that cannot be examined: they would pass for files that are missing. Plans that
+/// are only read may name files of other users.
 ///
 /// # Errors
 /// The first of them, with the cause.
-pub fn check_paths<'a>(mut paths: impl Iterator<Item = &'a str>) -> Result<(), Diagnostic> {
-    let is_missing = |error: &Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
-    let fault = paths.find_map(|path| {
-        let error = std::fs::metadata(path).err().filter(|error| !is_missing(error))?;
+pub fn check_paths(runs: &[Run], is_executed: bool) -> Result<(), Diagnostic> {
+    let luns = runs.iter().flat_map(|run| &run.sds).map(|sd| &*sd.lun);
+    let files = runs.iter().filter_map(|run| run.files.as_ref());
+    let anchors = files.flat_map(|files| &files.fsds).map(|fsd| &*fsd.anchor);
+    let is_fault = |error: &Error| match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => false,
+        ErrorKind::PermissionDenied => is_executed,
+        _ => true,
+    };
+    let fault = luns.chain(anchors).find_map(|path| {
+        let error = std::fs::metadata(path).err().filter(is_fault)?;
         let fault = Diagnostic::new(format!("cannot examine {path}: {error}"));
         Some(fault.help("make it accessible; the log of the kernel names the cause of an input/output error"))
     });

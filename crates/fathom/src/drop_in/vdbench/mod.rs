@@ -95,6 +95,7 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
         return Err(refusal.clone());
     }
     let runs = expand(&parameters, command.start_at.as_deref())?;
+    local_env::check_paths(&runs, false)?;
     let (plan, mut left_out) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
     left_out.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
     left_out.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
@@ -252,14 +253,11 @@ impl<'a> Drive<'a> {
         if let [host] = &parameters.hosts[..] {
             self.style.host.clone_from(host);
         }
-        let luns = runs.iter().flat_map(|run| &run.sds).map(|sd| &*sd.lun);
-        let files = runs.iter().filter_map(|run| run.files.as_ref());
-        let anchors = files.flat_map(|files| &files.fsds).map(|fsd| &*fsd.anchor);
-        local_env::check_paths(luns.chain(anchors))?;
+        local_env::check_paths(&runs, true)?;
         self.place_maps(&runs, &mut parameters)?;
         let formats = needs_format(&runs, &parameters, &self.env);
         self.prepare_anchors(&runs, &parameters)?;
-        let runs = on_files::with_tree_formats(&runs, &parameters);
+        let runs = vdbench::with_tree_formats(&runs, &parameters);
         self.ask_guard(&runs, &formats, &parameters)?;
         let format_run = (!formats.is_empty()).then(|| {
             let block = format_plan(&formats, &parameters, 0).plan.steps[0].jobs[0].workers[0].streams[0]

@@ -35,18 +35,6 @@ pub(super) fn set_requested(style: &mut Style, run: &Run) {
     }
 }
 
-/// Adds runs that create the trees before the runs that need them.
-pub(super) fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Run> {
-    let mut all = Vec::new();
-    for run in runs {
-        all.extend(run.tree_format(&parameters.format_fwd));
-        if !run.files.as_ref().is_some_and(|files| files.format.only) {
-            all.push(run.clone());
-        }
-    }
-    all
-}
-
 /// Formats bytes in the largest unit with one decimal.
 fn short_size(bytes: u64) -> String {
     let (mut rest, mut units) = (bytes as f64, ["k", "m", "g", "t"].iter());

@@ -17,7 +17,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
         for warning in findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
             let at = format_settings(&row.settings);
             match found.iter_mut().find(|(known, _)| known.rule == warning.rule) {
-                Some((_, points)) if points.last() == Some(&at) => {}
+                Some((_, points)) if points.contains(&at) => {}
                 Some((_, points)) => points.push(at),
                 None => found.push((warning.clone(), vec![at])),
             }
@@ -29,7 +29,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
             false => format!("at {}", points.join("; ")),
         };
         if points.len() > 1 {
-            warning.what = format!("{}; likewise {words}", warning.what);
+            warning.what = format!("{} (the first of those {words})", warning.what);
         }
         warning.at = Some(points[0].clone());
         warning

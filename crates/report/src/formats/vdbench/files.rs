@@ -16,28 +16,26 @@ pub struct FileColumns {
 
 /// Operations with their name in the flat file and their header. The first six always have columns
 /// in reports.
-const OPERATIONS: [(&str, &str, Option<FileOperationKind>); 11] = [
-    ("Mkdir", "...mkdir....", Some(FileOperationKind::Mkdir)),
-    ("Rmdir", "...rmdir....", Some(FileOperationKind::Rmdir)),
-    ("Create", "...create...", Some(FileOperationKind::Create)),
-    ("Open", "....open....", Some(FileOperationKind::Open)),
-    ("Close", "...close....", Some(FileOperationKind::Close)),
-    ("Delete", "...delete...", Some(FileOperationKind::Delete)),
-    ("Getattr", "..getattr...", Some(FileOperationKind::Stat)),
-    ("Setattr", "..setattr...", Some(FileOperationKind::SetTimes)),
-    ("Access", "...access...", Some(FileOperationKind::Access)),
-    // Files are neither copied nor moved.
-    ("Copy", "....copy....", None),
-    ("Move", "....move....", None),
+const OPERATIONS: [(&str, &str, FileOperationKind); 11] = [
+    ("Mkdir", "...mkdir....", FileOperationKind::Mkdir),
+    ("Rmdir", "...rmdir....", FileOperationKind::Rmdir),
+    ("Create", "...create...", FileOperationKind::Create),
+    ("Open", "....open....", FileOperationKind::Open),
+    ("Close", "...close....", FileOperationKind::Close),
+    ("Delete", "...delete...", FileOperationKind::Delete),
+    ("Getattr", "..getattr...", FileOperationKind::Stat),
+    ("Setattr", "..setattr...", FileOperationKind::SetTimes),
+    ("Access", "...access...", FileOperationKind::Access),
+    ("Copy", "....copy....", FileOperationKind::Copy),
+    ("Move", "....move....", FileOperationKind::Move),
 ];
 
 impl FileColumns {
-    fn operations(&self) -> impl Iterator<Item = &'static (&'static str, &'static str, Option<FileOperationKind>)> {
-        let is_shown = |kind: &Option<FileOperationKind>| kind.is_some_and(|kind| self.extra.contains(&kind));
+    fn operations(&self) -> impl Iterator<Item = &'static (&'static str, &'static str, FileOperationKind)> {
         let (always, others) = OPERATIONS.split_at(6);
         always
             .iter()
-            .chain(others.iter().filter(move |(_, _, kind)| is_shown(kind)))
+            .chain(others.iter().filter(|(_, _, kind)| self.extra.contains(kind)))
     }
 }
 
@@ -111,7 +109,7 @@ pub fn file_row(
         (((read + written) / moved).floor(), 7, 0),
     ];
     let operations = columns.operations().flat_map(|(_, _, kind)| {
-        let (count, _, mean_ms) = sum_of(tally, kind.as_slice());
+        let (count, _, mean_ms) = sum_of(tally, &[*kind]);
         [(count / seconds, 5, 1), (mean_ms, 6, 3)]
     });
     for (value, width, decimals) in cells.into_iter().chain(operations) {
@@ -179,7 +177,7 @@ pub fn file_flat_row(
         format!("{}", ((read + written) / (reads + writes).max(1.0)) as u64),
     ];
     for (_, _, kind) in &OPERATIONS {
-        let (count, _, mean_ms) = sum_of(tally, kind.as_slice());
+        let (count, _, mean_ms) = sum_of(tally, &[*kind]);
         cells.extend([float(count / seconds), float(mean_ms)]);
     }
     cells.extend([float(compratio), "n/a".into()]);

@@ -13,7 +13,7 @@ use model::{Bytes, Nanos, shell_word};
 
 use super::settings::command_line;
 use super::{Beside, OPEN_JOBS, fleet, percentile};
-use crate::html::page::{Lead, Tile, Tone, Verdict};
+use crate::html::page::{Lead, Tile, Tone, Verdict, by_weight};
 use crate::numbers::{duration, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
@@ -35,20 +35,24 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
             _ => String::new(),
         };
         let measured = duration(job.measured_ns);
-        let grave = summary
-            .findings
-            .iter()
-            .filter(|finding| finding.severity != Severity::Note);
-        // A rule that several findings are of is named once.
-        let weakened: BTreeSet<&str> = grave.map(|finding| finding.rule.as_str()).collect();
-        if !weakened.is_empty() {
-            let rules = Vec::from_iter(weakened).join(", ");
-            verdict.notes.insert(0, format!("The checks below warn: {rules}."));
-        }
         let scope = format!("This holds for what was measured: {measured}{region}.");
-        verdict.notes.insert(0, scope);
+        verdict.notes.push(scope);
+        verdict.notes.extend(warnings(&summary.findings));
     }
     verdict
+}
+
+/// How many checks warn, and what the gravest one found.
+fn warnings(findings: &[Finding]) -> Option<String> {
+    let is_grave = |finding: &&&Finding| finding.severity != Severity::Note;
+    let sorted = by_weight(findings);
+    let grave: Vec<_> = sorted.iter().filter(is_grave).collect();
+    // What follows a semicolon is detail.
+    let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
+    Some(match grave.len() {
+        1 => format!("A check below warns: {first}."),
+        count => format!("{count} checks below warn, above all: {first}."),
+    })
 }
 
 /// What to do after a verdict, with the command that does it.
@@ -103,10 +107,16 @@ pub(super) fn worth(beside: &Beside, results: &Results, summary: &Summary) -> Op
     if job.total.operations == 0 || is_simulated(summary) {
         return None;
     }
+    let found = |rule: &str| summary.findings.iter().any(|finding| finding.rule == rule);
     let steady = match job.iops_confidence_percent {
+        _ if found("NOT-STEADY") => "The rate was still changing when the test ended, see below.".into(),
         Some(percent) if percent > UNSTEADY_PERCENT => {
             format!("The rate varied too much to quote (± {percent:.1} %).")
         }
+        Some(_) if job.total.service.is_some() => match found("RATE-NOT-KEPT") {
+            true => "The target did not keep the rate that the test set.".into(),
+            false => "The target kept the rate that the test set.".into(),
+        },
         Some(percent) => format!("The rate was steady (± {percent:.1} %)."),
         None => "The run was too short to say whether the rate is steady.".into(),
     };
@@ -378,6 +388,10 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
             note: job.iops_confidence_percent.map_or_else(
                 || apart(job),
                 |percent| {
+                    // A rate that the test set varies by less than a digit.
+                    if percent < 0.05 {
+                        return apart(job);
+                    }
                     let unsteady = if percent > UNSTEADY_PERCENT { ": not steady" } else { "" };
                     format!("± {percent:.1} % (95 %){unsteady}{}", and(&apart(job)))
                 },

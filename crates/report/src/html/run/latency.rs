@@ -32,7 +32,7 @@ fn unit_of(found: &[(String, Tone, &Histogram)]) -> (&'static str, f64) {
 }
 
 /// Where a share of the operations lies on an axis of nines: 0.9 at 1, 0.99 at 2, 0.999 at 3.
-pub(super) fn nines(fraction: f64) -> f64 {
+pub fn nines(fraction: f64) -> f64 {
     -(1.0 - fraction).log10()
 }
 
@@ -61,14 +61,10 @@ pub fn percentile_curve(id: String, title: String, found: &[(String, Tone, &Hist
     Some(Chart {
         id,
         title,
-        about: "From the fastest operation (left: the device with nothing else to do) to the slowest (right: the moment of greatest contention). Each unit to the right \
-                is ten times rarer. The band is the 95 % confidence interval; the grey part has fewer than ten operations beyond it and says hardly more than the \
-                maximum, which is a single operation."
+        about: "How long the fastest operations took (left), and the slowest ones (right): at p99, 99 % took no longer. The band is the 95 % confidence interval; fewer \
+                than ten operations lie beyond the dotted part, which says hardly more than the maximum, a single operation."
             .into(),
-        x: Axis {
-            ticks: ticks(furthest),
-            ..Axis::linear("percentile", "")
-        },
+        x: percentile_axis(furthest),
         y: Axis::log("latency", unit),
         series,
         ..Chart::default()
@@ -120,7 +116,7 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
             ..good
         },
         Series {
-            name: format!("{name}, unsupported"),
+            name: format!("{name}, too few operations"),
             form: Form::Line,
             tone,
             weak: true,
@@ -140,6 +136,14 @@ fn push(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<f64>, 
 /// Digits after the point that tell a percentile from its neighbours.
 fn digits(nines: f64) -> usize {
     (nines.ceil() as usize).max(1)
+}
+
+/// An axis of nines, which gives the slowest operations as much room as all others.
+pub fn percentile_axis(furthest: f64) -> Axis {
+    Axis {
+        ticks: ticks(furthest),
+        ..Axis::linear("percentile", "")
+    }
 }
 
 fn ticks(furthest: f64) -> Vec<Tick> {

@@ -17,12 +17,12 @@ use model::{Direction, Nanos};
 use super::chart::{Across, Chart, Mark, Tone, unit_ns};
 use super::page::{Block, Line, Page, Section, Table, Verdict};
 use super::path;
-use crate::numbers::{count, duration, local_time, rate, throughput, time as time_words};
+use crate::numbers::{count, duration, local_time, rate, rough, throughput, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
 pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, limits_just_kept, with_options};
-pub use latency::percentile_curve;
+pub use latency::{nines, percentile_axis, percentile_curve};
 pub use resources::{PlanePoint, plane};
 pub use settings::called;
 pub(crate) use time::columns;
@@ -34,6 +34,8 @@ const OPEN_JOBS: usize = 4;
 const MAX_JOBS_WITH_CHARTS: usize = 64;
 /// A queue of which so much was used on average was full.
 const FULL: f64 = 0.98;
+/// A known limit is drawn if the load used so much of it.
+const NEAR: f64 = 0.5;
 /// Percentiles of the table.
 const SHOWN: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
@@ -338,11 +340,13 @@ fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usiz
         let marks: Vec<Mark> = changes
             .map(|change| time::moment(change.at_secs, &change.words))
             .collect();
-        blocks.extend(
-            charts(results, &place, found, &seen, &marks)
-                .into_iter()
-                .filter_map(Block::chart),
-        );
+        let mut drawn: Vec<Chart> = charts(results, &place, found, &seen, &marks)
+            .into_iter()
+            .flatten()
+            .collect();
+        let rates = drawn.iter_mut().filter(|chart| chart.id.ends_with("iops"));
+        rates.for_each(|chart| chart.marks.extend(rate_lines(figures, beside, step, job)));
+        blocks.extend(drawn.into_iter().filter_map(|chart| Block::chart(Some(chart))));
     }
     Some(Section {
         title: if several {
@@ -354,6 +358,39 @@ fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usiz
         folded: number >= OPEN_JOBS,
         blocks,
     })
+}
+
+/// Lines in a chart of rates: known limits that the load came near, and the mean unless there is a
+/// promise.
+fn rate_lines(figures: &JobSummary, beside: &Beside, step: usize, job: usize) -> Vec<Mark> {
+    let line = |at: f64, words: String, tone: Tone| Mark {
+        across: Across::Y,
+        at,
+        to: None,
+        words,
+        tone,
+    };
+    let layers = diagnosis_of(beside, step, job).map_or(&[][..], |one| &one.diagnosis.layers);
+    // The rate that the test sets itself is the promise, or the line itself.
+    let near = layers
+        .iter()
+        .filter(|layer| layer.unit == "IOPS" && layer.share >= NEAR && layer.source != "the test itself");
+    let limits = near.map(|layer| {
+        line(
+            layer.limit,
+            format!("{}: {}", layer.layer, rate(layer.limit)),
+            Tone::Other,
+        )
+    });
+    let mean = beside.verdict.clauses.is_empty() && figures.total.service.is_none();
+    let mean = mean.then(|| {
+        line(
+            figures.total.iops,
+            format!("mean {}", rough(figures.total.iops)),
+            Tone::Total,
+        )
+    });
+    limits.chain(mean).collect()
 }
 
 fn charts(

@@ -16,7 +16,12 @@ use crate::html::run::tone_of;
 /// No chart has more points along its time; longer series are added up.
 const MAX_POINTS: usize = 3600;
 /// Of a longer window the rates are drawn second by second.
-const LONG: Nanos = Nanos::secs(60);
+const LONG: Nanos = Nanos::secs(10);
+/// Intervals within a second are drawn as a band if they have this many operations on average.
+/// Fewer vary by the count alone.
+const MIN_IN_BAND: u64 = 10;
+/// Warm-up is drawn for this share of the measured window at most, which is what a chart is about.
+const WARM_UP_SHARE: f64 = 1.0 / 3.0;
 /// Columns of a heat map at most.
 const MAX_COLUMNS: usize = 120;
 /// Rows of a heat map for each factor of ten.
@@ -30,7 +35,10 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
     let (around, phases) = around(job);
     let marks: Vec<Mark> = phases.into_iter().chain(marks.iter().cloned()).collect();
     let beside = |value: &dyn Fn(&Counts) -> f64| outside_window(&around, value);
-    let points = thinned(&seen.series);
+    let groups = grouped(&seen.series);
+    let points: Vec<SeriesPoint> = groups.iter().map(|group| joined(group)).collect();
+    let operations: u64 = points.iter().flat_map(|point| point.operations).sum();
+    let has_band = points.len() < seen.series.len() && operations >= MIN_IN_BAND * seen.series.len() as u64;
     let at = |point: &SeriesPoint| point.start_ns.as_secs();
     let present: Vec<usize> = (0..3)
         .filter(|direction| points.iter().any(|point| point.operations[*direction] > 0))
@@ -48,13 +56,28 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
             let word = Direction::ALL[*direction].word();
             lines.push(Series::new(format!("{word}s"), Form::Steps, each).tone(tone_of(Direction::ALL[*direction])));
         }
+        if let Some(first) = lines.first_mut().filter(|_| has_band) {
+            let of_all = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
+            let end = |pick: fn(f64, f64) -> f64, from: f64| {
+                let end = |group: &&[SeriesPoint]| Some(group.iter().map(of_all).fold(from, pick));
+                groups.iter().map(end).collect()
+            };
+            (first.low, first.high) = (end(f64::min, f64::INFINITY), end(f64::max, 0.0));
+        }
         lines
     };
     let per_second = |amount: u64, point: &SeriesPoint| amount as f64 / point.length_ns.as_secs().max(1e-9);
     let length = points.first().map_or(Nanos(0), |point| point.length_ns);
     let about = |what: &str| {
+        let band = match has_band {
+            true => format!(
+                "; the band spans the slowest and the fastest {} in it",
+                crate::numbers::duration(seen.series[0].length_ns)
+            ),
+            false => String::new(),
+        };
         format!(
-            "{what} in each {} of the measured window. A level line is a steady device; steps and slopes are changes of its state or of its surroundings.",
+            "{what} in each {}{band}. A level line is a steady device; steps and slopes are changes of its state or of its surroundings.",
             crate::numbers::duration(length)
         )
     };
@@ -136,16 +159,18 @@ fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
     };
     let (before, measured) = (end(Phase::WarmUp), job.measured().as_secs());
     let base = |phase: Phase| if phase == Phase::WarmUp { -before } else { measured };
+    let earliest = -(measured * WARM_UP_SHARE).max(1.0);
     let each = job
         .around
         .iter()
         .filter(|one| one.phase == Phase::WarmUp || one.phase == Phase::Verify);
     let each: Vec<(f64, &PhaseInterval)> = each
         .map(|one| (base(one.phase) + one.start_ns.as_secs(), one))
+        .filter(|(at, _)| *at >= earliest)
         .collect();
     let band = |phase: Phase| Mark {
         across: Across::X,
-        at: base(phase),
+        at: base(phase).max(earliest),
         to: Some(base(phase) + end(phase)),
         words: phase.words().into(),
         tone: Tone::Other,
@@ -154,27 +179,29 @@ fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
     (each, phases.into_iter().map(band).collect())
 }
 
-/// Several neighbours in one, where there are too many.
-fn thinned(points: &[SeriesPoint]) -> Vec<SeriesPoint> {
+/// Neighbours that are drawn as one: a second of a long window, more where there are too many.
+fn grouped(points: &[SeriesPoint]) -> Vec<&[SeriesPoint]> {
     let length = points.first().map_or(Nanos(0), |point| point.length_ns);
     let whole: u64 = points.iter().map(|point| point.length_ns.0).sum();
-    let of_second = match whole > LONG.0 && length.0 > 0 {
+    let of_second = match whole >= LONG.0 && length.0 > 0 {
         true => (Nanos::secs(1).0 / length.0) as usize,
         false => 1,
     };
     let each = points.len().div_ceil(MAX_POINTS).max(of_second).max(1);
-    let together = |some: &[SeriesPoint]| {
-        let mut sum = some[0];
-        for point in &some[1..] {
-            for direction in 0..3 {
-                sum.operations[direction] += point.operations[direction];
-                sum.bytes[direction] += point.bytes[direction];
-            }
-            sum.length_ns += point.length_ns;
+    points.chunks(each).collect()
+}
+
+/// Neighbours as one.
+fn joined(some: &[SeriesPoint]) -> SeriesPoint {
+    let mut sum = some[0];
+    for point in &some[1..] {
+        for direction in 0..3 {
+            sum.operations[direction] += point.operations[direction];
+            sum.bytes[direction] += point.bytes[direction];
         }
-        sum
-    };
-    points.chunks(each).map(together).collect()
+        sum.length_ns += point.length_ns;
+    }
+    sum
 }
 
 /// Intervals of all directions together, neighbours joined so that there are at most that many.
@@ -218,7 +245,7 @@ pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[M
         about: format!(
             "{} of the operations that ended in each interval. Percentiles that fewer than ten operations of an interval lie beyond are left out; each point of the maximum is one operation.",
             if paced {
-                "Response times (from when they were due)"
+                "Response times (from the scheduled start)"
             } else {
                 "Latencies"
             }

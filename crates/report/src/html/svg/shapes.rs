@@ -46,14 +46,15 @@ impl Drawing<'_> {
             let whole = points(&series.low).into_iter().zip(points(&series.high));
             let (low, high): (Vec<Point>, Vec<Point>) =
                 whole.filter(|(low, high)| low.1.is_some() && high.1.is_some()).unzip();
-            let back: Vec<Point> = thinned(&low).into_iter().rev().collect();
+            // Steps narrower than a line are not seen.
+            let edge = |points: &[Point]| match is_stepped && points.len() as f64 <= WIDTH {
+                true => corners(points, self.area.width),
+                false => thinned(points),
+            };
+            let back: Vec<Point> = edge(&low).into_iter().rev().collect();
             if back.len() > 1 {
                 let rest = path(&back, false).replacen('M', "L", 1);
-                let _ = write!(
-                    out,
-                    "<path class=\"band\" d=\"{}{rest}z\"/>",
-                    path(&thinned(&high), false)
-                );
+                let _ = write!(out, "<path class=\"band\" d=\"{}{rest}z\"/>", path(&edge(&high), false));
             }
         }
         let mut points = thinned(&points(&series.y));
@@ -134,6 +135,13 @@ fn thinned(points: &[Point]) -> Vec<Point> {
         kept.extend(of_group);
     }
     kept
+}
+
+/// The corners of steps: each point holds until the next one, the last one to the end of the chart.
+fn corners(points: &[Point], end: f64) -> Vec<Point> {
+    let ends = points.iter().skip(1).map(|point| point.0).chain([end]);
+    let both = points.iter().zip(ends);
+    both.flat_map(|((from, y), to)| [(*from, *y), (to, *y)]).collect()
 }
 
 /// Path data; a gap begins a new part.

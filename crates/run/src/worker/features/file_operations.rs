@@ -27,6 +27,8 @@ pub(crate) struct FileOperations {
     work: FileWork,
     tree: FileTree,
     claims: Arc<FileClaims>,
+    /// The files of the tree that they are copied or moved to.
+    destination: Option<Arc<FileClaims>>,
     /// The permutation of its working set.
     working_set: Option<(Bijection, u32)>,
     /// True if others may wait for its operations.
@@ -56,6 +58,8 @@ struct OpenFile {
     next: usize,
     file: u32,
     state: FileState,
+    /// The state of the file that it is copied or moved to.
+    destination: Option<FileState>,
     /// Progress of its session.
     stage: Stage,
 }
@@ -78,7 +82,7 @@ enum Stage {
 
 /// Whether a file was claimed.
 enum ClaimResult {
-    File(u32, FileState),
+    File(u32, FileState, Option<FileState>),
     /// Every suitable file is in use.
     InUse,
     Nothing(Obstacles),
@@ -92,6 +96,16 @@ struct Obstacles {
     existence: bool,
     missing_directory: bool,
     contents: bool,
+}
+
+/// A random file: with a midpoint exponentially distributed over the files, from the first one on.
+fn draw_file(word: u64, count: u32, midpoint: Option<f64>) -> u32 {
+    let Some(midpoint) = midpoint else {
+        return (word % u64::from(count)) as u32;
+    };
+    // From above 0 to 1.
+    let part = ((word >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    ((-part.ln() * f64::from(count) / midpoint) as u64 % u64::from(count)) as u32
 }
 
 fn worker_position(assignment: &Assignment<'_>) -> (u32, u32) {
@@ -118,6 +132,7 @@ impl FileOperations {
                 .map(|set| (Bijection::new(tree.shape.file_count(), set.seed), set.files)),
             is_active: false,
             claims: Arc::clone(claims),
+            destination: assignment.destination().map(|(_, claims)| Arc::clone(claims)),
             buffer: stream.pattern.longest(&stream.mix).0,
             cells: cells.collect(),
             cursors: vec![0; work.groups.len()],
@@ -303,7 +318,7 @@ impl FileOperations {
         let mut may_come = false;
         while let Some(group) = self.pending_group.take().or_else(|| self.next_group(draws)) {
             match self.claim_file(group, draws) {
-                ClaimResult::File(file, state) => {
+                ClaimResult::File(file, state, destination) => {
                     self.next_group = (group + 1) % groups;
                     self.set_active(true);
                     return Ok(OpenFile {
@@ -311,6 +326,7 @@ impl FileOperations {
                         next: 0,
                         file,
                         state,
+                        destination,
                         stage: Stage::Closed,
                     });
                 }
@@ -413,12 +429,12 @@ impl FileOperations {
             }
         } else {
             for _ in 0..MAX_RANDOM_TRIES.min(count) {
-                let drawn = (draws.word(Purpose::File) % u64::from(count)) as u32;
+                let drawn = draw_file(draws.word(Purpose::File), count, self.work.midpoint);
                 if let Some(found) = self.try_claim(drawn, first, &mut obstacles) {
                     return found;
                 }
             }
-            let start = (draws.word(Purpose::File) % u64::from(count.max(1))) as u32;
+            let start = draw_file(draws.word(Purpose::File), count.max(1), self.work.midpoint);
             for number in (start..count).chain(0..start) {
                 if let Some(found) = self.try_claim(number, first, &mut obstacles) {
                     return found;
@@ -443,9 +459,17 @@ impl FileOperations {
             true => self.claims.share(file),
             false => self.claims.claim(file, on_directory, present),
         };
-        let state = match claim {
-            Ok(state) => return Some(ClaimResult::File(file, state)),
-            Err(state) => state,
+        let state = match (claim, &self.destination) {
+            (Ok(state), None) => return Some(ClaimResult::File(file, state, None)),
+            (Ok(state), Some(destination)) => match destination.claim_in_any_state(file) {
+                Ok(other) => return Some(ClaimResult::File(file, state, Some(other))),
+                Err(other) => {
+                    self.claims.release(file, false, state);
+                    obstacles.in_use |= other == FileState::InUse;
+                    return None;
+                }
+            },
+            (Err(state), _) => state,
         };
         obstacles.in_use |= state == FileState::InUse;
         obstacles.existence |= state.exists() == Some(!present);
@@ -495,6 +519,12 @@ impl FileOperations {
             return;
         }
         let Some(held) = &mut self.held else { return };
+        if kind.needs_destination() {
+            held.destination = Some(match ended.result {
+                ..0 => FileState::Lost,
+                _ => FileState::Present,
+            });
+        }
         let changes = kind.existence() != Existence::Stays || kind == FileOperationKind::Rename;
         held.next += 1;
         held.state = match (kind, kind.existence(), held.state) {
@@ -526,6 +556,9 @@ impl FileOperations {
             if self.work.shares_files {
                 self.claims.unshare(held.file);
                 return;
+            }
+            if let (Some(destination), Some(state)) = (&self.destination, held.destination) {
+                destination.release(held.file, false, state);
             }
             let on_directory = self.work.groups[held.group].operations[0].is_on_directory();
             self.claims.release(held.file, on_directory, held.state);

@@ -138,6 +138,9 @@ impl Choice {
                 session: open_for(work),
                 cache: plan.streams.first().map_or(CacheMode::BUFFERED, |stream| stream.cache),
                 flushes: plan.streams.iter().any(|stream| stream.sync.on_close),
+                destination: assignment
+                    .destination()
+                    .map(|(tree, _)| std::sync::Arc::clone(&tree.root)),
             }),
             seed: draws.clone().word(Purpose::Delay),
             choice: self.choice.clone(),

@@ -203,7 +203,15 @@ impl IssuePath {
 impl Assignment<'_> {
     /// The tree that the worker works on, with the states of its files.
     pub(crate) fn tree(&self) -> Option<(&OpenTree, &Arc<FileClaims>)> {
-        let target = self.worker.streams.first()?.target.ids().first()?;
+        self.tree_of(*self.worker.streams.first()?.target.ids().first()?)
+    }
+
+    /// The tree that the worker copies or moves files to.
+    pub(crate) fn destination(&self) -> Option<(&OpenTree, &Arc<FileClaims>)> {
+        self.tree_of(self.worker.streams.first()?.files.as_ref()?.destination?)
+    }
+
+    fn tree_of(&self, target: model::plan::TargetId) -> Option<(&OpenTree, &Arc<FileClaims>)> {
         match &self.targets[target.0 as usize].what {
             ReadyKind::Tree { tree, claims, .. } => Some((tree, claims)),
             _ => None,

@@ -1,0 +1,250 @@
+//! Words of verdicts: the same in the terminal, on pages and in Markdown.
+
+use super::estimate::Estimate;
+use super::judgement::clause_limit;
+use super::{ClauseVerdict, Verdict};
+use crate::figures::three_digits;
+use crate::requirement::{Clause, Metric, Side};
+use crate::shifts::Shift;
+
+/// Clauses need a statement in common from this number on for it to be said once, below them.
+const MIN_SHARING: usize = 2;
+
+/// A verdict as it is read: what several clauses have in common is said once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VerdictWords {
+    /// The reason of each clause, and what to do about it where no clause before says the same.
+    pub clauses: Vec<(String, Option<String>)>,
+    /// What several clauses have in common, a sentence each. Reasons of the whole test are not
+    /// among these.
+    pub shared: Vec<String>,
+}
+
+impl Verdict {
+    /// Its clauses in words.
+    pub fn words(&self) -> VerdictWords {
+        let mut words = VerdictWords::default();
+        let mut actions: Vec<&String> = Vec::new();
+        for clause in &self.clauses {
+            let action = clause.action.as_ref().filter(|action| !actions.contains(action));
+            actions.extend(action);
+            words.clauses.push((self.short_reason(clause), action.cloned()));
+            if let Some(shared) = clause.shared.as_ref().filter(|shared| self.is_shared(shared))
+                && !self.is_of_test(shared)
+                && !words.shared.iter().any(|said| said.ends_with(shared.as_str()))
+            {
+                words.shared.push(format!("in the disturbed seconds {shared}"));
+            }
+        }
+        words
+    }
+
+    fn is_of_test(&self, shared: &str) -> bool {
+        self.reasons.iter().any(|reason| reason.what == shared)
+    }
+
+    /// True if a statement is said below the clauses.
+    fn is_shared(&self, shared: &str) -> bool {
+        let clauses = self.clauses.iter();
+        let sharing = clauses.filter(|clause| clause.shared.as_deref() == Some(shared));
+        self.is_of_test(shared) || sharing.count() >= MIN_SHARING
+    }
+
+    fn short_reason(&self, clause: &ClauseVerdict) -> String {
+        let shared = clause.shared.as_deref().filter(|shared| self.is_shared(shared));
+        match shared.and_then(|shared| clause.reason.strip_suffix(shared)) {
+            Some("") => "see below".to_owned(),
+            Some(own) => match own.strip_suffix(" seconds in which ") {
+                Some(own) => format!("{own} disturbed seconds (see below)"),
+                None => format!("{own}see below"),
+            },
+            None => clause.reason.clone(),
+        }
+    }
+}
+
+/// A value with its unit.
+pub(super) fn with_unit(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Iops => format!("{} IOPS", metric.show(value)),
+        _ => metric.show(value),
+    }
+}
+
+/// The figure with its interval: `2000 IOPS (95 %: 1950 to 2050)`.
+pub(super) fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
+    let show = |value: f64| clause.metric.show(value);
+    let value = with_unit(clause.metric, estimate.value);
+    match estimate.interval() {
+        (Some(low), Some(high)) if show(low) == show(high) => value,
+        (Some(low), Some(high)) => format!("{value} (95 %: {} to {})", show(low), show(high)),
+        (Some(low), None) => format!("{value} (95 %: at least {})", show(low)),
+        (None, Some(high)) => format!("{value} (95 %: at most {})", show(high)),
+        (None, None) => value,
+    }
+}
+
+/// The figure with its interval, and how far it lies from its limit.
+pub(super) fn compare(clause: &Clause, estimate: &Estimate) -> String {
+    format!(
+        "{}: {}",
+        format_estimate(clause, estimate),
+        distance(clause, estimate.value)
+    )
+}
+
+/// The figure, and how far it lies from its limit.
+pub(super) fn with_distance(clause: &Clause, value: f64) -> String {
+    format!("{}: {}", with_unit(clause.metric, value), distance(clause, value))
+}
+
+/// How far a value lies from its limit: `25 % below the limit`, `2.4 times the limit`.
+fn distance(clause: &Clause, value: f64) -> String {
+    let (metric, target) = (clause.metric, clause.target);
+    let limit = match clause.side {
+        Side::AtLeast => "the required rate",
+        Side::AtMost => "the limit",
+    };
+    if metric.show(value) == metric.show(target) || target <= 0.0 {
+        return format!("exactly {limit}");
+    }
+    let ratio = value / target;
+    if ratio >= 2.0 {
+        return format!("{} times {limit}", three_digits(ratio));
+    }
+    let (percent, side) = match ratio < 1.0 {
+        true => (100.0 * (1.0 - ratio), "below"),
+        false => (100.0 * (ratio - 1.0), "above"),
+    };
+    let percent = match percent {
+        small if small < 0.995 => format!("{small:.2}"),
+        middle if middle < 9.95 => format!("{middle:.1}"),
+        large => format!("{large:.0}"),
+    };
+    let tolerance = match clause.tolerance > 0.0 && ratio < 1.0 {
+        true => format!(
+            " ({} {} passes: {:.0} % tolerance)",
+            clause.side.sign(),
+            metric.show(clause_limit(clause)),
+            100.0 * clause.tolerance
+        ),
+        false => String::new(),
+    };
+    format!("{percent} % {side} {limit}{tolerance}")
+}
+
+/// The change within the window, after a figure.
+pub(super) fn describe_shift(shift: &Shift) -> String {
+    let (rate, latency) = (|value| Metric::Iops.show(value), |value| Metric::Mean.show(value));
+    match *shift {
+        Shift::Rate {
+            from,
+            to,
+            at,
+            levels: 2,
+        } => format!("; {} IOPS for {at:.0} s, then {}", rate(from), rate(to)),
+        Shift::Rate { from, to, at, .. } => {
+            let verb = if to < from { "fell" } else { "rose" };
+            format!(
+                "; the rate {verb} from {} to {} IOPS at {at:.0} s",
+                rate(from),
+                rate(to)
+            )
+        }
+        Shift::RateDrift { from, to } => format!("; from {} IOPS at the start to {} at the end", rate(from), rate(to)),
+        Shift::Latency { from, to, at } => {
+            format!("; the mean was {} for {at:.0} s, then {}", latency(from), latency(to))
+        }
+        Shift::Drift { from, to } => format!(
+            "; the mean went from {} at the start to {} at the end",
+            latency(from),
+            latency(to)
+        ),
+        Shift::Stalls { count: 1, at, longest } => format!("; one stall of {longest:.1} s at {at:.0} s"),
+        Shift::Stalls { count, longest, .. } => format!("; {count} stalls of up to {longest:.1} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::requirement::parse;
+    use crate::verdict::{Cause, Outcome, Reason};
+
+    fn expect(clause: &str, value: f64, words: &str) {
+        assert_eq!(with_distance(&parse(clause).unwrap()[0], value), words);
+    }
+
+    #[test]
+    fn what_clauses_have_in_common_is_said_once() {
+        let clause = |text: &str, reason: &str, shared: &str| ClauseVerdict {
+            clause: parse(text).unwrap().remove(0),
+            outcome: Outcome::Inconclusive,
+            value: None,
+            interval: (None, None),
+            probability_if_broken: None,
+            probability_if_kept: None,
+            cause: Some(Cause::Others),
+            reason: format!("{reason}{shared}"),
+            shared: Some(shared.to_owned()),
+            action: Some("stop the others".into()),
+        };
+        let busy = "other programs used 71 % of all processors";
+        let verdict = |clauses| Verdict {
+            outcome: Outcome::Inconclusive,
+            clauses,
+            reasons: Vec::new(),
+            notes: Vec::new(),
+        };
+        let both = verdict(vec![
+            clause("p99<=1ms", "80 % fell in seconds in which ", busy),
+            clause("mean<=1ms", "45 % fell in seconds in which ", busy),
+        ]);
+        let words = both.words();
+        assert_eq!(
+            words.clauses,
+            [
+                (
+                    "80 % fell in disturbed seconds (see below)".to_owned(),
+                    Some("stop the others".to_owned())
+                ),
+                ("45 % fell in disturbed seconds (see below)".to_owned(), None)
+            ]
+        );
+        assert_eq!(words.shared, [format!("in the disturbed seconds {busy}")]);
+        // One clause says it itself.
+        let one = verdict(vec![clause("p99<=1ms", "80 % fell in seconds in which ", busy)]);
+        assert_eq!(
+            one.words().clauses[0].0,
+            format!("80 % fell in seconds in which {busy}")
+        );
+        assert!(one.words().shared.is_empty());
+        // The reasons of the whole test are said by themselves.
+        let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);
+        of_test.reasons.push(Reason {
+            cause: Some(Cause::Interrupted),
+            what: "the test was stopped".into(),
+        });
+        assert_eq!(of_test.words().clauses[0].0, "measured 2 ms; see below");
+        assert!(of_test.words().shared.is_empty());
+    }
+
+    #[test]
+    fn a_figure_says_how_far_it_lies_from_its_limit() {
+        expect("iops>=2000", 2000.2, "2000 IOPS: exactly the required rate");
+        expect(
+            "iops>=9000",
+            8998.0,
+            "8998 IOPS: 0.02 % below the required rate (>= 8910 passes: 1 % tolerance)",
+        );
+        expect("iops>=4000", 39_545.0, "39545 IOPS: 9.9 times the required rate");
+        expect("iops>=4000", 4100.0, "4100 IOPS: 2.5 % above the required rate");
+        expect("p99<=5ms", 4.37e6, "4.37 ms: 13 % below the limit");
+        expect("mean<=200us", 687e3, "687 us: 3.4 times the limit");
+        expect(
+            "mbps>=200",
+            150e6,
+            "150 MB/s: 25 % below the required rate (>= 198 MB/s passes: 1 % tolerance)",
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! The page of a comparison in turns.
+
+use analysis::compare::{self, Judgement};
+use model::observation::Observation;
+use model::study::{Role, Study};
+use report::Summary;
+use report::html::chart::{Axis, Chart, Form, Series};
+use report::html::page::{Block, Lead, Page, Section, Verdict};
+use report::html::run::{Head, provenance, with_options};
+use report::numbers::local_time;
+use study::ab::Report;
+
+use super::{common_lines, json, latencies, pairs_of, word};
+
+/// The page of a comparison in turns.
+pub fn ab(report: &Report, study: &Study) -> Page {
+    let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
+    let changes = report
+        .found
+        .as_ref()
+        .map(|found| found.changes.as_slice())
+        .unwrap_or_default();
+    let names = ["A".to_owned(), "B".to_owned()];
+    let mut sections = vec![Section {
+        title: "A against B".into(),
+        blocks: Block::chart(latencies("", &names, &[changes]))
+            .into_iter()
+            .chain(pairs_of("", &names, &[changes], report.margin))
+            .collect(),
+        ..Section::default()
+    }];
+    // The verdict says what is contrary, and how it was tested is for those who check it.
+    let (means, tests): (Vec<String>, Vec<String>) = report
+        .sentences
+        .iter()
+        .filter(|sentence| !sentence.starts_with("Not in everything"))
+        .cloned()
+        .partition(|sentence| !sentence.starts_with("Tests of "));
+    sections.push(Section {
+        title: "Pair by pair".into(),
+        about: "What drifts meanwhile meets both alike: in a pair they were measured one after the other.".into(),
+        blocks: Block::chart(Some(pairs(study)))
+            .into_iter()
+            .chain(tests.into_iter().map(Block::Text))
+            .collect(),
+        ..Section::default()
+    });
+    let heads: Vec<Head> = study.runs.iter().map(|run| Head::from_results(&run.results)).collect();
+    let place = heads.first().and_then(|head| head.title.split_once(" — "));
+    let place = place.map_or(String::new(), |(_, place)| format!(" — {place}"));
+    let when = summary.as_ref().map(|summary| local_time(&summary.started));
+    let is_when = |line: &str| when.as_ref().is_some_and(|when| line.starts_with(&when[..10]));
+    let common = common_lines(&heads);
+    // The first run is one of A, the second one of B.
+    let side = |number: usize, name: &str, given: &str| {
+        let lines = heads.get(number).map_or(&[][..], |head| &head.about[..]);
+        let own = lines.iter().find(|line| !common.contains(line) && !is_when(line));
+        format!(
+            "{name}: {given}{}",
+            own.map_or(String::new(), |own| format!(" ({own})"))
+        )
+    };
+    let mut page = Page {
+        title: format!("{} against {}{place}", report.b, report.a),
+        about: [
+            side(0, "A", &report.a),
+            side(1, "B", &report.b),
+            format!("{} runs in turns, half of them of A", study.runs.len()),
+        ]
+        .into_iter()
+        .chain(common.iter().filter(|line| !is_when(line)).cloned())
+        .chain(when.clone())
+        .collect(),
+        verdict: report
+            .found
+            .as_ref()
+            .map_or_else(Verdict::default, |found| word((found.word, &found.changes), "B", "A")),
+        lead: [Lead {
+            topic: "What this means".into(),
+            sentence: means.join(" "),
+            advice: Vec::new(),
+        }]
+        .into_iter()
+        .chain(next_of_ab(report, heads.first()))
+        .collect(),
+        sections,
+        downloads: json("ab", report),
+        provenance: summary.as_ref().map_or_else(String::new, provenance),
+        ..Page::default()
+    };
+    page.raise_charts(&["effects", "latencies"]);
+    page
+}
+
+/// What to do after a comparison in turns, with the command that does it.
+fn next_of_ab(report: &Report, head: Option<&Head>) -> Option<Lead> {
+    let found = report.found.as_ref()?;
+    let arguments = head.map_or(&[][..], |head| &head.arguments[..]);
+    let is_contrary = compare::contrary(found.word, &found.changes).is_some();
+    let (sentence, pairs) = match found.word {
+        _ if is_contrary => (
+            "Choose by the figure that your programs feel: the rate if many operations run at once, the latency if one waits for another.",
+            None,
+        ),
+        Judgement::Undecided => ("Four times as many pairs halve the interval.", Some(4 * found.pairs)),
+        Judgement::Better => ("Use B, and repeat this after changes of the storage.", None),
+        Judgement::Worse => ("Keep A, and repeat this after changes of the storage.", None),
+        Judgement::Same => ("Use either; other reasons may decide.", None),
+        Judgement::DifferentLoad => ("Compare loads that ask for the same rate.", None),
+    };
+    let options: Vec<(String, String)> = pairs
+        .map(|pairs| ("--pairs".to_owned(), pairs.to_string()))
+        .into_iter()
+        .collect();
+    let takes_options = arguments.get(1).is_some_and(|word| word == "ab");
+    Some(Lead {
+        topic: "What next".into(),
+        sentence: sentence.into(),
+        advice: takes_options
+            .then(|| format!("`{}`", with_options(arguments, &options)))
+            .into_iter()
+            .collect(),
+    })
+}
+
+/// The rate of each run, pair by pair.
+fn pairs(study: &Study) -> Chart {
+    let of = |side: &str| {
+        let runs = study.runs.iter().filter(|run| run.role == Role::Point);
+        let points = runs.filter_map(|run| {
+            let is = run
+                .settings
+                .iter()
+                .any(|setting| setting.name == "side" && setting.value == side);
+            let pair = run.settings.iter().find(|setting| setting.name == "pair")?.number?;
+            let iops = Observation::from_results(&run.results, 0, 0)?.total.iops?;
+            is.then_some((pair, iops))
+        });
+        Series::new(side, Form::Points, points)
+    };
+    Chart {
+        id: "pairs".into(),
+        title: "Rate of each run".into(),
+        about: "Lines that rise and fall together show that something else drifted; the difference within each pair is what counts.".into(),
+        x: Axis::linear("pair", ""),
+        y: Axis::linear("IOPS", "IOPS"),
+        series: vec![of("A"), of("B")],
+        ..Chart::default()
+    }
+}
