@@ -202,7 +202,7 @@ pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
 }
 
 /// Begins the list of programs with I/O, after a sentence.
-pub(crate) const PROGRAMS: &str = "; programs with I/O meanwhile, on any device: ";
+pub(crate) const PROGRAMS: &str = "; programs with I/O on any device during that time: ";
 
 /// Programs that used a smaller share of a processor are not named.
 const MIN_NAMED_SHARE: f64 = 0.01;

@@ -400,7 +400,7 @@ fn a_latency_is_judged_at_the_promised_rate_only() {
     inconclusive(&verdict, Cause::Uncapped, "not limited to the promised rate");
     let below = Made::new(5).observation(3000.0, 4000.0, 1.0, 60);
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &below, &Context::default());
-    inconclusive(&verdict, Cause::Load, "were requested");
+    inconclusive(&verdict, Cause::Load, "are promised");
 }
 
 #[test]

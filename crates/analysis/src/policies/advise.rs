@@ -121,7 +121,7 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, Pol
         resolve(policy, &inputs, need)
     };
     let has_input = |name: &str| policy.inputs().any(|(known, ..)| known == name);
-    // So many operations of this size move this much.
+    // The throughput of the required IOPS at this block size.
     let moved = need
         .iops
         .map(|iops| iops * need.block.unwrap_or(DEFAULT_BLOCK).0 as f64);

@@ -322,7 +322,7 @@ mod tests {
         assert_eq!((both.targets.len(), both.steps.len()), (1, 2));
         assert!(plan(&format!("{first}{}", later("tree = \"files=7,sizes=0\""))).is_ok());
         let other = plan(&format!("{first}{}", later("tree = \"files=8\""))).unwrap_err();
-        assert!(other.contains("another tree"), "{other}");
+        assert!(other.contains("a different tree"), "{other}");
     }
 
     #[test]
@@ -353,7 +353,7 @@ mod tests {
             ),
             (
                 "kind = \"files\"\nmix = \"stat\"\ntree = \"depth=9,width=100\"",
-                "beyond the most",
+                "the maximum is 268435456",
             ),
             ("kind = \"file\"", "did you mean `files`?"),
         ] {

@@ -504,7 +504,7 @@ mod tests {
         assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (None, 0));
         let weak = comments("vda", &load, &Source::Counters("why".into()), &Zoned::now());
         assert!(
-            weak.contains("which is weaker") && weak.contains("taken for random (why)"),
+            weak.contains("are assumed to be random because their") && weak.contains("order is unknown (why)"),
             "{weak}"
         );
     }

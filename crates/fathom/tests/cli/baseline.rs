@@ -22,8 +22,7 @@ fn figures_are_kept_and_compared_with() {
     baseline(&["list"]).expect(0, &["there are none yet"]);
     let report = data("diskspd/legacy/report.txt");
     baseline(&["import", &report, "--name", "disk-a"]).expect(0, &["disk-a: 1 load", "disk-a.json"]);
-    baseline(&["import", &report, "--name", "disk-a"])
-        .expect(3, &["there is a baseline `disk-a` already", "--replace"]);
+    baseline(&["import", &report, "--name", "disk-a"]).expect(3, &["baseline `disk-a` already exists", "--replace"]);
     baseline(&["import", &report, "--name", "disk-a", "--replace"]).expect(0, &[]);
     baseline(&["import", &report, "--name", "../x"]).expect(4, &["cannot be the name of a baseline"]);
     baseline(&["list"]).expect(0, &["disk-a", "a text report of DiskSpd"]);

@@ -311,7 +311,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
         "rd1 (xfersize=4k threads=8)",
         "Vdbench 50407 issued 4 KiB operations for 25 s, after 5 s of warm-up.",
         "20,000 operations per second (IOPS), 78.1 MiB/s (81.9 MB/s); latency: 400 us on average (standard deviation 105 us).",
-        "N = 8.00 operations were in flight on average (its own count says 8.0); the result does not state the queue depth.",
+        "N = 8.00 operations were in flight on average (the report states 8.0); the result does not state the queue depth.",
         "All processors together were 21.4 % busy.",
         "8 KiB operations, 70 % of them reads, for 25 s, after 5 s of warm-up: limited to 5,000 per second.",
         "3,500 reads per second at 500 us and 1,500 writes per second at 1 ms",

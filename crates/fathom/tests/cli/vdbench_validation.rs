@@ -305,7 +305,7 @@ fn a_damaged_journal_is_refused() {
             whole[..5000].to_vec(),
             "it is truncated: it has 5000 bytes instead of 6144",
         ),
-        (whole[..20].to_vec(), "it was cut off: it has 20 bytes"),
+        (whole[..20].to_vec(), "it is truncated: it has 20 bytes"),
         (Vec::new(), "it is empty"),
         (changed(24, &[0; 8]), "its header is damaged"),
         (

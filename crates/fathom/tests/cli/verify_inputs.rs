@@ -78,7 +78,7 @@ fn credits_count_in_results_that_are_explained() {
         fathom(&[&required[..], more].concat())
     };
     explain(&[]).expect(0, &["PASS iops >= 2500"]);
-    explain(&["--disk", "aws/gp2:size=100GiB"]).expect(2, &["a full bucket carries 3000"]);
+    explain(&["--disk", "aws/gp2:size=100GiB"]).expect(2, &["full credits sustain 3000"]);
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn listen(
         }
         match incoming {
             None if last_message.elapsed() > SILENCE_TIMEOUT => {
-                // Without a coordinator, nobody reads the results or ends the run.
+                // Without a coordinator, no process reads the results or ends the run.
                 shared.stop.store(true, Ordering::Release);
                 comm.give_up(0);
                 let silence = SILENCE_TIMEOUT.as_secs();

@@ -84,15 +84,14 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
     }
 }
 
-/// Marks a file as being written to. `random_len`: how many bytes at its start are random data and stay
-/// so.
+/// Marks a file as being written to. The first `random_len` bytes hold random data and stay so.
 pub(super) fn begin(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     mark_store::save(file, &Record::Writing { id, random_len }.to_string())
 }
 
-/// Like [`begin`], but other processes may also write to the file: the smallest `random_len` of all is
-/// kept.
+/// Like [`begin`], but other processes may also write to the file: the smallest `random_len` of
+/// all is kept.
 pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     let random_len = match mark_store::load(file).and_then(|text| Record::parse(&text)) {

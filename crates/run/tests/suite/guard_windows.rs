@@ -157,11 +157,11 @@ fn the_system_disk_is_never_given_away() {
     assert_eq!(
         said,
         [
-            "the system that runs here is started from its partition Harddisk0Partition1",
-            "the system that runs here is started from its partition Harddisk0Partition2",
+            "the running system is started from its partition Harddisk0Partition1",
+            "the running system is started from its partition Harddisk0Partition2",
             r"its partition Harddisk0Partition3 is mounted at C:\ (NTFS)",
             "the system swaps to its partition Harddisk0Partition3",
-            "the system that runs here runs from its partition Harddisk0Partition3",
+            "the running system runs from its partition Harddisk0Partition3",
             "it has partitions: Harddisk0Partition1, Harddisk0Partition2, Harddisk0Partition3, Harddisk0Partition4",
         ]
     );
@@ -169,7 +169,7 @@ fn the_system_disk_is_never_given_away() {
         refusal.help,
         "this system runs from it; choose another target. No option overrides this"
     );
-    refused(&machine, 0, 1, &["the system that runs here is started from it"]);
+    refused(&machine, 0, 1, &["the running system is started from it"]);
     refused(
         &machine,
         0,
@@ -177,7 +177,7 @@ fn the_system_disk_is_never_given_away() {
         &[
             r"it is mounted at C:\ (NTFS)",
             "the system swaps to it",
-            "the system that runs here runs from it",
+            "the running system runs from it",
         ],
     );
 }
@@ -228,7 +228,7 @@ fn what_a_disk_holds_counts() {
     }]);
     let decision = decide(&machine(), &locked, CallerKind::DropIn, false);
     let said = decision.refusal().unwrap().reasons[0].to_string();
-    assert_eq!(said, "it holds a BitLocker volume");
+    assert_eq!(said, "it contains a BitLocker volume");
 }
 
 /// Everything that a disk may answer or not, one fault at a time: each makes it a disk in use.
@@ -395,7 +395,7 @@ fn a_spanned_volume_uses_all_of_its_disks() {
             0,
             &[
                 r"it is part of the volume S:\",
-                r"Volume{1-0}, which is made of it, is mounted at S:\ (NTFS)",
+                r"Volume{1-0}, which is built on it, is mounted at S:\ (NTFS)",
             ],
         );
     }

@@ -162,11 +162,11 @@ fn plans_that_make_no_sense_are_refused() {
     assert!(sound().check().is_ok());
     let cases: [(&str, Change); 7] = [
         ("a trace is replayed only once", |job| job.stop.passes = Some(2)),
-        ("the only one of its worker", |job| {
+        ("the only stream of its worker", |job| {
             let other = stream();
             job.workers[0].streams.push(other);
         }),
-        ("there is none", |job| job.workers[0].streams[0].replay = None),
+        ("no trace is given", |job| job.workers[0].streams[0].replay = None),
         ("takes its mix from the trace", |job| {
             job.workers[0].streams[0].mix = Mix::READS
         }),

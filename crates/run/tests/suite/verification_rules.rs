@@ -275,7 +275,7 @@ fn a_state_says_how_far_the_writes_came() {
         ..saved
     };
     let (results, _) = try_run(ground.plan(pass(), writes(random_once(), nowhere))).unwrap();
-    let is_reported = |finding: &model::finding::Finding| finding.what.contains("could not be kept");
+    let is_reported = |finding: &model::finding::Finding| finding.what.contains("cannot save the progress");
     assert!(results.findings.iter().any(is_reported));
 }
 

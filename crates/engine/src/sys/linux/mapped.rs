@@ -129,8 +129,8 @@ impl FileMap {
         !faulted
     }
 
-    /// Maps the pages of a range from the file again, so that nobody reads the handler's zeros as
-    /// data.
+    /// Maps the pages of a range from the file again, so that no process reads the handler's zeros
+    /// as data.
     fn restore(&self, offset: usize, length: usize) {
         let first = offset - offset % page();
         let bytes = offset + length - first;

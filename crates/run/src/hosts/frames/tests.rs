@@ -120,7 +120,7 @@ fn oversized_frames_are_refused_before_they_are_read() {
         let mut reader = MessageReader::new(Box::new(Endless { head }), None);
         let why = reader.read().unwrap_err();
         assert_eq!(why.kind(), io::ErrorKind::InvalidData);
-        assert!(why.to_string().contains("is too long (at most 64 MiB"), "{why}");
+        assert!(why.to_string().contains("is too long (the maximum is 64 MiB"), "{why}");
     }
 }
 

@@ -301,7 +301,7 @@ impl fmt::Display for Reason {
                 };
                 write!(f, "{} is mounted at {places}{more} ({kind})", what.within())
             }
-            Reason::Swap { what } => write!(f, "the system uses {what} as swap space"),
+            Reason::Swap { what } => write!(f, "the system swaps to {what}"),
             Reason::Held { what, by } => write!(f, "{} is part of {by}", what.within()),
             Reason::LoopDevice { what, by } => write!(f, "the loop device {by} uses {what}"),
             Reason::VirtualMachine { what, process } => write!(

@@ -38,12 +38,12 @@ fn files() {
 fn files_that_hold_something_known() {
     let database = || ask("swap-file", "/home/user/data").holds(SignatureKind::Database, "SQLite", None);
     let lost = "a SQLite data file on it will be lost";
-    database().refused(&["it holds a SQLite data file", FOREIGN]);
+    database().refused(&["it contains a SQLite data file", FOREIGN]);
     database().helped("if everything on it may be lost, name it again: --allow-destroy /home/user/data");
-    database().drop_in().refused(&["it holds a SQLite data file"]);
+    database().drop_in().refused(&["it contains a SQLite data file"]);
     database()
         .overwrite("/home/user/data")
-        .refused(&["it holds a SQLite data file"]);
+        .refused(&["it contains a SQLite data file"]);
     database().destroy("/home/user/data").allowed(&[lost, OVERWRITES]);
     database()
         .drop_in()
@@ -58,7 +58,7 @@ fn files_that_hold_something_known() {
             }
         })
     };
-    formatted().refused(&["it holds an ext4 file system \"test\""]);
+    formatted().refused(&["it contains an ext4 file system \"test\""]);
     formatted()
         .destroy("/home/user/data")
         .allowed(&["an ext4 file system \"test\" on it will be lost"]);

@@ -202,8 +202,8 @@ fn volume_groups() {
             "its partition sda2 is part of the LVM volume vg0-root (dm-0)",
             "its partition sda2 is part of the LVM volume vg0-swap (dm-1)",
             "its partition sda2 is part of the LVM volume vg0-scratch (dm-2)",
-            "dm-0, which is made of it, is mounted at / (ext4)",
-            "the system swaps to dm-1, which is made of it",
+            "dm-0, which is built on it, is mounted at / (ext4)",
+            "the system swaps to dm-1, which is built on it",
         ],
     );
     always_refused("lvm", "/dev/sdb", &["it is part of the LVM volume vg0-scratch (dm-2)"]);
@@ -225,8 +225,8 @@ fn an_unused_volume_is_free_although_its_group_is_not() {
 #[test]
 fn a_physical_volume_without_a_running_volume_must_be_named() {
     let volume = || ask("blank-disk", "/dev/sdb").holds(SignatureKind::VolumeManager, "LVM physical", None);
-    volume().refused(&["it holds an LVM physical volume"]);
-    volume().drop_in().refused(&["it holds an LVM physical volume"]);
+    volume().refused(&["it contains an LVM physical volume"]);
+    volume().drop_in().refused(&["it contains an LVM physical volume"]);
     volume().helped("if everything on it may be lost, name it again: --allow-destroy /dev/sdb");
     volume()
         .drop_in()
@@ -240,7 +240,7 @@ fn a_physical_volume_without_a_running_volume_must_be_named() {
         .allowed(&["an LVM physical volume on it will be lost"]);
     volume()
         .destroy("/dev/sda")
-        .refused(&["it holds an LVM physical volume"]);
+        .refused(&["it contains an LVM physical volume"]);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn arrays() {
         "/dev/sdb",
         &[
             "its partition sdb1 is part of the RAID array md0 (raid1)",
-            "md0, which is made of it, is mounted at /srv (xfs)",
+            "md0, which is built on it, is mounted at /srv (xfs)",
         ],
     );
     always_refused(
@@ -258,7 +258,7 @@ fn arrays() {
         "/dev/sdc1",
         &[
             "it is part of the RAID array md0 (raid1)",
-            "md0, which is made of it, is mounted at /srv (xfs)",
+            "md0, which is built on it, is mounted at /srv (xfs)",
         ],
     );
     always_refused("raid1", "/dev/md0", &["it is mounted at /srv (xfs)"]);
@@ -273,7 +273,7 @@ fn arrays() {
     ask("raid1", "/dev/sdf")
         .drop_in()
         .holds(SignatureKind::Raid, "Linux RAID", Some("host:0"))
-        .refused(&["it holds a Linux RAID array member \"host:0\""]);
+        .refused(&["it contains a Linux RAID array member \"host:0\""]);
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn pools() {
         .refused(&["it is part of the ZFS pool \"tank\", which is imported"]);
     member("/dev/sdb1", "tank").refused(&[
         "it is part of the ZFS pool \"tank\", which is imported",
-        "it holds a ZFS volume \"tank\"",
+        "it contains a ZFS volume \"tank\"",
     ]);
     member("/dev/sdb1", "tank")
         .helped("export the pool (zpool export tank) first, or choose another target; no option overrides this");
@@ -296,7 +296,7 @@ fn pools() {
         .refused(&["something else uses it exclusively: a mount, an array, a volume or another program"]);
     member("/dev/sdc1", "old")
         .drop_in()
-        .refused(&["it holds a ZFS volume \"old\""]);
+        .refused(&["it contains a ZFS volume \"old\""]);
     member("/dev/sdc1", "old")
         .destroy("/dev/sdc1")
         .allowed(&["a ZFS volume \"old\" on it will be lost"]);
@@ -304,8 +304,8 @@ fn pools() {
 
 #[test]
 fn multipath() {
-    let mounted_above = "dm-1, which is made of it, is mounted at /data (xfs)";
-    let partition_above = "dm-0, which is made of it, is part of the device-mapper device mpatha-part1 (dm-1)";
+    let mounted_above = "dm-1, which is built on it, is mounted at /data (xfs)";
+    let partition_above = "dm-0, which is built on it, is part of the device-mapper device mpatha-part1 (dm-1)";
     always_refused(
         "multipath",
         "/dev/sdb",
@@ -348,12 +348,12 @@ fn encrypted_volumes() {
         "/dev/sdb1",
         &[
             "it is part of the encrypted volume secret (dm-0)",
-            "dm-0, which is made of it, is mounted at /secret (ext4)",
+            "dm-0, which is built on it, is mounted at /secret (ext4)",
         ],
     );
     always_refused("luks", "/dev/mapper/secret", &["it is mounted at /secret (ext4)"]);
     let closed = || ask("luks", "/dev/sdc1").holds(SignatureKind::Encrypted, "LUKS2", Some("backup"));
-    closed().drop_in().refused(&["it holds a LUKS2 volume \"backup\""]);
+    closed().drop_in().refused(&["it contains a LUKS2 volume \"backup\""]);
     closed()
         .destroy("/dev/sdc1")
         .allowed(&["a LUKS2 volume \"backup\" on it will be lost"]);
@@ -379,7 +379,7 @@ fn swap_space() {
     ask("system-disk", "/dev/sda4")
         .drop_in()
         .holds(SignatureKind::Swap, "swap space", None)
-        .refused(&["it holds swap space"]);
+        .refused(&["it contains swap space"]);
 }
 
 #[test]
@@ -389,14 +389,14 @@ fn loop_devices() {
         "loop",
         "/var/lib/images/disk.img",
         &[
-            "the loop device /dev/loop0 shows it",
-            "the loop device /dev/loop2 shows it",
+            "the loop device /dev/loop0 uses it",
+            "the loop device /dev/loop2 uses it",
         ],
     );
     always_refused(
         "loop",
         "/var/lib/images/free.img",
-        &["the loop device /dev/loop5 shows it"],
+        &["the loop device /dev/loop5 uses it"],
     );
     ask("loop", "/var/lib/images/other.img")
         .drop_in()
@@ -410,10 +410,10 @@ fn loop_devices() {
     always_refused(
         "loop",
         "/dev/loop2",
-        &["loop0p1, which is made of it, is mounted at /mnt/image (ext4)"],
+        &["loop0p1, which is built on it, is mounted at /mnt/image (ext4)"],
     );
     // A device beneath a loop device, and the loop device.
-    always_refused("loop", "/dev/sdb", &["the loop device /dev/loop1 shows it"]);
+    always_refused("loop", "/dev/sdb", &["the loop device /dev/loop1 uses it"]);
     free("loop", "/dev/loop1");
     free("loop", "/dev/loop5");
     always_refused(
@@ -435,7 +435,7 @@ fn loop_devices() {
 
 #[test]
 fn caches() {
-    let above = "bcache0, which is made of it, is mounted at /cached (ext4)";
+    let above = "bcache0, which is built on it, is mounted at /cached (ext4)";
     for path in ["/dev/sdb", "/dev/sdc"] {
         always_refused("bcache", path, &["it is part of the bcache device bcache0", above]);
     }
@@ -466,7 +466,7 @@ fn virtual_machines() {
         &[
             "it is part of the LVM volume vg0-guest (dm-0)",
             "it is part of the LVM volume vg0-free (dm-1)",
-            "a virtual machine has dm-0, which is made of it, open (kvm, process 4300)",
+            "a virtual machine has dm-0, which is built on it, open (kvm, process 4300)",
         ],
     );
     ask("qemu", "/dev/sdb")
@@ -516,7 +516,7 @@ fn a_disk_that_cannot_be_looked_at() {
 #[test]
 fn a_disk_with_only_a_partition_table() {
     let disk = || ask("partition-table", "/dev/sdb").holds(SignatureKind::PartitionTable, "GPT", None);
-    let reasons = ["it holds a GPT partition table", "it has partitions: sdb1"];
+    let reasons = ["it contains a GPT partition table", "it has partitions: sdb1"];
     disk().refused(&reasons);
     disk().drop_in().refused(&reasons);
     disk()
