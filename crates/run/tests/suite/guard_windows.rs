@@ -243,7 +243,7 @@ fn what_cannot_be_found_out_counts_as_a_use() {
     check(
         |disk| disk.offline = Some(true),
         "cannot determine whether it is in use: it is offline: a virtual machine or another cluster node may be using it, and Windows \
-         shows none of its volumes",
+         does not show its volumes",
     );
     check(
         |disk| disk.offline = None,

@@ -419,7 +419,7 @@ fn loop_devices() {
     always_refused(
         "loop",
         "/dev/loop6",
-        &["sdc, which it is made of, is mounted at /whole (xfs)"],
+        &["sdc, on which it is built, is mounted at /whole (xfs)"],
     );
     always_refused(
         "loop",
@@ -572,7 +572,7 @@ fn a_refusal_reads_as_one_message() {
     assert_eq!(
         question.decision().refusal().unwrap().to_string(),
         "/dev/sdb must not be read and written:\n  it is part of the LVM volume vg0-scratch (dm-2)\n  help: stop \
-         what uses it first, or choose another target; no option overrides this"
+         the program that uses it first, or choose another target; no option overrides this"
     );
 }
 
