@@ -40,12 +40,12 @@ fn figures_are_kept_and_compared_with() {
         0,
         &["IOPS", "-50.0 %", "0.500x", "worse", "processors: 4, in the baseline 8"],
     );
-    assert!(!ran.out.contains("not the same:"), "{}", ran.out);
+    assert!(!ran.out.contains("different:"), "{}", ran.out);
     let json = baseline(&["compare", "disk-a", text(&path), "--json"]);
     assert_eq!(json.expect(0, &[]).json()["pairs"][0]["rows"][0]["ratio"], 0.5);
 
     let other = baseline(&["compare", "disk-a", &data("figures/azure-stack-hci.toml")]);
-    other.expect(0, &["not the same: block size: 4 KiB, in the baseline 64 KiB"]);
+    other.expect(0, &["different: block size: 4 KiB, in the baseline 64 KiB"]);
     baseline(&["compare", "disk-b", &report]).expect(4, &["no baseline is named `disk-b`", "there are disk-a"]);
     baseline(&["remove", "disk-a"]).expect(0, &["disk-a is removed"]);
     baseline(&["remove", "disk-a"]).expect(4, &["no baseline is named"]);

@@ -315,7 +315,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
         "All processors together were 21.4 % busy.",
         "8 KiB operations, 70 % of them reads, for 25 s, after 5 s of warm-up: limited to 5,000 per second.",
         "3,500 reads per second at 500 us and 1,500 writes per second at 1 ms",
-        "N = 3.25 operations were in flight on average (its own count says 3.3)",
+        "N = 3.25 operations were in flight on average (the report states 3.3)",
     ] {
         assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
@@ -556,6 +556,6 @@ fn a_run_is_explained_without_repeating_its_findings() {
         starved.contains("6,000 per second were requested but not reached"),
         "{starved}"
     );
-    assert!(!starved.contains("held back on purpose"), "{starved}");
+    assert!(!starved.contains("limited intentionally"), "{starved}");
     explained("", "", "TWO-MODES");
 }

@@ -87,7 +87,7 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
     assert!(!lint(&state, &file, &[]).out.contains(COLD));
     fs::rename(&file, folder.path().join("old")).unwrap();
     fs::write(&file, vec![7; 4 << 20]).unwrap();
-    lint(&state, &file, &[]).expect(0, &[COLD, "nothing says"]);
+    lint(&state, &file, &[]).expect(0, &[COLD, "no warm-up of the cache is recorded"]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn what_cannot_be_warmed_is_explained() {
     on(&folder.path().join("none"), &[]).expect(3, &["cannot read", "none"]);
     on(folder.path(), &[]).expect(3, &["it is a directory", "name the file or block device"]);
     on(Path::new("/dev/null"), &[]).expect(3, &["cannot warm /dev/null"]);
-    on(&file, &["--size", "2m"]).expect(3, &["the range to read is bytes 0 to 2097152", "leave out --size"]);
+    on(&file, &["--size", "2m"]).expect(3, &["the range to read is bytes 0 to 2097152", "remove --size"]);
     on(&file, &["--offset", "1m"]).expect(3, &["bytes 1048576 to 1048576"]);
     on(&file, &["--block", "4KB"]).expect(4, &["--block 4KB", "4KiB"]);
     assert!(!state.exists(), "nothing was read, and nothing is remembered");

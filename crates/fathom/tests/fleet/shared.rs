@@ -202,5 +202,5 @@ fn some_read_while_others_write() {
     assert!(done(1).write.is_some_and(|write| write.operations == 200));
     // A name that no host has is not ignored.
     fs::write(ground.path("job.toml"), job("0,db9")).unwrap();
-    end(ground.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither the name of a host"]);
+    end(ground.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither a host nor a rank"]);
 }

@@ -209,7 +209,7 @@ fn a_relay_that_changes_a_target_is_cut_off_before_anything_is_opened() {
         "the foreign file was written to"
     );
     assert!(fs::read(&own_file).unwrap() == bytes(1), "something was measured");
-    let why = "was changed, repeated, left out or inserted on the way: connect without what relays it, or through ssh";
+    let why = "was changed, repeated, dropped or inserted in transit: connect directly or through ssh";
     ran.expect(3, &[why]);
     assert_eq!(ran.err.matches(why).count(), 1, "it is said once: {}", ran.err);
     agent.end().expect(6, &[why]);
@@ -264,7 +264,7 @@ fn a_relay_that_repeats_or_drops_a_frame_is_cut_off() {
             whole.iter().flat_map(copies).collect()
         });
         let ran = lead(&ground, port);
-        let parts = ["was changed, repeated, left out or inserted on the way"];
+        let parts = ["was changed, repeated, dropped or inserted in transit"];
         assert_ne!(ran.code, Some(0), "{}", ran.err);
         assert!(ran.err.contains(parts[0]), "{copies}: {}", ran.err);
         agent.end().expect(6, &parts);

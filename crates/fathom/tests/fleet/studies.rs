@@ -167,7 +167,7 @@ fn preconditioning_fills_what_lies_on_the_hosts() {
     assert_eq!(report["rounds"].as_array().unwrap().len(), 5);
     nothing_is_left(&ground);
     let words = ["precondition", &target, "--hosts", "local,local", "--matrix"];
-    start(&ground, &mut Command::new(PROGRAM), &words).expect(4, &["known on its host only"]);
+    start(&ground, &mut Command::new(PROGRAM), &words).expect(4, &["only its host knows it"]);
 }
 
 #[test]

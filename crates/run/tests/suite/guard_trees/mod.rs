@@ -424,7 +424,7 @@ fn loop_devices() {
     always_refused(
         "loop",
         "/dev/loop8",
-        &["loop7, which shows the same file, is mounted at /mnt/twin (ext4)"],
+        &["loop7, which uses the same file, is mounted at /mnt/twin (ext4)"],
     );
     always_refused(
         "loop",
