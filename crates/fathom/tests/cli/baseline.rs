@@ -47,6 +47,6 @@ fn figures_are_kept_and_compared_with() {
     let other = baseline(&["compare", "disk-a", &data("figures/azure-stack-hci.toml")]);
     other.expect(0, &["different: block size: 4 KiB, in the baseline 64 KiB"]);
     baseline(&["compare", "disk-b", &report]).expect(4, &["no baseline is named `disk-b`", "there are disk-a"]);
-    baseline(&["remove", "disk-a"]).expect(0, &["disk-a is removed"]);
+    baseline(&["remove", "disk-a"]).expect(0, &["removed disk-a"]);
     baseline(&["remove", "disk-a"]).expect(4, &["no baseline is named"]);
 }

@@ -145,7 +145,7 @@ fn what_cannot_be_warmed_is_explained() {
             .env_remove("HOME")
             .env_remove("LOCALAPPDATA"),
     );
-    nowhere.expect(4, &["cannot record what was warmed", "set FATHOM_STATE_DIR"]);
+    nowhere.expect(4, &["cannot record the warmed range", "set FATHOM_STATE_DIR"]);
     assert_eq!(fs::metadata(&file).unwrap().len(), 1 << 20);
 }
 
