@@ -58,7 +58,7 @@ fn a_promise_is_not_judged_by_what_is_left_of_a_test() {
     lose_a_host_while_verifying("iops >= 500", &["--depth", "4"]);
 }
 
-/// Without a depth, it is looked for first; a probe that lost a host tells nothing either.
+/// Without a depth, verify searches for one first; a probe that lost a host decides nothing either.
 #[test]
 fn a_promise_is_not_judged_by_what_is_left_of_a_probe() {
     lose_a_host_while_verifying("iops >= 1000000", &[]);
@@ -82,7 +82,7 @@ fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
     let ran = end(child);
     ran.expect(6, &["INCONCLUSIVE", "HOST-LOST: this host was lost"]);
     let mut lines = ran.out.lines();
-    let is_open = lines.any(|line| line.contains(promise) && line.contains("HOST-LOST"));
+    let is_open = lines.any(|line| line.contains(promise) && line.contains("INCONCLUSIVE"));
     assert!(is_open, "{}", ran.out);
     for word in ["measure for longer", "What limits", "D-"] {
         assert!(!ran.out.contains(word), "{}", ran.out);
