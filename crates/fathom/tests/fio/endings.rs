@@ -41,7 +41,7 @@ fn a_device_that_ends_too_early() {
         "/file:fathom:0, func=io_u error, error=Input/output error\n",
         "err= 5 (file:fathom:0, func=io_u error, error=Input/output error)",
         "issued rwts: total=9,0,0,0",
-        "hint: the device or file system reported an error; look at `dmesg`",
+        "hint: the device or file system reported an error; check `dmesg`",
     ];
     ran.expect(1, &parts);
 }

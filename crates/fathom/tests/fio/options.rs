@@ -509,7 +509,7 @@ fn a_device_that_others_use_keeps_its_scheduler() {
     let wanted = if before == "none" { "bfq" } else { "none" };
     let raw = format!("--name=x --size=4k --rw=read --filename={}", device.display());
     let ran = place.line(&format!("{raw} --ioscheduler={wanted}"));
-    ran.expect(1, &["is left as it is", "is mounted at", "err=22"]);
+    ran.expect(1, &["must not be changed", "is mounted at", "err=22"]);
     assert_eq!(scheduler_of(&device), before);
     // The file system of the test's own file is no stranger.
     let file = format!(

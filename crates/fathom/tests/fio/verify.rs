@@ -84,7 +84,7 @@ fn what_is_kept_lies_where_it_was_asked_for() {
     let ran = place.line(&format!("{WRITE} --aux-path=missing"));
     assert!(
         ran.err
-            .contains("could not be kept in missing/local-a.b-0-verify.state"),
+            .contains("cannot save the progress of the writes in missing/local-a.b-0-verify.state"),
         "{ran:#?}"
     );
 }

@@ -133,7 +133,7 @@ fn a_mix_on_a_device_with_a_queue_is_seen() {
     drop(load);
     let job = &document.jobs[0];
     assert!(
-        said.contains("From trace events: requests as the device gets them"),
+        said.contains("From trace events: requests as the device receives them"),
         "{said}"
     );
     assert!((job.part.read_percent - 70.0).abs() < 4.0, "{said}");
@@ -252,7 +252,7 @@ fn counters_tell_means_and_say_that_they_are_weaker() {
     drop(load);
     let job = &document.jobs[0];
     assert!(
-        said.contains("which is weaker") && said.contains("taken for random (--counters asks for it)"),
+        said.contains("are assumed to be random because their") && said.contains("order is unknown (--counters"),
         "{said}"
     );
     assert!((job.part.read_percent - 50.0).abs() < 6.0, "{said}");
@@ -313,7 +313,7 @@ fn what_cannot_be_captured_is_reported() {
         return;
     };
     let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);
-    idle.expect(2, &["was asked for nothing", "capture while the application runs"]);
+    idle.expect(2, &["received no I/O", "capture while the application runs"]);
     let onto = fathom_line(&format!(
         "capture {} --time 200ms --out {}",
         device.path().display(),

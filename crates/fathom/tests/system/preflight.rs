@@ -57,7 +57,7 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     let disturbed = run(&["--preflight", "700ms"]);
     disturbed.expect(0, &["operations per second of other programs in"]);
     assert!(rules(&disturbed).contains(&busy), "{disturbed:#?}");
-    let found_others = disturbed.err.find("of others in").unwrap();
+    let found_others = disturbed.err.find("of other programs in").unwrap();
     let watched = disturbed.err.find("watching for").unwrap();
     assert!(found_others > watched, "{disturbed:#?}");
     // Without the option there is no watching.

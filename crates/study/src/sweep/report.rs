@@ -365,8 +365,8 @@ fn list_warnings(rows: &[Row]) -> Vec<String> {
             .map(|row| format_settings(&row.settings))
             .collect();
         match points.len() == rows.len() && rows.len() > 1 {
-            true => format!("{rule} at all {} points", rows.len()),
-            false => format!("{rule} at {}", points.join("; ")),
+            true => format!("{rule} warns at all {} points", rows.len()),
+            false => format!("{rule} warns at {}", points.join("; ")),
         }
     };
     rules.into_iter().map(at).collect()

@@ -229,7 +229,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     messages.hint(silent.then(|| error.to_string()));
     messages.hint(match error {
-        TargetError::Missing { help, .. } if help.contains("give a size") => {
+        TargetError::Missing { help, .. } if help.contains("set a size") => {
             Some("check the spelling, or have the file made with -c<size>, such as -c1G".into())
         }
         TargetError::Unfit { what, .. } if what.contains("empty") => {
@@ -251,7 +251,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
         !made
     };
     match error {
-        TargetError::Missing { path, help } if help.contains("directory above") => {
+        TargetError::Missing { path, help } if help.contains("parent directory") => {
             opening(path, error_codes::PATH_NOT_FOUND)
         }
         TargetError::Missing { path, .. } => opening(path, error_codes::FILE_NOT_FOUND),

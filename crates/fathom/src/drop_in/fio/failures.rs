@@ -148,7 +148,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
 pub(super) fn help(errno: i32) -> Option<&'static str> {
     match errno {
         2 => Some("it does not exist: check the spelling, or give a size to have it made"),
-        13 | 1 => Some("choose what this user may open so, or run as root"),
+        13 | 1 => Some("choose a target that this user may open, or run as root"),
         20 => Some("a part of the path is a file: name a directory there, or another path"),
         21 => Some("it is a directory: name a file in it"),
         28 => Some("free some space, or use a smaller size"),

@@ -33,7 +33,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     let (means, tests): (Vec<String>, Vec<String>) = report
         .sentences
         .iter()
-        .filter(|sentence| !sentence.starts_with("Not in everything"))
+        .filter(|sentence| !sentence.starts_with("Other figures differ"))
         .cloned()
         .partition(|sentence| !sentence.starts_with("Tests of "));
     sections.push(Section {
