@@ -1,16 +1,14 @@
 //! Published reports and artificial cases, with the answers of experts.
 
+mod paced;
+
 use model::environment::VolumeUse;
 use model::histogram::Histogram;
-use model::observation::{CoreShare, Flow, Generator, Latency, Observation, Second, SeriesPoint};
-use model::seconds::{BusyProcess, DeviceSample, HostSample, IntervalFacts};
+use model::observation::{CoreShare, Flow, Generator, Latency, Observation, SeriesPoint};
 use model::{Bytes, Nanos};
 
 use super::samples::{closed, with_series};
-use super::{
-    Answer, Context, Counts, Diagnosis, KnownBurst, Network, Question, Signature, Temperature, Verdict, compare,
-    diagnose,
-};
+use super::{Answer, Context, Counts, KnownBurst, Network, Signature, Temperature, Verdict, compare, diagnose};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
 fn layer(name: &str, kind: LayerKind, iops: f64) -> Layer {
@@ -403,148 +401,6 @@ fn every_signature_is_explained() {
     }
 }
 
-/// A paced load of 1,200 per second that reached 1,000, with these facts in each second.
-fn paced(second: impl Fn(&mut Second)) -> Observation {
-    let mut observation = closed(32, 1000.0);
-    observation.load.closed_loop = Some(false);
-    observation.load.rate_iops = Some(1200.0);
-    observation.load.workers = Some(1);
-    observation.generator = Some(Generator {
-        busiest_worker: 0.15,
-        processors: 0.15,
-        ceiling_iops: None,
-    });
-    let one = |number: u64| {
-        let mut made = Second {
-            facts: IntervalFacts {
-                start_ns: Nanos::secs(number),
-                length_ns: Nanos::secs(1),
-                operations: 1000,
-                service_ns: Nanos::secs(32),
-                ..IntervalFacts::default()
-            },
-            hosts: vec![HostSample {
-                start_ns: Nanos::secs(number),
-                length_ns: Nanos::secs(1),
-                cpus_ns: Nanos::secs(2),
-                busy_ns: Nanos::millis(200),
-                own_ns: Nanos::millis(150),
-                ..HostSample::default()
-            }],
-            moved: Bytes(1000 * 8192),
-        };
-        made.facts.queue.slots_ns = Nanos::secs(32);
-        made.facts.queue.queues_ns = Nanos::secs(1);
-        made.facts.queue.issued = 1000;
-        second(&mut made);
-        made
-    };
-    observation.seconds = (0..60).map(one).collect();
-    observation
-}
-
-/// The advice was once "more workers" for a device behind a throttle.
-#[test]
-fn a_throttled_device_is_not_a_slow_generator() {
-    let throttled = paced(|second| {
-        second.facts.queue.in_use_ns = Nanos::secs(32);
-        second.facts.queue.full_ns = Nanos::secs(1);
-    });
-    let found = diagnose(&throttled, &[], &Context::default());
-    assert_ne!(found.answer, Answer::Generator, "{}", found.sentence);
-    let late = paced(|second| second.facts.queue.in_use_ns = Nanos::secs(3));
-    let found = diagnose(&late, &[], &Context::default());
-    assert_eq!(found.answer, Answer::Generator, "{}", found.sentence);
-    assert!(
-        found.sentence.contains("in 60 of 60 missed seconds slots were free"),
-        "{}",
-        found.sentence
-    );
-}
-
-/// The diagnosis once claimed that every processor was full, when other programs used them and this
-/// one 0.15 of 2.
-#[test]
-fn processors_kept_busy_by_others_are_attributed_to_them() {
-    let full = |cpu| CoreShare {
-        cpu,
-        user: 0.99,
-        ..CoreShare::default()
-    };
-    let others_of = |waited: Nanos, slots: Nanos, operations: u64| {
-        let mut observation = paced(move |second| {
-            second.facts.operations = operations;
-            second.facts.queue.issued = operations;
-            second.facts.queue.in_use_ns = slots;
-            second.facts.threads.run_delay_ns = waited;
-            second.hosts[0].busy_ns = Nanos::millis(1980);
-            second.hosts[0].busiest_others = vec![BusyProcess {
-                name: "stress".into(),
-                pid: 7,
-                cpu_ns: Nanos::millis(1800),
-            }];
-        });
-        observation.cores = vec![full(0), full(1)];
-        diagnose(&observation, &[], &Context::default())
-    };
-    let others = |waited: Nanos| others_of(waited, Nanos(0), 1000);
-    let found = others(Nanos::millis(400));
-    assert_eq!(found.answer, Answer::Processor);
-    assert!(
-        found
-            .sentence
-            .contains("other programs used 91 % of all processors (stress 180 % of one), fathom 8 %"),
-        "{}",
-        found.sentence
-    );
-    // Busy processors do not delay threads that never waited for one.
-    assert_ne!(others(Nanos(0)).answer, Answer::Processor);
-    // 700 of 1,200 are missing in each second, and 200 ms of waiting explain 240. The rest, with
-    // every slot taken, is the storage's fault.
-    let waited = Nanos::millis(200);
-    assert_ne!(others_of(waited, Nanos::secs(32), 500).answer, Answer::Processor);
-    assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
-}
-
-fn judged(observation: &Observation, question: Question) -> Diagnosis {
-    let context = Context {
-        question,
-        ..Context::default()
-    };
-    diagnose(observation, &[], &context)
-}
-
-/// The verdict once named other programs, and the diagnosis below it advised more depths.
-#[test]
-fn others_are_named_for_disturbed_seconds() {
-    let with_device = |second: &mut Second| {
-        second.hosts[0].device = Some(DeviceSample {
-            operations: 1300,
-            bytes: Bytes(1300 * 8192),
-        });
-    };
-    let mut disturbed = paced(with_device);
-    let found = judged(&disturbed, Question::MissedRate);
-    assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
-    let words = "in 60 of 60 missed seconds other programs moved";
-    assert!(found.sentence.starts_with(words), "{}", found.sentence);
-    // The rate is kept, but other programs affected the latencies.
-    disturbed.load.rate_iops = Some(1000.0);
-    let found = judged(&disturbed, Question::MissedLatency);
-    assert!(
-        found.sentence.starts_with("in 60 of 60 seconds other"),
-        "{}",
-        found.sentence
-    );
-    // Other programs on the processors, in a source without shares of processors.
-    let starved = paced(|second| {
-        second.facts.threads.run_delay_ns = Nanos::millis(400);
-        second.hosts[0].busy_ns = Nanos::millis(1980);
-    });
-    let found = judged(&starved, Question::MissedRate);
-    assert_eq!(found.answer, Answer::Processor, "{}", found.sentence);
-}
-
 /// A report once said "the rate rose from 6000 to 6000 IOPS": it had returned to its first level.
 #[test]
 fn a_rate_that_recovers_has_not_risen() {
@@ -556,24 +412,6 @@ fn a_rate_that_recovers_has_not_risen() {
         "{}",
         found.sentence
     );
-}
-
-/// Thirteen dips, after each of which a paced load caught up; more of them late than early.
-#[test]
-fn catching_up_does_not_hide_a_neighbour() {
-    let starts = [5, 11, 17, 23, 29, 34, 42, 49, 56, 63, 80, 100, 111];
-    let mut series = vec![6000.0; 120];
-    for (number, start) in starts.into_iter().enumerate() {
-        let length = 2 + number % 2;
-        series[start..start + length].fill(4200.0);
-        let peak = if number < 10 { 11_400.0 } else { 7_000.0 };
-        series[start + length] = peak;
-    }
-    let mut observation = with_series(closed(32, 5999.0), &series);
-    (observation.load.closed_loop, observation.load.rate_iops) = (Some(false), Some(6000.0));
-    let found = judged(&observation, Question::MissedLatency);
-    assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
-    assert!(found.sentence.contains("13 dips"), "{}", found.sentence);
 }
 
 /// Operations of 300 us on 12 servers at depth 16: two modes, and a count that varies by less than
@@ -607,53 +445,6 @@ fn a_plain_queue_is_no_throttle() {
     assert_eq!(waves(1000), Answer::ThrottleQuantum);
 }
 
-/// An outage of four seconds, after which the load caught up to 1,000 per second on average.
-#[test]
-fn an_outage_is_not_the_requested_rate() {
-    let outage = |in_use: Nanos| {
-        let observation = paced(|second| {
-            if (7..11).contains(&(second.facts.start_ns.as_secs() as u64)) {
-                (second.facts.operations, second.facts.queue.issued) = (0, 0);
-                second.facts.queue.in_use_ns = in_use;
-            }
-        });
-        let series = [vec![1000.0; 7], vec![0.0; 4], vec![5000.0], vec![1000.0; 8]].concat();
-        let mut observation = with_series(observation, &series);
-        observation.load.rate_iops = Some(1000.0);
-        observation
-    };
-    let found = judged(&outage(Nanos::secs(32)), Question::MissedRate);
-    assert_eq!(found.answer, Answer::Stall, "{}", found.sentence);
-    assert!(!found.also.iter().any(|remark| remark.rule == "D-CAP"));
-    // Slots were free and nothing was issued, so the host was paused.
-    let found = judged(&outage(Nanos(0)), Question::MissedRate);
-    assert_eq!(
-        found.answer,
-        Answer::Cap,
-        "neither a stall nor a neighbour: {}",
-        found.sentence
-    );
-    assert!(found.also.is_empty(), "{:?}", found.also);
-}
-
-/// `fathom verify` once advised to remove the promised rate itself.
-#[test]
-fn advice_keeps_the_promised_rate() {
-    let mut kept = closed(32, 1000.0);
-    (kept.load.closed_loop, kept.load.rate_iops) = (Some(false), Some(1000.0));
-    let found = judged(&kept, Question::MissedRate);
-    assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
-    assert!(found.advice.is_empty(), "{:?}", found.advice);
-    assert!(judged(&kept, Question::Limit).advice[0].contains("remove the rate"));
-    // A load whose seconds fell behind and caught up is still paced.
-    let uneven = with_series(kept.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
-    assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
-    let said = judged(&kept, Question::MissedLatency).sentence;
-    assert!(said.contains("does not explain the latency"), "{said}");
-    kept.load.rate_iops = Some(1005.0);
-    assert_eq!(judged(&kept, Question::MissedLatency).answer, Answer::Undetermined);
-}
-
 #[test]
 fn a_step_of_writes_without_credits_is_a_full_cache() {
     let series = [vec![5000.0; 12], vec![1500.0; 18]].concat();
@@ -673,31 +464,4 @@ fn a_step_of_writes_without_credits_is_a_full_cache() {
         ..Context::default()
     };
     assert_eq!(diagnose(&writes, &[], &context).answer, Answer::BurstEnd);
-}
-
-/// The limit is 5,950 and the requested rate 6,000: the rate counts as kept, but the backlog grows.
-#[test]
-fn a_growing_backlog_is_no_drift() {
-    let rising = |blocked: u64| {
-        let mut observation = with_series(paced(|second| second.facts.queue.blocked = blocked), &[1000.0; 60]);
-        observation.load.rate_iops = Some(1005.0);
-        for (number, point) in observation.series.iter_mut().enumerate() {
-            point.mean_ns = Some(1e6 * (1 + number) as f64);
-        }
-        judged(&observation, Question::MissedLatency).answer
-    };
-    assert_eq!(rising(0), Answer::Drift);
-    assert_ne!(rising(900), Answer::Drift);
-}
-
-#[test]
-fn evidence_names_the_service_time_of_paced_loads() {
-    let mut both = closed(32, 1000.0);
-    let names = |observation: &Observation| -> Vec<String> {
-        let found = diagnose(observation, &[], &Context::default());
-        found.evidence.into_iter().map(|one| one.what).collect()
-    };
-    assert!(names(&both).contains(&"mean latency".to_owned()));
-    both.total.response.clone_from(&both.total.latency);
-    assert!(names(&both).contains(&"mean service time".to_owned()));
 }
