@@ -250,7 +250,7 @@ fn guarded(plan: &Plan) -> Vec<Finding> {
         Ok(judged) => judged,
         Err(errors) => {
             // Another rule covers directories.
-            let others = errors.iter().filter(|error| !error.to_string().contains("a directory"));
+            let others = { errors.iter() }.filter(|error| !matches!(error, ::run::targets::TargetError::Directory(_)));
             let finding = |error: &::run::targets::TargetError| {
                 let finding = Finding::new("TARGET", Severity::Error, error.to_string());
                 Finding {

@@ -287,16 +287,20 @@ mod tests {
         assert!(!steady.outcome().attained && !precision.outcome().attained);
     }
 
+    fn latency_target(target_ns: Nanos, percentile: f64) -> LatencyTarget {
+        LatencyTarget {
+            target_ns,
+            window_ns: Nanos::secs(1),
+            percentile,
+            keep_running: false,
+        }
+    }
+
     #[test]
     fn the_latency_search_finds_the_deepest_queue_that_keeps_the_target() {
         // The latency of a device that serves one operation in 10 µs is 10 µs × depth. 250 µs allow
         // a depth of 25.
-        let rule = LatencyTarget {
-            target_ns: Nanos::micros(250),
-            window_ns: Nanos::secs(1),
-            percentile: 100.0,
-            keep_running: false,
-        };
+        let rule = latency_target(Nanos::micros(250), 100.0);
         let mut search = LatencySearch::new(rule, 128);
         let mut depth = search.depth();
         assert_eq!(depth, 1);
@@ -317,12 +321,7 @@ mod tests {
 
     #[test]
     fn a_latency_that_even_depth_one_misses_ends_the_search() {
-        let rule = LatencyTarget {
-            target_ns: Nanos::micros(5),
-            window_ns: Nanos::secs(1),
-            percentile: 99.0,
-            keep_running: false,
-        };
+        let rule = latency_target(Nanos::micros(5), 99.0);
         let mut search = LatencySearch::new(rule, 32);
         let action = (0..5)
             .map(|k| search.on_interval(&second(k, 1000, 10_000)))
@@ -331,15 +330,10 @@ mod tests {
         assert!(!search.outcome().attained);
     }
 
-    /// One of 100 operations a second is slow: 1 % of ten seconds, but 2 % of the first.
+    /// Two of 100 operations in the first second are slow: 2 % of that second, 0.2 % of ten.
     #[test]
     fn a_percentile_waits_for_enough_operations() {
-        let rule = LatencyTarget {
-            target_ns: Nanos::millis(5),
-            window_ns: Nanos::secs(1),
-            percentile: 99.0,
-            keep_running: false,
-        };
+        let rule = latency_target(Nanos::millis(5), 99.0);
         let mut search = LatencySearch::new(rule, 1);
         let slow_second = |number: u64, slow: u64| {
             let mut interval = second(number, 100 - slow, 1_000_000);

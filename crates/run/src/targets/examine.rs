@@ -103,12 +103,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     if kind == FileKind::Directory {
         // In the drop-in modes, targets are files, as in the original tools.
         if !matches!(target.prepare, Prepare::Filled { .. }) {
-            let help = "name a file in it, or set a size so that fathom creates one there".into();
-            return Err(TargetError::Unfit {
-                path: target.path.clone(),
-                what: "a directory",
-                help,
-            });
+            return Err(TargetError::Directory(target.path.clone()));
         }
         let size = size_in(&path, requested_size(target), &target.path)?;
         let inside = temp_file::path_in(&path, number);
@@ -214,16 +209,11 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     // fio also creates missing folders.
     let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
     if !folder.is_dir() && !with_folders {
-        return Err(missing(
-            "check the spelling; the parent directory does not exist either",
-        ));
+        return Err(TargetError::NoParent(target.path.clone()));
     }
     match &target.prepare {
-        Prepare::Existing => Err(missing("check the spelling, or set a size so that fathom creates it")),
+        Prepare::Existing | Prepare::Filled { size: None } => Err(TargetError::NoSize(target.path.clone())),
         Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow creating it")),
-        Prepare::Filled { size: None } => Err(missing(
-            "check the spelling, or set a size so that fathom creates the file",
-        )),
         Prepare::Filled { size: Some(size) } => {
             let size = size_in(folder, Some(size.0), &target.path)?;
             Ok(Action::Create {
@@ -288,7 +278,7 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
 fn for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<Action, TargetError> {
     let size = facts.size;
     match &target.prepare {
-        Prepare::Existing if size == 0 => Err(empty_file(target)),
+        Prepare::Existing if size == 0 => Err(TargetError::Empty(target.path.clone())),
         Prepare::Existing => Ok(Action::UseAsItIs),
         Prepare::Recreate { size, .. } => Ok(Action::Rewrite { size: *size }),
         Prepare::LayOut { on_open: true, .. } => Ok(Action::UseAsItIs),
@@ -317,7 +307,7 @@ fn for_file_to_fill(
     let size = facts.size;
     let room = |more: u64| size_in(parent_folder(path), Some(more), &target.path);
     match (requested, facts.mark) {
-        (None, _) if size == 0 => Err(empty_file(target)),
+        (None, _) if size == 0 => Err(TargetError::Empty(target.path.clone())),
         (Some(requested), _) if size == 0 => Ok(Action::Create {
             size: Bytes(room(requested)?),
             own: false,
@@ -339,14 +329,6 @@ fn for_file_to_fill(
             mark,
         }),
         _ => Ok(Action::UseAsItIs),
-    }
-}
-
-fn empty_file(target: &Target) -> TargetError {
-    TargetError::Unfit {
-        path: target.path.clone(),
-        what: "an empty file",
-        help: "set a size so that fathom fills it, or name another file".into(),
     }
 }
 

@@ -46,6 +46,18 @@ pub enum TargetError {
         /// What to do.
         help: String,
     },
+    /// The file and its directory do not exist.
+    #[error("{0} does not exist")]
+    NoParent(String),
+    /// The file does not exist, and no size is set with which to create it.
+    #[error("{0} does not exist")]
+    NoSize(String),
+    /// A directory, where a file or device is required.
+    #[error("{0} is a directory")]
+    Directory(String),
+    /// The file is empty, and no size is set with which to fill it.
+    #[error("{0} is an empty file")]
+    Empty(String),
     /// It cannot be tested.
     #[error("{path} is {what}")]
     Unfit {
@@ -124,6 +136,12 @@ impl TargetError {
     pub fn help(&self) -> Option<String> {
         match self {
             TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
+            TargetError::NoParent(_) => Some("check the spelling; the parent directory does not exist either".into()),
+            TargetError::NoSize(_) => Some("check the spelling, or set a size so that fathom creates the file".into()),
+            TargetError::Directory(_) => {
+                Some("name a file in it, or set a size so that fathom creates one there".into())
+            }
+            TargetError::Empty(_) => Some("set a size so that fathom fills it, or name another file".into()),
             TargetError::TooSmall { .. } => {
                 Some("name another file, or omit the size to use the file unchanged".into())
             }

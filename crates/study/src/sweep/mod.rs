@@ -8,7 +8,7 @@ mod report;
 mod rules;
 mod varied;
 
-pub use report::{Curve, Report, Row, format_settings};
+pub use report::{Curve, Report, Row, format_settings, list_warnings};
 pub(crate) use rules::is_complete;
 pub use varied::parse_varied;
 

@@ -353,8 +353,8 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
     .collect()
 }
 
-/// Lists which rules warned at which points.
-fn list_warnings(rows: &[Row]) -> Vec<String> {
+/// Lists which rules warned at which points, one sentence per rule.
+pub fn list_warnings(rows: &[Row]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
     rules.dedup();

@@ -229,13 +229,9 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     messages.hint(silent.then(|| error.to_string()));
     messages.hint(match error {
-        TargetError::Missing { help, .. } if help.contains("set a size") => {
-            Some("check the spelling, or have the file made with -c<size>, such as -c1G".into())
-        }
-        TargetError::Unfit { what, .. } if what.contains("empty") => {
-            Some("have it filled with -c<size>, such as -c1G, or name another file".into())
-        }
-        TargetError::Unfit { what, .. } if what.contains("directory") => Some("name a file in it".into()),
+        TargetError::NoSize(_) => Some("check the spelling, or have the file made with -c<size>, such as -c1G".into()),
+        TargetError::Empty(_) => Some("have it filled with -c<size>, such as -c1G, or name another file".into()),
+        TargetError::Directory(_) => Some("name a file in it".into()),
         _ => error.help(),
     });
     let is_made = |path: &str| {
@@ -251,12 +247,10 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
         !made
     };
     match error {
-        TargetError::Missing { path, help } if help.contains("parent directory") => {
-            opening(path, error_codes::PATH_NOT_FOUND)
-        }
-        TargetError::Missing { path, .. } => opening(path, error_codes::FILE_NOT_FOUND),
-        TargetError::Unfit { path, what, .. } if what.contains("directory") => opening(path, error_codes::IS_DIRECTORY),
-        TargetError::Unfit { what, .. } if what.contains("empty") => {
+        TargetError::NoParent(path) => opening(path, error_codes::PATH_NOT_FOUND),
+        TargetError::NoSize(path) | TargetError::Missing { path, .. } => opening(path, error_codes::FILE_NOT_FOUND),
+        TargetError::Directory(path) => opening(path, error_codes::IS_DIRECTORY),
+        TargetError::Empty(_) => {
             messages.line("ERROR: target size could not be determined".into());
             true
         }

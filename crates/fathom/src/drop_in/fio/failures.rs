@@ -232,9 +232,11 @@ fn refusal_line(refusal: &Refusal) -> String {
 
 fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
     let (path, errno) = match error {
-        TargetError::Missing { path, .. } => (path.clone(), 2),
-        TargetError::Unfit { path, what, .. } if what.contains("directory") => (path.clone(), 21),
-        TargetError::Unfit { path, .. } => (path.clone(), 22),
+        TargetError::Missing { path, .. } | TargetError::NoParent(path) | TargetError::NoSize(path) => {
+            (path.clone(), 2)
+        }
+        TargetError::Directory(path) => (path.clone(), 21),
+        TargetError::Unfit { path, .. } | TargetError::Empty(path) => (path.clone(), 22),
         TargetError::Look { path, source } => (path.clone(), fio_errno(source).unwrap_or(5)),
         TargetError::NoSpace { path, .. } | TargetError::NoRoom { path, .. } => (path.clone(), 28),
         TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, number)),

@@ -4,7 +4,7 @@ use model::finding::{Finding, Severity};
 use model::study::Study;
 use report::html::page::{Block, Download, Section, Table};
 use report::numbers::{rate, throughput, time};
-use study::sweep::{Report, Row, format_settings};
+use study::sweep::{Report, Row, format_settings, list_warnings};
 
 /// What the checks warn of: a rule once, with the points that it is about.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
@@ -83,9 +83,9 @@ pub(super) fn weak(report: &Report) -> Option<Section> {
         .left_out
         .iter()
         .map(|left| format!("Left out: {}: {}.", format_settings(&left.settings), left.why));
-    // Warnings are among the findings.
-    let is_warning = |note: &&String| note.split_once(" warns at ").is_some();
-    let notes = report.notes.iter().filter(|note| !is_warning(note)).cloned();
+    // The page shows warnings among the findings.
+    let warnings = list_warnings(&report.rows);
+    let notes = report.notes.iter().filter(|note| !warnings.contains(note)).cloned();
     let blocks: Vec<Block> = notes.chain(left).map(Block::Text).collect();
     (!blocks.is_empty()).then(|| Section {
         title: "What weakens the figures, and what was left out".into(),
