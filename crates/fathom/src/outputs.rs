@@ -393,10 +393,14 @@ impl Outputs {
                 bytes.extend_from_slice(charts::text(results, terminal::speaks_unicode()).as_bytes());
             }
             let (outcome, path) = match &output.file {
-                None => (
-                    screen::print(&String::from_utf8_lossy(&bytes)),
-                    PathBuf::from("standard output"),
-                ),
+                None => {
+                    let text = String::from_utf8_lossy(&bytes);
+                    let outcome = match output.is_text() {
+                        true => screen::print_report(&text),
+                        false => screen::print(&text),
+                    };
+                    (outcome, PathBuf::from("standard output"))
+                }
                 Some(path) => (write_file(path, &bytes), path.clone()),
             };
             faults.extend(outcome.err().map(|error| Fault::for_file("write", &path, &error)));

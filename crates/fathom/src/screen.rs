@@ -247,7 +247,11 @@ pub fn colour_on_stderr() -> bool {
 
 /// Prints a line to stderr, with control characters escaped. If stderr is closed, the line is lost.
 pub fn note(line: &str) {
-    write_stderr(&format!("{}\n", visible_lines(line)));
+    let line = format!("{}\n", visible_lines(line));
+    match width_of(&std::io::stderr()) {
+        Some(width) => write_stderr(&fold(&line, width)),
+        None => write_stderr(&line),
+    }
 }
 
 /// Prints text to stdout unchanged. A reader that has closed the pipe is not an error.
@@ -257,6 +261,50 @@ pub fn print(text: &str) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Prints a report for people. A terminal gets lines that are folded between words.
+pub fn print_report(text: &str) -> std::io::Result<()> {
+    match width_of(&std::io::stdout()) {
+        Some(width) => print(&fold(text, width)),
+        None => print(text),
+    }
+}
+
+/// Columns of the terminal; `None` if the stream goes elsewhere.
+fn width_of(stream: &impl IsTerminal) -> Option<usize> {
+    let (columns, _) = stream.is_terminal().then(terminal::size)?.ok()?;
+    Some(usize::from(columns))
+}
+
+/// Folds lines longer than `width` between words. Continuations are indented two columns deeper than
+/// their line.
+fn fold(text: &str, width: usize) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let mut rest = line;
+        let mut room = width;
+        while rest.trim_end().chars().count() > room {
+            let end = rest.char_indices().nth(room).map_or(rest.len(), |(end, _)| end);
+            // A break within the indentation would leave an empty line.
+            let first_word = rest.len() - rest.trim_start_matches(' ').len();
+            let fitting = match rest[end..].starts_with(' ') {
+                true => Some(end),
+                false => rest[..end].rfind(' ').filter(|end| *end > first_word),
+            };
+            let Some(end) = fitting.or_else(|| Some(end + rest[end..].trim_end().find(' ')?)) else {
+                break;
+            };
+            folded += rest[..end].trim_end();
+            folded += "\n";
+            folded += &" ".repeat(indent + 2);
+            rest = rest[end..].trim_start_matches(' ');
+            room = width.saturating_sub(indent + 2);
+        }
+        folded += rest;
+    }
+    folded
 }
 
 /// Prints the output of a command, with control characters escaped.
@@ -297,4 +345,23 @@ pub fn wrapped(text: &str) -> String {
     }
     lines.push('\n');
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fold;
+
+    #[test]
+    fn long_lines_continue_between_words() {
+        assert_eq!(
+            fold("  cpu      12 us per operation\nend\n", 20),
+            "  cpu      12 us per\n    operation\nend\n"
+        );
+        assert_eq!(fold("twenty columns exact\n", 20), "twenty columns exact\n");
+        assert_eq!(fold("ein Wörterbuch äöü ß\n", 10), "ein\n  Wörterbuch\n  äöü ß\n");
+        assert_eq!(
+            fold("  /a/path/without/any/blank then more\n", 20),
+            "  /a/path/without/any/blank\n    then more\n"
+        );
+    }
 }

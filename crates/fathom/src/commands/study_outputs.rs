@@ -192,6 +192,7 @@ impl StudyOutputs {
                 }
             };
             let (outcome, path): (io::Result<()>, &Path) = match file {
+                None if *form == Form::Text => (screen::print_report(&text), Path::new("standard output")),
                 None => (screen::print(&text), Path::new("standard output")),
                 Some(path) => (outputs::write_file(path, text.as_bytes()), path),
             };
