@@ -7,6 +7,7 @@ use super::census::IntervalSums;
 use super::estimate;
 use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
+use super::wording::SECONDS_IN_WHICH;
 use super::{Case, Cause, Reason};
 use crate::attribution::{self, Attribution, Fault, MissedSecond, describe_fault};
 use crate::policies::open_loop_slots;
@@ -167,7 +168,7 @@ impl Case<'_> {
                 _ => "time beyond the limit",
             };
             let why = format!(
-                "{:.0} % of the {excess} fell in seconds in which {found}",
+                "{:.0} % of the {excess} fell in{SECONDS_IN_WHICH}{found}",
                 100.0 * share
             );
             return Some(Doubt::new(cause_of(fault), why).with_shared(found));
@@ -356,7 +357,7 @@ impl Case<'_> {
     fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
         let observed = self.describe_seconds(Some(found), fault);
         let why = format!(
-            "{} s missed the rate, and {} of them are seconds in which {observed}",
+            "{} s missed the rate, and {} of them are{SECONDS_IN_WHICH}{observed}",
             found.missed.len(),
             found.seconds(fault)
         );

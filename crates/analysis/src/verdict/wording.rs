@@ -10,6 +10,9 @@ use crate::shifts::Shift;
 /// Clauses need a statement in common from this number on for it to be said once, below them.
 const MIN_SHARING: usize = 2;
 
+/// Joins a share with what was observed in these seconds.
+pub(super) const SECONDS_IN_WHICH: &str = " seconds in which ";
+
 /// A verdict as it is read: what several clauses have in common is said once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerdictWords {
@@ -54,7 +57,7 @@ impl Verdict {
         let shared = clause.shared.as_deref().filter(|shared| self.is_shared(shared));
         match shared.and_then(|shared| clause.reason.strip_suffix(shared)) {
             Some("") => "see below".to_owned(),
-            Some(own) => match own.strip_suffix(" seconds in which ") {
+            Some(own) => match own.strip_suffix(SECONDS_IN_WHICH) {
                 Some(own) => format!("{own} disturbed seconds (see below)"),
                 None => format!("{own}see below"),
             },
@@ -106,7 +109,7 @@ fn distance(clause: &Clause, value: f64) -> String {
         Side::AtMost => "the limit",
     };
     if metric.show(value) == metric.show(target) || target <= 0.0 {
-        return format!("exactly {limit}");
+        return format!("at {limit}");
     }
     let ratio = value / target;
     if ratio >= 2.0 {
@@ -231,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_figure_says_how_far_it_lies_from_its_limit() {
-        expect("iops>=2000", 2000.2, "2000 IOPS: exactly the required rate");
+        expect("iops>=2000", 2000.2, "2000 IOPS: at the required rate");
         expect(
             "iops>=9000",
             8998.0,

@@ -17,7 +17,7 @@ use model::{Bytes, Nanos, PerDirection};
 
 use super::data::content;
 use super::definitions::{Parameters, Rd, Transfer};
-use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat};
+use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
 use super::lower::{Lowering, cannot, end_on_failure, mixed_seed};
 use super::runs::{Run, RunRate};
 use super::streams::{gcd, pacing};
@@ -220,7 +220,7 @@ impl Fsd {
 }
 
 pub(super) fn operation(name: &str) -> usize {
-    OPERATIONS.iter().position(|known| *known == name).unwrap_or(0)
+    find_operation(name).expect("a row of OPERATIONS")
 }
 
 fn split(sizes: &[(u64, f64)]) -> BlockSizes {
@@ -290,26 +290,12 @@ impl FileLoad<'_> {
     }
 
     fn name(&self) -> &'static str {
-        OPERATIONS[self.operation]
+        OPERATIONS[self.operation].0
     }
 
     /// What its operation counts as.
     fn kind(&self) -> FileOperationKind {
-        match self.name() {
-            "write" => FileOperationKind::WriteBlock,
-            "mkdir" => FileOperationKind::Mkdir,
-            "rmdir" => FileOperationKind::Rmdir,
-            "create" => FileOperationKind::Create,
-            "delete" => FileOperationKind::Delete,
-            "getattr" => FileOperationKind::Stat,
-            "setattr" => FileOperationKind::SetTimes,
-            "access" => FileOperationKind::Access,
-            "open" => FileOperationKind::Open,
-            "close" => FileOperationKind::Close,
-            "copy" => FileOperationKind::Copy,
-            "move" => FileOperationKind::Move,
-            _ => FileOperationKind::ReadBlock,
-        }
+        OPERATIONS[self.operation].1
     }
 
     /// Percent of reads among its transfers.

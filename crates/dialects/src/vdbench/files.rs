@@ -1,5 +1,7 @@
 //! File system definitions: `fsd=`, `fwd=` and `format=`.
 
+use model::plan::FileOperationKind;
+
 use super::blocks::Block;
 use super::definitions::{Transfer, flags};
 use super::table::Section;
@@ -121,11 +123,28 @@ pub enum TreeFormat {
     Clean,
 }
 
-/// Operations by their numbers.
-pub const OPERATIONS: &[&str] = &[
-    "read", "write", "mkdir", "rmdir", "copy", "move", "create", "delete", "getattr", "setattr", "access", "open",
-    "close",
+/// Operations by their numbers, and what each counts as.
+pub const OPERATIONS: &[(&str, FileOperationKind)] = &[
+    ("read", FileOperationKind::ReadBlock),
+    ("write", FileOperationKind::WriteBlock),
+    ("mkdir", FileOperationKind::Mkdir),
+    ("rmdir", FileOperationKind::Rmdir),
+    ("copy", FileOperationKind::Copy),
+    ("move", FileOperationKind::Move),
+    ("create", FileOperationKind::Create),
+    ("delete", FileOperationKind::Delete),
+    ("getattr", FileOperationKind::Stat),
+    ("setattr", FileOperationKind::SetTimes),
+    ("access", FileOperationKind::Access),
+    ("open", FileOperationKind::Open),
+    ("close", FileOperationKind::Close),
 ];
+
+/// The row of an operation.
+pub(super) fn find_operation(name: &str) -> Option<usize> {
+    OPERATIONS.iter().position(|(known, _)| *known == name)
+}
+
 const FORMATS: &[&str] = &[
     "no", "yes", "restart", "only", "clean", "directories", "once", "limited", "complete",
 ];
@@ -157,7 +176,7 @@ pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
         return Err(Diagnostic::new(what).help(format!("separate fsd={} and fsd={}", outer.0, inner.0)));
     }
     for fwd in of(Section::Fwd).filter(|fwd| fwd.name != "format") {
-        if OPERATIONS.contains(&fwd.name.as_str()) {
+        if find_operation(&fwd.name).is_some() {
             return Err(fwd.error(format!("fwd name may not match a valid operation: fwd={}", fwd.name)));
         }
         check_workload(fwd, &anchors)?;
@@ -195,7 +214,7 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
     if operations.len() > 1 {
         return Err(fwd.error(format!("'fwd={},operations=' accepts only ONE parameter.", fwd.name)));
     }
-    if let Some(unknown) = operations.iter().find(|word| !OPERATIONS.contains(&word.as_str())) {
+    if let Some(unknown) = operations.iter().find(|word| find_operation(word).is_none()) {
         return Err(fwd.error(format!("Unknown operation: {unknown}")));
     }
     let sizes = fwd.numbers("xfersizes")?;
@@ -398,7 +417,7 @@ pub(super) fn format_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
 /// The numbers of these operations.
 pub(super) fn operations(block: &Block, words: &[String]) -> Result<Vec<usize>, Diagnostic> {
     let number = |word: &String| {
-        let found = OPERATIONS.iter().position(|known| known == word);
+        let found = find_operation(word);
         found.ok_or_else(|| block.error(format!("Unknown operation: {word}")))
     };
     words.iter().map(number).collect()

@@ -524,18 +524,19 @@ fn priorities_of(run: &Run) -> Option<&'static str> {
 }
 
 fn refuse(run: &Run) -> Result<(), Diagnostic> {
-    match () {
-        () if priorities_of(run).is_some() => Err(cannot(
+    if let Some(priorities) = priorities_of(run) {
+        return Err(cannot(
             run,
-            priorities_of(run).unwrap_or_default(),
+            priorities,
             "give the RD a rate and its WDs shares by `skew=`",
-        )),
-        () if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) => Err(cannot(
-            run,
-            "transfers that are no multiple of `dedupunit=`",
-            "give `dedupunit=` a size that divides them",
-        )),
-        () if run.elapsed.is_none() && run.files.is_none() => Err(cannot(run, "a run without end", "give `elapsed=`")),
-        () => Ok(()),
+        ));
     }
+    if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) {
+        let what = "transfers that are no multiple of `dedupunit=`";
+        return Err(cannot(run, what, "give `dedupunit=` a size that divides them"));
+    }
+    if run.elapsed.is_none() && run.files.is_none() {
+        return Err(cannot(run, "a run without end", "give `elapsed=`"));
+    }
+    Ok(())
 }

@@ -329,7 +329,7 @@ fn turns(rd: &Rd, run: Run, all: &mut Vec<Run>) -> Result<(), String> {
 fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
     let shown = match field {
         "iorate" | "fwdrate" => rate_text(value),
-        "operation" => OPERATIONS[value as usize].to_owned(),
+        "operation" => OPERATIONS[value as usize].0.to_owned(),
         _ => loop_text(value),
     };
     run.loops.push((field.to_owned(), shown.clone()));

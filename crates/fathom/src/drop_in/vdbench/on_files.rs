@@ -163,7 +163,7 @@ impl Drive<'_> {
             return;
         }
         for load in files.loads() {
-            let operation = OPERATIONS[load.operation];
+            let operation = OPERATIONS[load.operation].0;
             let lines = match operation {
                 // Every file was used.
                 _ if load.fwd.once => continue,
