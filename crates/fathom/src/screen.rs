@@ -277,7 +277,7 @@ fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     Some(usize::from(columns))
 }
 
-/// Folds lines longer than `width` between words. Continuations are indented two columns deeper than
+/// Folds lines longer than `width` between words. Continuations are indented two columns more than
 /// their line.
 fn fold(text: &str, width: usize) -> String {
     let mut folded = String::with_capacity(text.len());
