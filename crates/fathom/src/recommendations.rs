@@ -62,7 +62,8 @@ fn texts() -> Vec<Text> {
     for path in files(&root.join("crates"), ".rs") {
         // Tests hold words that must be refused.
         let shown = name(&path);
-        if !shown.contains("/src/") || shown.ends_with("tests.rs") || shown.ends_with("recommendations.rs") {
+        let is_test = shown.ends_with("tests.rs") || shown.contains("/tests/");
+        if !shown.contains("/src/") || is_test || shown.ends_with("recommendations.rs") {
             continue;
         }
         let source = read(&path);

@@ -21,6 +21,8 @@ use crate::terminal::{self, View};
 const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
 /// The line is redrawn at most this often, so that it can be read.
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);
+/// Lines are not folded for narrower terminals.
+const MIN_WIDTH: usize = 40;
 /// A run that ends before this needs no view.
 const MIN_VIEW_TIME: Nanos = Nanos::secs(2);
 
@@ -271,10 +273,11 @@ pub fn print_report(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Columns of the terminal; `None` if the stream goes elsewhere.
+/// Columns of the terminal; `None` if the stream goes elsewhere, or to a terminal that does not
+/// state its width, such as that of `mpirun`.
 fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     let (columns, _) = stream.is_terminal().then(terminal::size)?.ok()?;
-    Some(usize::from(columns))
+    Some(usize::from(columns)).filter(|columns| *columns >= MIN_WIDTH)
 }
 
 /// Folds lines longer than `width` between words. Continuations are indented two columns more than

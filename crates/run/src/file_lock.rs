@@ -1,4 +1,4 @@
-//! Fair locks on files for the time in which workers submit operations.
+//! Fair locks that workers hold on files while they submit operations.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -64,9 +64,9 @@ mod tests {
 
     use super::*;
 
-    /// Threads that use a file; returns the maximum numbers seen at the same time: of shared
-    /// holders, and of any holders during an exclusive one.
-    fn most(exclusive: fn(usize) -> bool) -> (i32, i32) {
+    /// Acquires the lock in four threads. Returns the largest number of holders at any
+    /// time, and the largest number while one of them was exclusive.
+    fn count_max_holders(exclusive: fn(usize) -> bool) -> (i32, i32) {
         let lock = Arc::new(FileLock::default());
         let (inside, alone_inside) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
         let seen = Arc::new((AtomicI32::new(0), AtomicI32::new(0)));
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn an_exclusive_holder_is_alone() {
-        assert_eq!(most(|_| true).0, 1);
-        assert_eq!(most(|number| number % 3 == 0).1, 1);
+        assert_eq!(count_max_holders(|_| true).0, 1);
+        assert_eq!(count_max_holders(|number| number % 3 == 0).1, 1);
     }
 
     #[test]
@@ -112,8 +112,8 @@ mod tests {
             other.acquire(true);
             other.release(true);
         });
-        // Both must release the lock before the third acquires it, so the thread cannot end while
-        // one holds it.
+        // The thread cannot acquire the lock, and so cannot end, until both shared holders have
+        // released it.
         lock.release(false);
         assert!(!waiting.is_finished());
         lock.release(false);

@@ -21,15 +21,15 @@ const MIN_LEVEL_SECONDS: usize = 5;
 const TREND_END_SHARE: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one count as the same.
 const MIN_LEVEL_CHANGE: f64 = 0.10;
-/// If the squared error of a line is at most this multiple of that of the levels, the series is a
-/// slope.
+/// A series is a slope if the squared error of a line is at most this multiple of the squared error
+/// of the levels.
 const MAX_LINE_ERROR_RATIO: f64 = 2.0;
 /// A finding lists at most this many changes.
 const MAX_LISTED_CHANGES: usize = 4;
 /// Shorter gaps are not reported.
 const MIN_STALL: Nanos = Nanos::millis(500);
 /// With fewer operations per interval on average, an empty interval is normal.
-const MIN_MEAN_OPERATIONS: f64 = 10.0;
+const MIN_MEAN_OPERATIONS_PER_INTERVAL: f64 = 10.0;
 
 pub(super) const STEADINESS: Check = Check {
     rules: &["NOT-STEADY", "STALLS"],
@@ -224,7 +224,7 @@ fn time_correlation(values: &[f64], slope: f64) -> f64 {
 fn detect_stalls(observation: &Observation) -> Option<Finding> {
     let total: u64 = observation.series.iter().flat_map(|point| point.operations).sum();
     let is_even = observation.load.closed_loop == Some(true) || observation.load.rate_iops.is_some();
-    if !is_even || (total as f64) < MIN_MEAN_OPERATIONS * observation.series.len() as f64 {
+    if !is_even || (total as f64) < MIN_MEAN_OPERATIONS_PER_INTERVAL * observation.series.len() as f64 {
         return None;
     }
     let is_empty_interval = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_level_change_is_reported() {
-        // 180 in each second, and 100 more in every second one.
+        // 180 more operations in each second, and another 100 in every other second.
         let noise = |n: u64| n % 10 * 4 + n / 10 % 2 * 10;
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 } + noise(n)).collect();
         let found = steps(&step);
@@ -355,7 +355,8 @@ mod tests {
             "{}",
             found[0].what
         );
-        // A difference of 8 % is one level. A slope is a drift, even if its staircase has steps.
+        // Levels that differ by 8 % count as one. A slope is a drift, even though it splits into
+        // steps.
         let slight: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 920 } + noise(n)).collect();
         assert!(steps(&slight).is_empty());
         let slope: Vec<u64> = (0..600).map(|n| 1000 - n + noise(n)).collect();

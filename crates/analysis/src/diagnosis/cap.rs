@@ -11,7 +11,7 @@ use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::caps::LayerKind;
 
-/// Fewer seconds do not show a level.
+/// A shorter series is too short to show a level.
 const MIN_SECONDS: f64 = 10.0;
 /// A limit reached in this share of the seconds counts as reached, although stalls lower the mean.
 const MIN_SHARE_AT_LIMIT: f64 = 0.75;
@@ -25,7 +25,7 @@ pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
     about: "The rate is from 3 % below to 5 % above a limit of a layer (1 % around a requested rate), or three of \
         four seconds are at the limit and at most 10 % of the seconds are above it. Of several limits, the lowest \
-        counts. A higher rate at a second depth refutes it, a higher latency alone confirms it.",
+        counts. At a second, greater depth, a higher rate refutes the limit; a higher latency alone confirms it.",
     detect,
 };
 
@@ -36,20 +36,20 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let bound = input
         .bounds
         .iter()
-        .find(|bound| explains(bound) && met(bound) && !is_refuted(input, bound))?;
+        .find(|bound| explains(bound) && met(bound) && !is_refuted_by_deeper_run(input, bound))?;
     Some(met_limit(input, bound))
 }
 
-/// The requested rate, as the last answer if no other limit was reached. It also applies if single
-/// seconds fell behind and caught up.
-pub(super) fn requested_rate(input: &Input<'_>) -> Option<Symptom> {
+/// The requested rate, as the fallback answer if the load reached no other limit. It applies even
+/// if the load fell behind in some seconds and caught up in others.
+pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
     let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
     let bound = input.bounds.iter().find(is_requested_rate)?;
     let mut symptom = met_limit(input, bound);
     match input.context.question {
         Question::Limit => return None,
         Question::MissedRate => {}
-        // A slightly missed rate leaves a backlog, which the storage causes.
+        // A rate that is missed slightly builds up a backlog, whose cause is the storage.
         Question::MissedLatency if bound.share() < KEPT_SHARE => return None,
         Question::MissedLatency => {
             symptom.sentence += ". The requested rate limits the load but does not explain the latency"
@@ -68,7 +68,7 @@ fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
                 true => String::new(),
                 false => format!(" of {limit} ({percent:.1} %)"),
             };
-            format!("nothing but {}: {used}{of}", bound.layer)
+            format!("no limit except {}: {used}{of}", bound.layer)
         }
         LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
             let all = match bound.jobs.len() {
@@ -130,12 +130,13 @@ fn count_seconds(input: &Input<'_>, bound: &Bound, matches: impl Fn(&Bound, f64)
     input.rates_by_second.iter().filter(used).count()
 }
 
-/// True if a deeper run exceeded this limit of the same layer.
-fn is_refuted(input: &Input<'_>, bound: &Bound) -> bool {
+/// True if a run at a greater depth exceeded this limit.
+fn is_refuted_by_deeper_run(input: &Input<'_>, bound: &Bound) -> bool {
     let Some(comparison) = input.comparison().filter(|_| bound.kind != LayerKind::Application) else {
         return false;
     };
-    // Jobs that share a limit can gain from each other, so the sum at twice the depth decides.
+    // Of jobs that share a limit, one can gain what another loses, so their sum at twice the depth
+    // decides.
     let deeper_bound = input.deeper_bounds.iter().find(|deeper_bound| {
         bound.jobs.len() > 1
             && deeper_bound.layer == bound.layer

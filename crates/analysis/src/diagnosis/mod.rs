@@ -97,7 +97,7 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
     also.extend(cap::exceeded_limits(&input));
     also.extend(input.contradictions());
     let (answer, symptom) = first
-        .or_else(|| Some((Answer::Cap, cap::requested_rate(&input)?)))
+        .or_else(|| Some((Answer::Cap, cap::detect_requested_rate(&input)?)))
         .unwrap_or_else(|| (Answer::Undetermined, describe_undetermined(&input)));
     let mut evidence = symptom.evidence;
     input.add_basic_evidence(&mut evidence);

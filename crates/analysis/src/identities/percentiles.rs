@@ -36,7 +36,7 @@ pub struct PercentileValue {
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PercentileRow {
-    /// Share of the values below.
+    /// Share of the values that lie below the percentile.
     pub share: f64,
     /// Its usual name, such as `p99.9`.
     pub name: String,

@@ -309,10 +309,10 @@ pub const FLAGS: &[Flag] = &[
             _ => Eta::Auto,
         })),
     flag("eta-newline", "TIME")
-        .help("Begin the status line anew this often (bare: seconds).")
+        .help("Start a new status line this often (default unit: seconds).")
         .apply(|flags, text| time(text, &mut flags.eta_newline_us, "eta time")),
     flag("eta-interval", "TIME")
-        .help("Time between two status lines, at least 250 ms (bare: seconds).")
+        .help("Time between two status lines, at least 250 ms (default unit: seconds).")
         .apply(|flags, text| {
             let action = time(text, &mut flags.eta_interval_us, "eta interval time");
             match flags.eta_interval_us {
@@ -321,7 +321,7 @@ pub const FLAGS: &[Flag] = &[
             }
         }),
     flag("status-interval", "TIME")
-        .help("Print a cumulative report this often (bare: seconds).")
+        .help("Print a cumulative report this often (default unit: seconds).")
         .apply(|flags, text| {
             let action = time(text, &mut flags.status_interval_us, "time");
             match action {
@@ -350,7 +350,7 @@ pub const FLAGS: &[Flag] = &[
     flag("max-jobs", "N").help("Accepted; there is no limit."),
     flag("alloc-size", "KIB").help("Accepted; memory is taken as needed."),
     flag("warnings-fatal", "")
-        .help("Take warnings about jobs for errors.")
+        .help("Treat warnings about jobs as errors.")
         .apply(set!(flags, _ => flags.warnings_fatal = true)),
     flag("aux-path", "DIR")
         .help("Where verify states and dumps go.")
@@ -402,10 +402,10 @@ pub const FLAGS: &[Flag] = &[
         .help("End the jobs when this file appears.")
         .apply(set!(flags, path => flags.trigger_file = Some(path.to_string()))),
     flag("trigger-timeout", "TIME")
-        .help("End the jobs this long after the start of the program (bare: seconds).")
+        .help("End the jobs this long after the start of the program (default unit: seconds).")
         .apply(|flags, text| time(text, &mut flags.trigger_timeout_us, "time")),
     flag("trigger", "COMMAND")
-        .help("Carry this out when such a trigger ends the jobs, where FATHOM_ALLOW_EXEC=1 allows it.")
+        .help("Run this command when a trigger ends the jobs; needs FATHOM_ALLOW_EXEC=1.")
         .apply(set!(flags, command => flags.trigger = Some(command.to_string()))),
     unsupported("trigger-remote", "COMMAND"),
     flag("latency-log", "NAME")

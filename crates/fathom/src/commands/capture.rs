@@ -162,8 +162,8 @@ fn device(what: &str) -> Result<String, Faults> {
             Some(device) => Ok(device.name.clone()),
             None => refuse(
                 format!("cannot find a block device under {what}"),
-                "name the device itself; targets in memory or on another machine have none here (`fathom targets` \
-                 lists them)",
+                "name the device itself (`fathom targets` lists devices); targets in memory or on another machine \
+                 have no block device here",
             ),
         },
     }

@@ -54,7 +54,10 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let target = target(args);
     if let Some(path) = &target {
         if files.iter().any(|file| Path::new(file) == path) {
-            let fault = Fault::new(format!("{} is the result itself", path.display()));
+            let fault = Fault::new(format!(
+                "cannot write the page to {}: it is an input file",
+                path.display()
+            ));
             return Err(Faults::usage(fault.help("name another file with -o")));
         }
         outputs::check_writable(std::iter::once(path.as_path()))?;
@@ -130,9 +133,9 @@ fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     let is_judged = !asked.clauses.is_empty() || !asked.layers.is_empty() || !asked.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
         let fault = Fault::new("cannot judge or compare fio logs: they have no totals of a run");
-        return Err(Faults::usage(
-            fault.help("remove the option, or give fio's JSON report"),
-        ));
+        return Err(Faults::usage(fault.help(
+            "pass fio's JSON report, or remove the options that judge or compare (such as --require)",
+        )));
     }
     let read = |(path, name): &(PathBuf, LogName)| {
         let bytes =

@@ -201,11 +201,11 @@ pub(super) fn record_preset_changes(document: &mut Document, given: &[OptionWith
 pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
     if let Some(file) = file {
         let fault = Fault::new(format!(
-            "cannot run the job file `{file}` and the preset `{name}` at once"
+            "cannot run the job file `{file}` and the preset `{name}` together"
         ));
         return Err(Faults::usage(fault.help(
-            "remove one of them. To name a target, use --target; to change a preset, `fathom presets NAME --toml` \
-             prints it",
+            "remove one of them. To name a target, use --target; to change a preset, edit the job file that \
+             `fathom presets NAME --toml` prints",
         )));
     }
     let preset = presets::find(name).map_err(|complaint| {

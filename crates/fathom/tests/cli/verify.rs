@@ -332,7 +332,8 @@ fn what_changed_in_the_window_is_named_as_the_cause() {
     if let Some(ran) = on_device(slow, &["--require", "iops>=200,p99<=10ms", "--time", "60s"]) {
         let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);
         assert!(
-            ran.out.contains("D-CAP: nothing but the rate that the test asks for")
+            ran.out
+                .contains("D-CAP: no limit except the rate that the test asks for")
                 && ran.out.contains("does not explain the latency"),
             "{ran:#?}"
         );

@@ -44,8 +44,8 @@ pub enum Advance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// Continues at `start` modulo the stride, usually the base, and never at the worker's own
-    /// start (DiskSpd, native).
+    /// Wraps to `start % stride`, which is usually the base, and not to the worker's `start`
+    /// (DiskSpd, native).
     #[default]
     Wrap,
     /// Ends the pass (fio).
@@ -65,7 +65,7 @@ pub enum Positions {
 
 impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
-        // A position that all directions move by a stride must suit every direction.
+        // All directions share one strided position, so it must lie in the area of each.
         let areas = match (self.positions, self.advance) {
             (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
             _ => areas,
@@ -127,8 +127,8 @@ impl SequentialCursor {
             let index = self.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
             self.next[index] = match end + skip {
-                // A backward step past the base continues the same distance below the end of the
-                // area (fio).
+                // A backward step past the base continues `|skip|` bytes before the end of the
+                // area, rounded down to the alignment (fio).
                 before if before < 0 => {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment

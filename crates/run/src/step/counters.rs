@@ -1,5 +1,5 @@
-//! Reads kernel counters around the operations of a step: devices, processors, providers of virtual
-//! disks.
+//! Reads counters before and after the operations of a step: of devices, processors, virtual disks
+//! and network mounts.
 
 use std::rc::Rc;
 
@@ -18,12 +18,12 @@ use crate::sampler::{Reading, Sampler};
 pub(super) struct JobMonitor<'a> {
     context: &'a StepContext<'a>,
     devices_before: DeviceTimes,
-    measured_before: Option<Before>,
-    measured: Option<Measured>,
+    measured_before: Option<StartCounters>,
+    measured: Option<WindowCounters>,
 }
 
 /// All counters when every job had started to measure.
-struct Before {
+struct StartCounters {
     reading: Rc<Reading>,
     /// The counters of virtual disk providers.
     volumes: Vec<(String, VolumeCounters)>,
@@ -31,8 +31,8 @@ struct Before {
     sampler: Sampler,
 }
 
-/// Their differences over the time in which every job was measuring.
-struct Measured {
+/// The differences of all counters over the time in which every job was measuring.
+struct WindowCounters {
     length: Nanos,
     devices: Vec<HostDeviceUse>,
     cores: Vec<HostCoreUse>,
@@ -62,7 +62,8 @@ impl<'a> JobMonitor<'a> {
         }
     }
 
-    /// Reads counters when all jobs are measuring, and again when the first has ended.
+    /// Reads counters once every job is measuring, and again once any worker has left its measured
+    /// window.
     pub(super) fn poll(&mut self, jobs: &[LiveJob]) {
         let clock = self.context.clock;
         self.context.other_programs.borrow_mut().poll(clock.now());
@@ -74,7 +75,7 @@ impl<'a> JobMonitor<'a> {
                 if jobs.iter().all(|job| job.gather.phase() >= Phase::Measured) {
                     let reading = Reading::take(clock);
                     let device = self.context.devices.first().map(|(name, _)| name.clone());
-                    self.measured_before = Some(Before {
+                    self.measured_before = Some(StartCounters {
                         volumes: self.volumes(),
                         network_mounts: self.network_mounts(),
                         sampler: Sampler::start(device, Rc::clone(&reading)),
@@ -92,14 +93,15 @@ impl<'a> JobMonitor<'a> {
         self.measured_before.is_some()
     }
 
-    /// Reads the counters at the end of that time, even if the end was detected too late.
+    /// Reads the counters at the end of that measured time. After the last job, this also ends a
+    /// measured time whose end [`Self::poll`] has missed.
     pub(super) fn close(&mut self) {
         let Some(before) = self.measured_before.take() else {
             return;
         };
         let now = Reading::take(self.context.clock);
         let cores = now.cores.since(&before.reading.cores).into_iter();
-        self.measured = Some(Measured {
+        self.measured = Some(WindowCounters {
             length: now.at.since(before.reading.at),
             devices: self.device_use(&before.reading.devices, &now.devices),
             cores: cores.map(|core| HostCoreUse { host: 0, core }).collect(),
@@ -179,7 +181,7 @@ impl<'a> JobMonitor<'a> {
         mounts
     }
 
-    fn network_mounts_since(&self, before: &Before) -> Vec<HostNetworkMount> {
+    fn network_mounts_since(&self, before: &StartCounters) -> Vec<HostNetworkMount> {
         let after = if before.network_mounts.is_empty() {
             Vec::new()
         } else {
@@ -188,7 +190,7 @@ impl<'a> JobMonitor<'a> {
         let length = self.context.clock.now().since(before.reading.at);
         let since = |after: &NetworkMount| {
             let mut mount = before.network_mounts.iter().find_map(|before| after.since(before))?;
-            // The age of a mount is in whole seconds.
+            // The kernel states the age of a mount only in whole seconds.
             mount.covers_ns = length;
             Some(HostNetworkMount { host: 0, mount })
         };

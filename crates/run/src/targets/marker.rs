@@ -2,10 +2,10 @@
 //! random data.
 //!
 //! A mark is valid only for the bytes that fathom wrote. It contains the identity of the file (file
-//! system, number, birth time), its length, the times of its last changes and a digest of samples.
-//! Each run that writes renews it at its end. A file that was changed, copied or restored
-//! afterwards counts as foreign. During a run, the mark only says that the run writes, because the
-//! contents are unknown if the run is killed.
+//! system, inode number, birth time), its length, the times of its last changes and a digest of
+//! samples. Each run that writes to the file renews the mark when it ends. A file that was changed,
+//! copied or restored afterwards counts as foreign. During a run, the mark records only that a run
+//! is writing: if that run is killed, the contents are unknown.
 //!
 //! The mark is an extended attribute of the file, or an entry in the registry of
 //! [`super::mark_store`]. Setting the attribute changes the file's ctime, which the mark must
@@ -33,7 +33,7 @@ const CTIME_TOLERANCES: [Duration; 3] = [
 const CLOCK_STEP: Duration = Duration::from_millis(12);
 /// Timestamp resolution of file systems with whole seconds, plus a margin; FAT stores only even
 /// seconds.
-const WHOLE_SECONDS: Duration = Duration::from_millis(2012);
+const WHOLE_SECOND_CLOCK_STEP: Duration = Duration::from_millis(2012);
 /// Number of samples in a digest: the first bytes, the last, and eight in between.
 const SAMPLES: u64 = 10;
 const SAMPLE_BYTES: u64 = 4096;
@@ -84,7 +84,8 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
     }
 }
 
-/// Marks a file as being written to. The first `random_len` bytes hold random data and stay so.
+/// Marks a file as being written to. The first `random_len` bytes hold random data, and the run
+/// keeps them random.
 pub(super) fn begin(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     mark_store::save(file, &Record::Writing { id, random_len }.to_string())
@@ -104,8 +105,8 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
     mark_store::save(file, &Record::Writing { id, random_len }.to_string())
 }
 
-/// Marks a file in its current state, after [`begin`]. Returns the time from which every change has
-/// a later timestamp.
+/// Marks a file in its current state, after [`begin`]. Returns the time after which any change
+/// gives the file a timestamp outside the mark's tolerance.
 ///
 /// # Errors
 /// The system's error, or `TimedOut` if others keep changing the file. The file then stays marked
@@ -150,12 +151,12 @@ pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
 fn clock_step(stamp: &FileStamp) -> Duration {
     const SECOND: i64 = 1_000_000_000;
     match (stamp.modified_ns % SECOND, stamp.changed_ns % SECOND) {
-        (0, 0) => WHOLE_SECONDS,
+        (0, 0) => WHOLE_SECOND_CLOCK_STEP,
         _ => CLOCK_STEP,
     }
 }
 
-/// Encodes the parts of a stamp that must be equal.
+/// Encodes the parts of a stamp that must match exactly.
 fn encode_stamp(stamp: &FileStamp) -> String {
     format!("{} {} {}", stamp.id, stamp.length, stamp.modified_ns)
 }
@@ -190,7 +191,7 @@ struct Seal {
     random_len: Bytes,
     /// The result of [`encode_stamp`].
     stamp: String,
-    /// The earliest time of its last change.
+    /// The earliest ctime that matches.
     changed_ns: i64,
     /// The tolerance of that time.
     window: Duration,

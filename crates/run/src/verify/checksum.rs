@@ -3,8 +3,9 @@
 //! Some of them differ from the algorithm of the same name, and must be reproduced so that each
 //! program accepts the other's data. fio's `crc32` is not reflected and begins with 0. `crc32c` is
 //! not inverted at its end. `sha1` has its words in native byte order. `sha256` and `sha512` store
-//! the working buffer instead of the digest: for SHA-256 the last padded block, whose start is
-//! overwritten by one byte of each state word, and for SHA-512 the data that did not fill a block.
+//! the working buffer instead of the digest. For SHA-256, that is the last padded block, its start
+//! overwritten by one byte of each state word. For SHA-512, it is the data that did not fill a
+//! block.
 
 use md5::Digest;
 use model::plan::VerifyMethod;
@@ -39,7 +40,7 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// The checksum of `data`; of no bytes for methods that have none.
+    /// Computes the checksum of `data`. It is empty for methods without a checksum.
     pub(super) fn compute(method: VerifyMethod, data: &[u8]) -> Checksum {
         let mut sum = Checksum {
             bytes: [0; MAX_BYTES],
@@ -59,8 +60,8 @@ impl Checksum {
                     *place = u32::from_be_bytes(*word).to_ne_bytes();
                 }
             }
-            VerifyMethod::Sha256 => buffer_of_sha256(data, out),
-            VerifyMethod::Sha512 => left_over_of_sha512(data, out),
+            VerifyMethod::Sha256 => compute_fio_sha256(data, out),
+            VerifyMethod::Sha512 => compute_fio_sha512(data, out),
             VerifyMethod::Sha3_224 => out.copy_from_slice(&Sha3_224::digest(data)),
             VerifyMethod::Sha3_256 => out.copy_from_slice(&Sha3_256::digest(data)),
             VerifyMethod::Sha3_384 => out.copy_from_slice(&Sha3_384::digest(data)),
@@ -109,14 +110,15 @@ pub(super) fn crc32c(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// True if the field detects few errors, so that another hash must be kept.
-pub(super) fn is_weak(method: VerifyMethod) -> bool {
+/// True if fio's field misses most errors, so that the record of the block must hold another
+/// hash.
+pub(super) fn needs_extra_hash(method: VerifyMethod) -> bool {
     method == VerifyMethod::Sha512
 }
 
-/// Computes the buffer after fio's SHA-256: the last padded block, with its length in native byte
-/// order, its start overwritten by the lowest byte of each state word.
-fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
+/// Computes the buffer that fio's SHA-256 leaves. It is the last padded block, with the length of
+/// the data in native byte order, and starts with the lowest byte of each state word.
+fn compute_fio_sha256(data: &[u8], out: &mut [u8]) {
     const START: [u32; 8] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ];
@@ -139,9 +141,9 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     }
 }
 
-/// Computes the buffer after fio's SHA-512, which is never finalised: the data that did not fill a
-/// block.
-fn left_over_of_sha512(data: &[u8], out: &mut [u8]) {
+/// Computes the buffer that fio's SHA-512 leaves. fio never finalises it, so it holds the first
+/// block, overwritten from its start by the data that did not fill a block.
+fn compute_fio_sha512(data: &[u8], out: &mut [u8]) {
     out.fill(0);
     let rest = data.len() % 128;
     if data.len() >= 128 {

@@ -132,7 +132,7 @@ impl Checker {
         if self.has_header() {
             self.put_headers(buffer, block, time_ns);
         }
-        if checksum::is_weak(self.method) {
+        if checksum::needs_extra_hash(self.method) {
             block.hash = Some(xxhash_rust::xxh64::xxh64(buffer, 0));
         }
     }

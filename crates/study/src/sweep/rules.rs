@@ -10,11 +10,11 @@ use model::study::{Parameter, Setting, Varied};
 
 /// A rate is flat if it grows by less than this factor between neighbouring points.
 const MIN_RATE_GROWTH: f64 = 1.02;
-/// The load only queues if the latency grows by more than this factor at the same time.
+/// More load only queues if the latency grows by more than this factor while the rate is flat.
 const WAITING_GROWTH: f64 = 1.5;
 /// More load is not interesting beyond this multiple of the limit.
 const LIMIT_FACTOR: f64 = 4.0;
-/// Share of an offered rate from which it counts as delivered.
+/// An offered rate counts as delivered if at least this share of it was reached.
 const DELIVERED_SHARE: f64 = 0.95;
 
 /// The first parameter that is a load, with its index.
@@ -56,8 +56,8 @@ pub(super) fn skip_reason(
     let name = parameter.name();
     if let Some(at) = saturation_load(parameter, curve).filter(|at| load > *at) {
         return Some(match parameter {
-            Parameter::Rate => format!("already at {name} {at} the offered rate is not delivered"),
-            _ => format!("up to {name} {at} the rate stopped rising and only the latency grew"),
+            Parameter::Rate => format!("the target missed the offered rate already at {name} {at}"),
+            _ => format!("the rate stopped rising before {name} {at}, and only the latency grew"),
         });
     }
     let limit = limit.and_then(|limit| {
@@ -66,15 +66,15 @@ pub(super) fn skip_reason(
         };
         let (at, _) = curve.iter().find(|(at, found)| beyond(found) && *at < load)?;
         Some(format!(
-            "already at {name} {at} the {} is beyond four times its limit",
+            "the {} exceeded four times its limit already at {name} {at}",
             limit.figure
         ))
     });
     limit.or_else(|| full_queue_reason(parameter, load, curve, device?))
 }
 
-/// The load from which more load only queues: two flat increases in a row, or two points in a row
-/// that did not reach their rate.
+/// The load beyond which more load only queues: it ends two flat increases in a row, or is the
+/// second point in a row that did not reach its rate.
 fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f64> {
     if parameter == Parameter::Rate {
         let missed = |(load, found): &(f64, Observation)| found.total.iops.unwrap_or(0.0) < DELIVERED_SHARE * load;
@@ -118,7 +118,7 @@ fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation
         .iter()
         .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;
     Some(format!(
-        "already at {} {at} more operations are in flight than the {capacity} requests of the device's queue",
+        "{} {at} already kept more operations in flight than the {capacity} requests of the device's queue",
         parameter.name()
     ))
 }

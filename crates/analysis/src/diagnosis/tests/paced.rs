@@ -1,4 +1,4 @@
-//! Loads at a promised rate: the cause of what they missed.
+//! Diagnoses of paced loads that missed their promised rate or latency.
 
 use model::observation::{CoreShare, Generator, Observation, Second};
 use model::seconds::{BusyProcess, DeviceSample, HostSample, IntervalFacts};
@@ -7,7 +7,7 @@ use model::{Bytes, Nanos};
 use super::super::samples::{closed, with_series};
 use super::super::{Answer, Context, Diagnosis, Question, diagnose};
 
-/// A paced load of 1,200 per second that reached 1,000, with these facts in each second.
+/// A paced load that reached 1,000 of 1,200 IOPS; `second` edits the facts of each second.
 fn paced(second: impl Fn(&mut Second)) -> Observation {
     let mut observation = closed(32, 1000.0);
     observation.load.closed_loop = Some(false);
@@ -66,8 +66,8 @@ fn a_throttled_device_is_not_a_slow_generator() {
     );
 }
 
-/// The diagnosis once claimed that every processor was full, when other programs used them and this
-/// one 0.15 of 2.
+/// The diagnosis once claimed only that every processor was full, although other programs filled
+/// them and fathom itself used 0.15 of 2.
 #[test]
 fn processors_kept_busy_by_others_are_attributed_to_them() {
     let full = |cpu| CoreShare {
@@ -103,8 +103,8 @@ fn processors_kept_busy_by_others_are_attributed_to_them() {
     );
     // Busy processors do not delay threads that never waited for one.
     assert_ne!(others(Nanos(0)).answer, Answer::Processor);
-    // 700 of 1,200 are missing in each second, and 200 ms of waiting explain 240. The rest, with
-    // every slot taken, is the storage's fault.
+    // Each second misses 700 of 1,200 operations, and 200 ms of waiting for a processor explain
+    // only 240 of them. If every slot is taken, the storage causes the rest.
     let waited = Nanos::millis(200);
     assert_ne!(others_of(waited, Nanos::secs(32), 500).answer, Answer::Processor);
     assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
@@ -118,7 +118,7 @@ fn judged(observation: &Observation, question: Question) -> Diagnosis {
     diagnose(observation, &[], &context)
 }
 
-/// The verdict once named other programs, and the diagnosis below it advised more depths.
+/// The verdict once blamed other programs, and the diagnosis below it advised testing more depths.
 #[test]
 fn others_are_named_for_disturbed_seconds() {
     let with_device = |second: &mut Second| {
@@ -140,7 +140,7 @@ fn others_are_named_for_disturbed_seconds() {
         "{}",
         found.sentence
     );
-    // Other programs on the processors, in a source without shares of processors.
+    // Other programs fill the processors, and the source does not report use per core.
     let starved = paced(|second| {
         second.facts.threads.run_delay_ns = Nanos::millis(400);
         second.hosts[0].busy_ns = Nanos::millis(1980);
@@ -149,7 +149,8 @@ fn others_are_named_for_disturbed_seconds() {
     assert_eq!(found.answer, Answer::Processor, "{}", found.sentence);
 }
 
-/// Thirteen dips, after each of which a paced load caught up; more of them late than early.
+/// Thirteen dips, after each of which a paced load caught up. The peaks are higher early than late,
+/// but the device does not decline.
 #[test]
 fn catching_up_does_not_hide_a_neighbour() {
     let starts = [5, 11, 17, 23, 29, 34, 42, 49, 56, 63, 80, 100, 111];
@@ -205,7 +206,7 @@ fn advice_keeps_the_promised_rate() {
     assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
     assert!(found.advice.is_empty(), "{:?}", found.advice);
     assert!(judged(&kept, Question::Limit).advice[0].contains("remove the rate"));
-    // A load whose seconds fell behind and caught up is still paced.
+    // A load that falls behind in some seconds and catches up in others is still paced.
     let uneven = with_series(kept.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
     let said = judged(&kept, Question::MissedLatency).sentence;
@@ -214,7 +215,8 @@ fn advice_keeps_the_promised_rate() {
     assert_eq!(judged(&kept, Question::MissedLatency).answer, Answer::Undetermined);
 }
 
-/// The limit is 5,950 and the requested rate 6,000: the rate counts as kept, but the backlog grows.
+/// The load reaches 1,000 of 1,005 requested IOPS: the rate counts as kept, but the backlog
+/// grows.
 #[test]
 fn a_growing_backlog_is_no_drift() {
     let rising = |blocked: u64| {

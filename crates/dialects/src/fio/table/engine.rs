@@ -25,7 +25,7 @@ pub const ROWS: &[Row] = rows! {
         .plan_field(field_of_plan!(Flag: worker.engine.poll))
         .effects(&[("--ioengine=io_uring --hipri", "worker.engine.poll=true")]),
     int(tier1(0), field!(engine.hipri_percentage)).engines(&["pvsync2"]).min(0).max(100).default("100")
-        .example("50").help("Share of operations for which that holds, in percent.").lowers_with(queue::poll_percent)
+        .example("50").help("Share of operations that hipri polls for, in percent.").lowers_with(queue::poll_percent)
         .prints(print::engine::hipri_percentage)
         .effects(&[("--ioengine=pvsync2 --hipri --hipri_percentage=30", "worker.engine.poll_percent=30")]),
     int(tier1(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).min(0).max(1).default("0")
@@ -33,14 +33,15 @@ pub const ROWS: &[Row] = rows! {
         .prints(print::engine::uncached)
         .effects(&[("--ioengine=pvsync2 --uncached=1", "worker.engine.uncached=true")]),
     boolean(tier1(0), field!(engine.nowait)).engines(&["pvsync2", "libaio", "io_uring"]).default("0").example("1")
-        .help("Fail rather than wait for something.").plan_field(field_of_plan!(Flag: worker.engine.no_wait))
+        .help("Fail operations that would block (RWF_NOWAIT).").plan_field(field_of_plan!(Flag: worker.engine.no_wait))
         .effects(&[("--ioengine=io_uring --nowait=1", "worker.engine.no_wait=true")]),
     flag(tier1(0), field!(engine.fixedbufs)).engines(&["io_uring"]).help("Register the buffers.")
         .without_effect("buffers are always registered"),
     flag(tier1(0), field!(engine.registerfiles)).engines(&["io_uring"]).help("Register the files.")
         .without_effect("files are always registered, unless they are opened and closed while the job runs"),
     flag(tier1(0), field!(engine.sqthread_poll)).engines(&["io_uring"])
-        .help("A thread of the kernel takes operations.").plan_field(field_of_plan!(Flag: worker.engine.submission_thread))
+        .help("Let a kernel thread poll the submission queue (SQPOLL).")
+        .plan_field(field_of_plan!(Flag: worker.engine.submission_thread))
         .effects(&[("--ioengine=io_uring --sqthread_poll", "worker.engine.submission_thread=true")]),
     optional_int(tier1(0), field!(engine.sqthread_poll_cpu)).engines(&["io_uring"]).example("1")
         .help("Processor of that thread.").plan_field(field_of_plan!(OptionalCount: worker.engine.submission_cpu))
@@ -62,7 +63,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(0), field!(engine.cmdprio_class), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
-        .max(3).example("1").help("Class of that priority.").prints(print::engine::cmdprio_class)
+        .max(3).example("1").help("Class of the cmdprio priority.").prints(print::engine::cmdprio_class)
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_class=3",
@@ -70,7 +71,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(0), field!(engine.cmdprio), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0).max(7)
-        .example("0").help("That priority.").prints(print::engine::cmdprio)
+        .example("0").help("Level of the cmdprio priority.").prints(print::engine::cmdprio)
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio=5",
@@ -78,7 +79,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(0), field!(engine.cmdprio_hint), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
-        .max(1023).example("1").help("Hint to go with it.").prints(print::engine::cmdprio_hint)
+        .max(1023).example("1").help("Hint of the cmdprio priority.").prints(print::engine::cmdprio_hint)
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_hint=3",

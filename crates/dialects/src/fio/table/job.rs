@@ -49,11 +49,11 @@ pub const ROWS: &[Row] = rows! {
         .help("How often the job repeats, each time in the same order.").prints(print::job::loops)
         .effects(&[("--loops=3", "job.stop.rounds=3")]),
     special(tier1(610), "startdelay", special::time_range).default("0").example("5-10")
-        .help("Wait this long after the common start, or a random time in a range (bare: seconds).")
+        .help("Wait this long after the common start, or a random time in a range (default unit: seconds).")
         .lowers_with(lower::start_delay).prints(print::job::startdelay)
         .effects(&[("--startdelay=5-10", "job.phases.start_delay={high_ns:10000000000,low_ns:5000000000}")]),
     time(tier1(620), field!(job.runtime), Unit::Seconds).aliases(&["timeout"]).default("0").example("60")
-        .help("End after this time, not counting the ramp (bare: seconds).").prints(print::job::runtime)
+        .help("End after this time, not counting the ramp (default unit: seconds).").prints(print::job::runtime)
         .effects(&[
             ("--runtime=2m", "job.stop.after_ns=120000000000"),
             ("--runtime=30 --time_based", "job.stop.repeat_until_time=true"),
@@ -65,7 +65,7 @@ pub const ROWS: &[Row] = rows! {
         .prints(print::job::time_based)
         .effects(&[("--runtime=30 --time_based", "job.stop.repeat_until_time=true")]),
     time(tier1(680), field!(job.ramp_time), Unit::Seconds).default("0").example("2s")
-        .help("Carry out the load this long before anything is counted (bare: seconds).").lowers_with(lower::warm_up)
+        .help("Run the load this long before measuring (default unit: seconds).").lowers_with(lower::warm_up)
         .prints(print::job::ramp_time)
         .effects(&[
             ("--ramp_time=500ms", "job.phases.warm_up_ns=500000000"),

@@ -28,7 +28,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Which operations count towards a pause.").prints(print::stream::thinktime_blocks_type)
         .effects(&[("--thinktime=500 --thinktime_blocks_type=issue", "stream.think.count=issued")]),
     time(tier2(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
-        .help("Time of operations between two pauses (bare: seconds).").prints(print::stream::thinktime_iotime)
+        .help("Time of operations between two pauses (default unit: seconds).").prints(print::stream::thinktime_iotime)
         .effects(&[
             ("--thinktime=500 --thinktime_iotime=2", "stream.think.after_ns=2000000000; stream.think.operations=0"),
         ]),
@@ -134,7 +134,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).default("0")
-        .example("10").help("Time over which a steady state is judged (bare: seconds).")
+        .example("10").help("Time over which a steady state is judged (default unit: seconds).")
         .prints(print::job::steadystate_duration)
         .effects(&[
             (
@@ -143,10 +143,11 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(2500), field!(pace.steadystate_ramp_time), Unit::Seconds).aliases(&["ss_ramp"]).default("0")
-        .example("5").help("Time before that begins (bare: seconds).").prints(print::job::steadystate_ramp_time)
+        .example("5").help("Time before the steady-state check begins (default unit: seconds).")
+        .prints(print::job::steadystate_ramp_time)
         .effects(&[("--ss=iops:5% --ss_dur=10 --steadystate_ramp_time=3", "job.control.*.ramp_ns=[3000000000]")]),
     time(tier1(2510), field!(pace.steadystate_check_interval), Unit::Seconds).aliases(&["ss_interval"]).default("1")
-        .example("2").help("Time between two samples of it (bare: seconds).")
+        .example("2").help("Time between two samples of the steady-state check (default unit: seconds).")
         .prints(print::job::steadystate_check_interval)
         .effects(&[
             (

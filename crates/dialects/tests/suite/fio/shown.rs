@@ -19,7 +19,7 @@ fn engines() {
         "--enghelp=pvsync2,nowait",
         0,
         &[
-            "              nowait: Fail rather than wait for something.",
+            "              nowait: Fail operations that would block (RWF_NOWAIT).",
             "                type: boolean value (opt=1)",
             "             default: 0",
             "               range: min=0, max=1",
