@@ -415,7 +415,7 @@ fn a_busy_port_and_a_wrong_address_are_refused_before_anything_is_measured() {
     let server = place.serve(&["--listen", "0"]);
     let taken = server.address().to_owned();
     finish(&mut place.command(&["serve", "--listen", &taken]))
-        .expect(3, &["cannot listen on", "--listen", "another program"]);
+        .expect(3, &["cannot listen on", "--listen", "the program that uses this port"]);
     let ran = finish(&mut place.command(&["run", "job.toml", "--metrics", &taken]));
     ran.expect(3, &["cannot listen on", "--metrics"]);
     assert_eq!(ran.out, "");
