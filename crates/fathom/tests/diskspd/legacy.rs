@@ -85,7 +85,7 @@ fn the_switches_of_2_3_work_where_they_are_asked_for() {
     run("2.3", "-Rsxml").expect(0, &["<System>"]);
     let bypass = match cfg!(windows) {
         // As under Wine, which has none.
-        true => "f cannot use BypassIO",
+        true => "cannot use BypassIO for reads of f",
         false => "ERROR: BypassIO (-Sy, -SY) is a part of Windows",
     };
     run("2.3", "-SY -d1 f").expect(1, &[bypass]);

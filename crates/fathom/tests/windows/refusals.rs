@@ -270,7 +270,7 @@ fn bypass_io_is_used_or_refused() {
         let ran = crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"));
         match ran.code {
             Some(0) => ran.expect(0, &["Total IO"]),
-            _ => ran.expect(1, &["f.dat cannot use BypassIO", THREADS]),
+            _ => ran.expect(1, &["cannot use BypassIO for reads of f.dat", THREADS]),
         };
     }
 }
