@@ -15,8 +15,8 @@ const ENGINES: &str = "psync,mmap,null,simulated";
 /// Engine tests that the emulator cannot run (`SG_IO`, io_uring, native AIO, a program that starts
 /// itself).
 const UNSUPPORTED_TESTS: [&str; 4] = [
-    "sys::linux::ata::tests::what_is_no_disk_is_an_error",
-    "sys::linux::ata::tests::a_block_device_without_scsi_says_that_it_takes_no_such_commands",
+    "sys::linux::ata::tests::other_files_are_an_error",
+    "sys::linux::ata::tests::a_block_device_without_scsi_refuses_queries",
     "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
     "pool::a_file_is_exchanged_for_another",
 ];

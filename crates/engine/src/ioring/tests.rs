@@ -608,7 +608,7 @@ fn what_a_system_lacks_is_named() {
         deep(33)
             .unwrap()
             .to_string()
-            .contains("beyond what a ring can hold, 32")
+            .contains("exceeds the capacity of a ring, 32")
     );
 }
 
