@@ -232,6 +232,8 @@ pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -269,6 +271,12 @@ mod tests {
         marked.then_some(())
     }
 
+    /// A name that no other file had: notes of files outlive them, and Wine reuses file numbers.
+    fn unused_path(folder: &Path) -> PathBuf {
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
+        path_in(folder, NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
     fn swept(folder: &Path) -> u32 {
         let mut notices = 0;
         sweep(&path_in(folder, 0), &mut |event| {
@@ -280,8 +288,7 @@ mod tests {
     #[test]
     fn only_our_unlocked_files_are_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let [leftover, strangers, living] =
-            ["1", "2", "3"].map(|number| folder.path().join(format!("fathom-{number}-0.dat")));
+        let [leftover, strangers, living] = [(); 3].map(|()| unused_path(folder.path()));
         let Some(()) = leave(&leftover) else {
             assert_ne!(std::env::consts::OS, "windows", "notes must be possible");
             return;
@@ -298,10 +305,10 @@ mod tests {
     #[test]
     fn leftovers_with_foreign_data_stay() {
         let folder = tempfile::tempdir().unwrap();
-        let left = folder.path().join("fathom-1-0.dat");
+        let left = unused_path(folder.path());
         let Some(()) = leave(&left) else { return };
         fs::write(&left, b"precious").unwrap();
-        let copy = folder.path().join("fathom-2-0.dat");
+        let copy = unused_path(folder.path());
         leave(&copy).unwrap();
         // Another file in its place, with its name and length.
         let other = folder.path().join("other");
@@ -321,7 +328,7 @@ mod tests {
     #[test]
     fn another_file_of_that_name_is_not_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let [path, other] = ["fathom-1-0.dat", "other"].map(|name| folder.path().join(name));
+        let (path, other) = (unused_path(folder.path()), folder.path().join("other"));
         leave(&path).unwrap();
         let note = note_of(&fs::File::open(&path).unwrap());
         fs::write(&other, b"precious").unwrap();
@@ -331,10 +338,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"precious");
         forget(note.as_deref());
         // The same holds for a file that the user has adopted for another purpose.
-        let (left, renamed) = (
-            folder.path().join("fathom-2-0.dat"),
-            folder.path().join("fathom-3-0.dat"),
-        );
+        let (left, renamed) = (unused_path(folder.path()), unused_path(folder.path()));
         leave(&left).unwrap();
         fs::rename(&left, &renamed).unwrap();
         assert_eq!(swept(folder.path()), 0);
