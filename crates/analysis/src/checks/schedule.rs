@@ -2,7 +2,7 @@
 
 use model::finding::{Finding, Severity};
 use model::mix::Mix;
-use model::plan::{Pacing, Rate, RateUnit};
+use model::plan::{Pacing, Process, Rate, RateUnit};
 use model::{Direction, Nanos};
 
 use super::{Check, JobView};
@@ -34,8 +34,9 @@ pub(super) const SCHEDULE: Check = Check {
     },
 };
 
-/// The total rate of a job and its unit, if every stream sets a rate in the same unit.
-fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
+/// The total rate of a job, its unit, and whether its due times are drawn, if every stream sets a
+/// rate in the same unit.
+fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
     let mut rates: Vec<Rate> = Vec::new();
     for stream in job.streams() {
         match stream.pacing {
@@ -54,7 +55,8 @@ fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
     }
     let unit = rates.first()?.unit;
     let same = rates.iter().all(|rate| rate.unit == unit);
-    same.then(|| (rates.iter().map(Rate::per_second).sum(), unit))
+    let is_drawn = rates.iter().any(|rate| rate.process != Process::Linear);
+    same.then(|| (rates.iter().map(Rate::per_second).sum(), unit, is_drawn))
 }
 
 /// True if every slot was in use when operations were due; `None` if the per-second facts do not
@@ -81,7 +83,7 @@ fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
 }
 
 fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
-    let (asked, unit) = requested_rate(job)?;
+    let (asked, unit, is_drawn) = requested_rate(job)?;
     let total = job.results.total();
     let (done, word) = match unit {
         RateUnit::Operations => (total.operations as f64, "operations"),
@@ -96,7 +98,12 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         .map(|worker| f64::from(worker.slots))
         .sum::<f64>()
         / done.max(1.0);
-    if seconds == 0.0 || done / seconds >= asked * (1.0 - RATE_TOLERANCE - in_flight_share) {
+    // Three standard deviations of the number of drawn arrivals.
+    let chance = match is_drawn {
+        true => 3.0 / (total.operations as f64).max(1.0).sqrt(),
+        false => 0.0,
+    };
+    if seconds == 0.0 || done / seconds >= asked * (1.0 - RATE_TOLERANCE - in_flight_share - chance) {
         return None;
     }
     let what = format!(
@@ -198,6 +205,7 @@ mod tests {
     use model::Nanos;
     use model::histogram::Histogram;
     use model::mix::{Mix, MixRule};
+    use model::plan::{Pacing, Process};
     use model::seconds::IntervalFacts;
 
     #[test]
@@ -206,6 +214,20 @@ mod tests {
             rules(&samples::paced(32, 10_000, Nanos::millis(1))),
             Vec::<String>::new()
         );
+    }
+
+    /// 9,700 of 10,000 are three standard deviations of drawn arrivals.
+    #[test]
+    fn drawn_arrivals_vary_in_number() {
+        let missed = |process| {
+            let mut results = samples::paced(32, 9_700, Nanos::millis(1));
+            match &mut results.plan.steps[0].jobs[0].workers[0].streams[0].pacing {
+                Pacing::Together { rate } => rate.process = process,
+                other => panic!("{other:?}"),
+            }
+            rules(&results).contains(&"RATE-NOT-KEPT".to_owned())
+        };
+        assert!(missed(Process::Linear) && !missed(Process::Poisson));
     }
 
     #[test]

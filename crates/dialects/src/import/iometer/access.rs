@@ -18,8 +18,10 @@ pub(super) struct Access {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line {
     size: u64,
-    /// Percent of the operations that are of this kind.
+    /// Percent of the bursts that are of this kind.
     share: f64,
+    /// Operations in a burst.
+    burst: f64,
     reads: f64,
     random: f64,
     /// Milliseconds between bursts; 0: none.
@@ -55,6 +57,7 @@ impl Access {
                 share: cell("% of size").and_then(percent)?,
                 reads: cell("% reads").and_then(percent)?,
                 random: cell("% random").and_then(percent)?,
+                burst: cell("burst").and_then(decimal).filter(|burst| *burst >= 1.0).unwrap_or(1.0),
                 delay: cell("delay").and_then(decimal),
             })
         };
@@ -83,13 +86,15 @@ impl Access {
         if (shares - 100.0).abs() > 0.01 {
             return load;
         }
+        let operations: f64 = used().map(|line| line.share * line.burst).sum();
+        let reads: f64 = used().map(|line| line.share * line.burst * line.reads).sum();
         let mut sizes = used().map(|line| line.size);
         let first = sizes.next().filter(|size| *size > 0);
         let same = sizes.all(|size| Some(size) == first);
         let all = |of: fn(&Line) -> f64, value: f64| used().all(|line| of(line) == value);
         Load {
             block: first.filter(|_| same).map(Bytes),
-            read_percent: Some(used().map(|line| line.share * line.reads).sum::<f64>() / 100.0),
+            read_percent: Some(reads / operations),
             random: match (all(|line| line.random, 100.0), all(|line| line.random, 0.0)) {
                 (true, _) => Some(true),
                 (_, true) => Some(false),
@@ -129,6 +134,9 @@ mod tests {
         let two = asked(&["4096,25,100,100,0,1,0,0", "65536,75,20,0,5,1,0,0"]);
         assert_eq!((two.block, two.read_percent), (None, Some(40.0)));
         assert_eq!((two.random, two.closed_loop), (None, Some(false)));
+        // Of 220 operations in 100 bursts 60 are reads.
+        let bursts = asked(&["4096,60,100,100,0,1,0,0", "65536,40,0,0,0,4,0,0"]);
+        assert!((bursts.read_percent.unwrap() - 27.27).abs() < 0.01, "{bursts:?}");
         assert_eq!(asked(&["4096,60,100,100,0,1,0,0"]), Load::default(), "40 % are missing");
         let spoiled = asked(&["4096,100,100,100,0,1,0,0", "4096,x,100,100,0,1,0,0"]);
         assert_eq!(spoiled, Load::default(), "a part would be another load");

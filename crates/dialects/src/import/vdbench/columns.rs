@@ -23,6 +23,9 @@ pub(super) enum Column {
     Deviation,
     QueueDepth,
     Busy,
+    /// Of runs on trees of files, whose `rate` counts all operations that they asked for.
+    ReadRate,
+    WriteRate,
     /// One that nothing is made of.
     Other,
 }
@@ -63,6 +66,8 @@ pub(super) const OF_FLAT: &[(&str, Column)] = &[
     ("resp_std", Column::Deviation),
     ("queue_depth", Column::QueueDepth),
     ("cpu_used", Column::Busy),
+    ("read_rate", Column::ReadRate),
+    ("write_rate", Column::WriteRate),
 ];
 
 /// The figures of a row that are there.
@@ -76,6 +81,46 @@ impl Figures {
             .iter()
             .find(|(column, _)| *column == wanted)
             .map(|(_, value)| *value)
+    }
+
+    fn set(&mut self, wanted: Column, value: Option<f64>) {
+        self.0.retain(|(column, _)| *column != wanted);
+        self.0.extend(value.map(|value| (wanted, value)));
+    }
+
+    /// Of a run on trees of files: the rate, mean and mix of its reads and writes alone.
+    fn keep_transfers(&mut self) {
+        let (Some(reads), Some(writes)) = (self.get(Column::ReadRate), self.get(Column::WriteRate)) else {
+            return;
+        };
+        let rate = reads + writes;
+        let time = |rate: f64, column| self.get(column).filter(|_| rate > 0.0).map_or(0.0, |mean| rate * mean);
+        let times = time(reads, Column::ReadMean) + time(writes, Column::WriteMean);
+        let per = |of: f64| (rate > 0.0).then(|| of / rate);
+        for (column, value) in [
+            (Column::Mean, per(times)),
+            (Column::ReadPercent, per(100.0 * reads)),
+            (Column::Rate, Some(rate)),
+        ] {
+            self.set(column, value);
+        }
+    }
+
+    /// With `-mb` a flat file has megabytes of 10⁶ bytes under the same name: the one of both that
+    /// fits the rate and the mean size.
+    fn find_unit(&mut self) {
+        const MB: f64 = 1e6;
+        let (Some(megabytes), Some(rate), Some(size)) =
+            (self.get(Column::Mib), self.get(Column::Rate), self.get(Column::Size))
+        else {
+            return;
+        };
+        let off = |unit: f64| (megabytes * unit - rate * size).abs();
+        // Closer to it than halfway to 2²⁰.
+        if off(MB) < off(super::MIB) && off(MB) < 0.02 * rate * size {
+            self.set(Column::Mib, None);
+            self.set(Column::Mb, Some(megabytes));
+        }
     }
 
     /// Reads the cells under columns with these names.
@@ -95,7 +140,10 @@ impl Figures {
             let expected = || format!("`{cell}` under `{name}` cannot be read: expected digits with a decimal point");
             figures.push((column, decimal(cell).ok_or_else(expected)?));
         }
-        Ok(Figures(figures))
+        let mut figures = Figures(figures);
+        figures.keep_transfers();
+        figures.find_unit();
+        Ok(figures)
     }
 }
 

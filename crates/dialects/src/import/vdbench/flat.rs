@@ -3,13 +3,13 @@
 
 use model::observation::Load;
 
-use super::columns::{Figures, OF_FLAT, lacking, of_row, without_tags};
+use super::columns::{Column, Figures, OF_FLAT, lacking, of_row, without_tags};
 use super::{Rank, Row, Run, ask, ask_rate, time_of_day};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, place_of};
 
 /// Columns that tell the runs of one definition apart, and what was asked for.
-const ASKED: [&str; 4] = ["xfersize", "threads", "rdpct", "seekpct"];
+const ASKED: [&str; 5] = ["xfersize", "threads", "rdpct", "seekpct", "reqrate"];
 
 /// True if the text holds such a file.
 pub(in crate::import) fn is_one(text: &str) -> bool {
@@ -24,13 +24,21 @@ fn header(line: &str) -> Option<Vec<String>> {
     ["tod", "run", "interval"].into_iter().all(has).then_some(names)
 }
 
+/// The rows of one run.
+struct FlatRun {
+    /// Its value of `Run`.
+    definition: String,
+    /// Its values of the columns [`ASKED`].
+    asked: [String; ASKED.len()],
+    run: Run,
+}
+
 struct Reader<'a> {
     file: &'a str,
     names: Option<Vec<String>>,
     imported: Imported,
     version: Option<String>,
-    /// Each with the value of `Run` that its rows have.
-    runs: Vec<(String, Run)>,
+    runs: Vec<FlatRun>,
     refused: Vec<Diagnostic>,
 }
 
@@ -65,18 +73,45 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     Ok(imported)
 }
 
-/// Runs of one definition are distinguished by what was asked of them.
-fn named(runs: Vec<(String, Run)>) -> Vec<Run> {
-    let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
-    let several = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
-    let of = |(name, run): (String, Run)| Run {
-        name: match several(&name) {
-            true => run.name,
-            false => name,
-        },
-        ..run
-    };
-    runs.into_iter().map(of).collect()
+/// Runs of one definition are distinguished by what was asked of one and not of another, and by a
+/// number where that is all the same.
+fn named(runs: Vec<FlatRun>) -> Vec<Run> {
+    let mut named: Vec<Run> = Vec::new();
+    for one in &runs {
+        let same = || runs.iter().filter(|other| other.definition == one.definition);
+        let differs = |column: &usize| same().any(|other| other.asked[*column] != one.asked[*column]);
+        let words: Vec<String> = (0..ASKED.len())
+            .filter(differs)
+            .map(|column| match ASKED[column] {
+                "reqrate" => format!("iorate={}", one.asked[column]),
+                name => format!("{name}={}", one.asked[column]),
+            })
+            .collect();
+        let name = match words.is_empty() {
+            true => one.definition.clone(),
+            false => format!("{} ({})", one.definition, words.join(" ")),
+        };
+        let is_earlier = |run: &&Run| run.name == name || run.name.starts_with(&format!("{name} #"));
+        let earlier = named.iter().filter(is_earlier).count();
+        named.push(Run {
+            name: match earlier {
+                0 => name,
+                _ => format!("{name} #{}", earlier + 1),
+            },
+            ..one.run.clone()
+        });
+    }
+    named
+}
+
+/// A cell of a column of [`ASKED`] as one would write it: `4` for `4.0000`, `max` for its number.
+fn plain(cell: &str) -> String {
+    match cell {
+        "9999988.0000" => "max".to_owned(),
+        "9999977.0000" => "curve".to_owned(),
+        _ if cell.contains('.') => cell.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        _ => cell.to_owned(),
+    }
 }
 
 impl Reader<'_> {
@@ -109,30 +144,40 @@ impl Reader<'_> {
             rank,
             figures: figures.clone(),
         };
-        let belongs = |(name, run): &(String, Run)| name == definition && !run.is_over_before(rank);
+        let belongs = |known: &FlatRun| known.definition == definition && !known.run.is_over_before(rank);
         if !self.runs.last().is_some_and(belongs) {
+            let asked = ASKED.map(|name| cell(name).unwrap_or("n/a"));
             let mut load = Load::default();
-            let mut asked = Vec::new();
-            for name in ASKED {
-                if let Some(value) = cell(name).filter(|value| !matches!(*value, "n/a" | "-")) {
-                    ask(&mut load, name, value);
-                    asked.push(format!("{name}={value}"));
-                }
+            for (name, value) in ASKED.iter().zip(asked) {
+                ask(&mut load, name, value);
             }
             ask_rate(&mut load, cell("reqrate").unwrap_or_default());
-            let run = Run {
-                name: format!("{definition} ({})", asked.join(" ")).replace(" ()", ""),
-                load,
-                rows: Vec::new(),
-            };
-            self.runs.push((definition.to_owned(), run));
+            if figures.get(Column::ReadRate).is_some() {
+                // It counts operations of every kind.
+                load.rate_iops = None;
+            }
+            self.runs.push(FlatRun {
+                definition: definition.to_owned(),
+                asked: asked.map(plain),
+                run: Run {
+                    name: definition.to_owned(),
+                    load,
+                    rows: Vec::new(),
+                },
+            });
             if self.imported.started.is_none() {
                 self.imported.started = cell("timestamp").map(str::to_owned);
                 let version = cell("version").and_then(|version| version.strip_prefix("vdbench"));
                 self.version = version.map(str::to_owned);
             }
         }
-        if let Some((_, run)) = self.runs.last_mut() {
+        if let Some(FlatRun { run, .. }) = self.runs.last_mut() {
+            // The column has one of several sizes; the mean is cut to whole bytes.
+            let differs = |(block, mean): (model::Bytes, f64)| (block.0 as f64 - mean).abs() > 1.0;
+            let mean = figures.get(Column::Size).filter(|mean| *mean > 0.0);
+            if run.load.block.zip(mean).is_some_and(differs) {
+                run.load.block = None;
+            }
             run.rows.push(row);
         }
     }

@@ -22,7 +22,7 @@ const MIB: f64 = 1_048_576.0;
 enum Rank {
     /// One interval, counted from 1.
     Interval(u32),
-    /// The averages over these intervals.
+    /// The averages over these intervals; of none (2 to 1) where the run ended within its warm-up.
     Average(u32, u32),
     /// The standard deviations between the intervals.
     Deviation,
@@ -41,7 +41,7 @@ impl Rank {
         let number = |text| u32::try_from(whole(text)?).ok().filter(|number| *number > 0);
         let (first, last) = (number(first)?, number(last)?);
         match kind {
-            _ if first > last => None,
+            _ if first > last + 1 => None,
             "avg" => Some(Rank::Average(first, last)),
             "std" => Some(Rank::Deviation),
             "max" => Some(Rank::Largest),
@@ -73,6 +73,17 @@ impl Run {
         self.averages().is_some()
     }
 
+    /// True if it ended before any interval that is averaged. Its rates are per interval, however
+    /// short it was.
+    fn ended_in_warm_up(&self) -> bool {
+        self.averages().is_some_and(|(first, last, _)| first > last)
+    }
+
+    /// True if Vdbench itself put it in front of the runs, to lay out their files.
+    fn is_layout(&self) -> bool {
+        self.name.starts_with("SD_format") || self.name.starts_with("format_for_")
+    }
+
     fn averages(&self) -> Option<(u32, u32, &Figures)> {
         self.rows.iter().find_map(|row| match row.rank {
             Rank::Average(first, last) => Some((first, last, &row.figures)),
@@ -95,7 +106,7 @@ impl Run {
 
     /// What it measured; `None` without averages or a rate among them.
     fn observation(&self, version: Option<&str>) -> Option<Observation> {
-        let (first, last, figures) = self.averages()?;
+        let (first, last, figures) = self.averages().filter(|(first, last, _)| first <= last)?;
         let iops = figures.get(Column::Rate)?;
         let length = self.interval();
         let times = |count: u32| length.and_then(|length| length.0.checked_mul(u64::from(count)).map(Nanos));
@@ -251,22 +262,39 @@ fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
     }
 }
 
-/// Takes what runs measured into what was read, and tells of those that were cut off.
+/// Takes what runs measured into what was read, and tells of those that have no averages.
 fn take(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
     for run in runs {
         if let Some(load) = run.observation(version) {
             imported.loads.push(load);
             continue;
         }
-        let seen = match run.intervals().last() {
-            Some((number, _)) => format!("after interval {number}"),
-            None => "before its first interval".to_owned(),
+        let (rule, what, help) = match run.intervals().last() {
+            // It says nothing about the runs that follow.
+            _ if run.is_layout() => continue,
+            _ if run.ended_in_warm_up() => (
+                "RUN-INTERRUPTED",
+                "the run ended within its warm-up, so it has no averages".to_owned(),
+                "let it run for longer: with a greater file, or a shorter interval",
+            ),
+            _ if run.is_whole() => (
+                "REPORT-TRUNCATED",
+                "its averages have no rate".to_owned(),
+                "give flatfile.html or summary.html as Vdbench wrote it",
+            ),
+            last => {
+                let seen = last.map_or("before its first interval".to_owned(), |(number, _)| {
+                    format!("after interval {number}")
+                });
+                (
+                    "REPORT-TRUNCATED",
+                    format!("the run has no averages (avg_…): it was cut off or ended {seen}"),
+                    "copy the whole file, or run it again",
+                )
+            }
         };
-        let what = format!("the run has no averages (avg_…): it was cut off or ended {seen}");
-        let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(&*run.name);
-        imported
-            .remarks
-            .push(finding.help("copy the whole file, or run it again"));
+        let finding = Finding::new(rule, Severity::Warning, what).at(&*run.name);
+        imported.remarks.push(finding.help(help));
     }
 }
 
@@ -325,7 +353,14 @@ mod tests {
         assert_eq!(Rank::parse("17"), Some(Rank::Interval(17)));
         assert_eq!(Rank::parse("avg_2-60"), Some(Rank::Average(2, 60)));
         assert_eq!(Rank::parse("std_2-60"), Some(Rank::Deviation));
-        for word in ["avg_60-2", "avg_0-2", "avg_2", "sum_2-60", "99999999999", "-1", ""] {
+        assert_eq!(
+            Rank::parse("avg_2-1"),
+            Some(Rank::Average(2, 1)),
+            "it ended in its warm-up"
+        );
+        for word in [
+            "avg_60-2", "avg_3-1", "avg_0-2", "avg_2", "sum_2-60", "99999999999", "-1", "",
+        ] {
             assert_eq!(Rank::parse(word), None, "{word}");
         }
         assert_eq!(time_of_day("01:00:02.500"), Some(3602.5));

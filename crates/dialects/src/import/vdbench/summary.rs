@@ -68,6 +68,8 @@ struct Reader {
     date: Option<String>,
     started: Option<String>,
     names: Option<Vec<String>>,
+    /// The SD, workload or host whose page this is.
+    part: Option<String>,
     runs: Vec<Run>,
     unread: Vec<Diagnostic>,
     /// Why nothing can be read.
@@ -90,6 +92,13 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     let mut imported = Imported::new(Form::VdbenchSummary);
     imported.started = reader.date.filter(|date| !date.is_empty()).or(reader.started);
     imported.unread = reader.unread;
+    if let Some(part) = &reader.part {
+        for run in &mut reader.runs {
+            run.name += &format!(" of {part}");
+            // The rate is that of the whole run.
+            run.load.rate_iops = None;
+        }
+    }
     super::take(&mut imported, &reader.runs, reader.version.as_deref());
     Ok(imported)
 }
@@ -107,14 +116,16 @@ impl Reader {
                 .filter(|word| time_of_day(word).is_some());
             self.started = self.started.take().or(time.map(str::to_owned));
             self.runs.push(run(rest));
+        } else if let Some(part) = part(line) {
+            self.part = Some(part.to_owned());
+        } else if line.contains("ReqstdOps") && !self.refused.is_empty() {
+            // It heads every run.
         } else if line.contains("ReqstdOps") || line.starts_with(".Interval.") {
             let what =
                 "these are operations on a file system (fwd=), whose columns have other meanings and are not read here";
             let complaint = Diagnostic::new(what).at(place_of(file, index + 1, line));
             self.refused
-                .push(complaint.help(
-                    "write its figures into a file of figures (docs/explain.md), reads and writes by themselves",
-                ));
+                .push(complaint.help("give flatfile.html of the same output: its reads and writes are read"));
         } else if let Some((date, names)) = header(lines, index) {
             let lacking = lacking(&names, OF_SUMMARY, &place_of(file, index + 1, line));
             self.refused.extend(lacking);
@@ -156,6 +167,15 @@ impl Reader {
             run.rows.push(Row { time, rank, figures });
         }
     }
+}
+
+/// What a page is about that is not about the whole run: `SD report for sd=sd1`, `Workload Report
+/// for wd=wd1`, `Slave summary report for slave=localhost-0`.
+fn part(line: &str) -> Option<&str> {
+    let (before, name) = line.split_once('=')?;
+    let (title, kind) = before.rsplit_once(" for ")?;
+    let is_report = title.to_ascii_lowercase().contains("report");
+    (is_report && ["sd", "wd", "host", "slave"].contains(&kind)).then_some(name.trim())
 }
 
 /// `rd1; I/O rate: 5000; elapsed=60; For loops: xfersize=4k threads=8`.

@@ -80,8 +80,7 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     assert_eq!(mean_and_max(two), (Some(650_000.0), Some(9_700_000.0)));
     let [reads, writes] = [&two.directions.read, &two.directions.write].map(|flow| flow.as_ref().unwrap());
     assert!((reads.iops.unwrap() - 3500.0).abs() < 1e-6 && (writes.iops.unwrap() - 1500.0).abs() < 1e-6);
-    let mean = |flow: &model::observation::Flow| flow.latency.as_ref().unwrap().mean_ns;
-    assert_eq!((mean(reads), mean(writes)), (Some(500_000.0), Some(1_000_000.0)));
+    assert_eq!((mean_of(reads), mean_of(writes)), (Some(500_000.0), Some(1_000_000.0)));
     assert_eq!(
         two.directions.read.as_ref().unwrap().bytes_per_sec,
         None,
@@ -172,10 +171,81 @@ fn runs_of_one_definition_are_distinguished() {
     assert_eq!(
         names,
         [
-            "rd1 (xfersize=4096 threads=8 rdpct=100 seekpct=100)",
-            "rd1 (xfersize=8192 threads=8 rdpct=70 seekpct=100)"
-        ]
+            "rd1 (xfersize=4096 rdpct=100 iorate=max)",
+            "rd1 (xfersize=8192 rdpct=70 iorate=5000)"
+        ],
+        "by what differs"
     );
+    let twice = format!("{text}{text}");
+    let loads = import::read("x", &twice).unwrap().loads;
+    assert!(loads[2].name.ends_with("iorate=max) #2"), "{}", loads[2].name);
+}
+
+/// A flat file of one row of averages, over interval 2.
+fn flat_row(columns: &str, cells: &str) -> String {
+    format!(
+        "tod timestamp Run Interval reqrate rate MB/sec bytes/io resp {columns}\n\
+         10:00:01.000 x rd1 1 100.0000 {cells}\n10:00:02.000 x rd1 2 100.0000 {cells}\n\
+         10:00:02.001 x rd1 avg_2-2 100.0000 {cells}\n"
+    )
+}
+
+#[test]
+fn a_column_with_one_of_several_sizes_gives_none() {
+    let block = |bytes: &str| {
+        let text = flat_row("xfersize", &format!("100.0 1.0000 {bytes} 0.5 4096"));
+        import::read("x", &text).unwrap().loads[0].load.block
+    };
+    assert_eq!((block("4096"), block("10485")), (Some(Bytes(4096)), None));
+}
+
+#[test]
+fn megabytes_are_those_that_fit_the_rate_and_the_size() {
+    // 1000 × 4096 bytes are 3.90625 MiB, and 4.096 MB.
+    for megabytes in ["3.9062", "4.0960"] {
+        let text = flat_row("xfersize", &format!("1000.0 {megabytes} 4096 0.5 4096"));
+        let found = import::read("x", &text).unwrap().loads[0].total.bytes_per_sec.unwrap();
+        assert!((found - 4_096_000.0).abs() < 100.0, "{megabytes}: {found}");
+    }
+}
+
+#[test]
+fn of_runs_on_files_reads_and_writes_are_read() {
+    let columns = "Read_rate Read_resp Write_rate Write_resp Mkdir_rate";
+    // Of 130 operations 60 are reads at 1 ms, 40 writes at 2 ms: 1.4 ms on average.
+    let text = flat_row(columns, "130.0 0.3906 4096 0.9 60.0 1.0 40.0 2.0 30.0");
+    let loads = import::read("x", &text).unwrap().loads;
+    let [load] = &*loads else { panic!("{loads:#?}") };
+    assert_eq!((load.total.iops, load.load.rate_iops), (Some(100.0), None));
+    assert_eq!(load.total.latency.as_ref().unwrap().mean_ns, Some(1_400_000.0));
+    let reads = load.directions.read.as_ref().unwrap();
+    assert_eq!((reads.iops, mean_of(reads)), (Some(60.0), Some(1_000_000.0)));
+}
+
+fn mean_of(flow: &model::observation::Flow) -> Option<f64> {
+    flow.latency.as_ref().unwrap().mean_ns
+}
+
+#[test]
+fn a_run_that_ended_in_its_warm_up_has_no_averages_and_was_not_cut() {
+    let whole = text_of("vdbench/summary-503.txt");
+    let short = whole.replace("avg_2-4", "avg_2-1");
+    let imported = import::read("x", &format!("{short}{whole}")).unwrap();
+    assert_eq!((rules(&imported), imported.loads.len()), (vec!["RUN-INTERRUPTED"], 1));
+    let layout = short.replace("Starting RD=seqwrite", "Starting RD=SD_format");
+    let imported = import::read("x", &format!("{layout}{whole}")).unwrap();
+    assert!(imported.remarks.is_empty(), "it ends when the files are there");
+    let complaints = import::read("x", &layout).unwrap_err();
+    assert!(!complaints.is_empty());
+}
+
+#[test]
+fn the_page_of_a_part_does_not_have_the_rate_of_the_run() {
+    let whole = text_of("vdbench/summary-50407.html");
+    let page = format!("SD report for sd=sd1\n{whole}");
+    let [of_part, of_run] = [page, whole].map(|text| import::read("x", &text).unwrap().loads.remove(1));
+    assert_eq!((of_part.load.rate_iops, of_run.load.rate_iops), (None, Some(5000.0)));
+    assert_eq!(of_part.name, format!("{} of sd1", of_run.name));
 }
 
 #[test]
