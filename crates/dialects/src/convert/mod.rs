@@ -19,7 +19,7 @@ pub use diskspd::to_diskspd;
 pub use fio::to_fio;
 /// The form of a text.
 pub use model::results::EquivalentForm as Form;
-pub use native::to_native;
+pub use native::{to_native, to_native_document};
 
 /// A plan in a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]

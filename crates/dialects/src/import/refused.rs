@@ -11,6 +11,50 @@ pub struct Foreign {
     pub instead: &'static str,
 }
 
+type Input = (&'static str, fn(&str) -> bool, &'static str);
+
+/// Files that tools run, with what to give instead.
+const INPUTS: &[Input] = &[
+    (
+        "a configuration of Iometer",
+        |text| text.contains("'TEST SETUP ==="),
+        "`fathom iometer FILE results.csv` runs it; then give results.csv. `fathom lint FILE` examines it",
+    ),
+    (
+        "a parameter file of Vdbench",
+        |text| begins_a_line(text, "rd=") && (begins_a_line(text, "sd=") || begins_a_line(text, "fsd=")),
+        "`fathom vdbench -f FILE` runs it; then give output/flatfile.html. `fathom lint FILE` examines a FILE.parm",
+    ),
+    (
+        "a job file of fio",
+        |text| {
+            begins_a_line(text, "[")
+                && ["rw=", "readwrite=", "ioengine="]
+                    .iter()
+                    .any(|key| begins_a_line(text, key))
+        },
+        "`fathom fio --output-format=json FILE` runs it; then give what it prints. `fathom lint FILE` examines a FILE.fio",
+    ),
+    (
+        "a profile of DiskSpd",
+        |text| text.contains("<Profile>") && text.contains("<TimeSpans>"),
+        "`fathom diskspd -XFILE` runs it; then give what it prints. `fathom lint FILE` examines a FILE.xml",
+    ),
+    (
+        "a job file of fathom",
+        |text| begins_a_line(text, "[[job]]"),
+        "`fathom run FILE --save result.fathom` runs it; then give that result. `fathom lint FILE` examines it",
+    ),
+];
+
+fn begins_a_line(text: &str, words: &str) -> bool {
+    let begins = |line: &str| {
+        line.get(..words.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(words))
+    };
+    text.lines().any(|line| begins(line.trim_start()))
+}
+
 /// The tool whose output this is, of those that are not read.
 pub(super) fn recognise(text: &str) -> Option<Foreign> {
     let has = |part: &str| text.contains(part);
@@ -22,13 +66,8 @@ pub(super) fn recognise(text: &str) -> Option<Foreign> {
             why,
             "give one of these, from the same folder",
         )
-    } else if has("'TEST SETUP ===") {
-        let why = "it says what to run and holds no result";
-        of(
-            "a configuration of Iometer",
-            why,
-            "give the results that it was run into (results.csv)",
-        )
+    } else if let Some((name, _, instead)) = INPUTS.iter().find(|(_, is_one, _)| is_one(text)) {
+        of(name, "it says what to run and holds no result", instead)
     } else if text.lines().any(is_terse) {
         let instead = "run it again with --output-format=json, or with several: --output-format=terse,json";
         of(
@@ -89,6 +128,14 @@ mod tests {
             name("Vdbench distribution: vdbench50407\nReporting of latency buckets"),
             Some("another page of Vdbench")
         );
+        for (input, expected) in [
+            ("sd=sd1,lun=/a\nwd=w,sd=sd1\nrd=r,wd=w", "a parameter file of Vdbench"),
+            ("[a]\nrw=randread\n", "a job file of fio"),
+            ("<Profile>\n<TimeSpans>", "a profile of DiskSpd"),
+            ("[[job]]\nread = 70\n", "a job file of fathom"),
+        ] {
+            assert_eq!(name(input), Some(expected));
+        }
         assert_eq!(name("500, 2404, 0, 0, 0\n"), Some("a log of fio"));
         assert_eq!(name(""), None);
         assert_eq!(name("hello"), None);

@@ -156,10 +156,11 @@ fn parse(words: &[String], windows: bool) -> Result<Option<Arguments>, String> {
         seen.push(id);
         set(&mut arguments, id, value)?;
     }
-    if arguments.config.is_empty() {
-        return Ok(None);
+    match arguments.config.is_empty() {
+        true if seen.is_empty() => Ok(None),
+        true => Err("no configuration file is named".into()),
+        false => Ok(Some(arguments)),
     }
-    Ok(Some(arguments))
 }
 
 fn find_switch(word: &str, windows: bool) -> Result<Option<(&'static Switch, Option<String>)>, String> {

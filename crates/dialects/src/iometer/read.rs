@@ -83,9 +83,10 @@ fn merge_equal(refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
 /// True if a text is such a file.
 pub fn is_one(text: &str) -> bool {
     let is_section = |line: &str| Section::ALL.iter().any(|(_, words)| starts_with(line, words));
-    text.lines()
-        .filter_map(|line| line.trim().strip_prefix('\''))
-        .any(is_section)
+    let mut keys = text.lines().filter_map(|line| line.trim().strip_prefix('\''));
+    // Results repeat the access specifications.
+    let is_result = |line: &str| starts_with(line, "Target Type,");
+    !keys.clone().any(is_result) && keys.any(is_section)
 }
 
 /// A file on its way into a [`Config`].

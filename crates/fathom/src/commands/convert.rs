@@ -19,8 +19,8 @@ use crate::session::Session;
         text goes to standard output. Standard error lists what the other dialect cannot express, one item per line: \
         `lost: …` where the test changes, `differs: …` where the other tool does the same in its own way.\n\nSOURCE \
         is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a \
-        DiskSpd profile (FILE.xml), an Iometer configuration (FILE.icf), a job file of fathom (FILE.toml), or a \
-        saved result, which holds its plan.",
+        job file (FILE.toml, FILE.fio), a DiskSpd profile (FILE.xml), a parameter file of Vdbench (FILE.parm), a \
+        configuration of Iometer (FILE.icf), or a saved result, which holds its plan.",
     after_help = "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
         fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  fathom convert \
         --to diskspd nightly.toml"

@@ -1,5 +1,8 @@
 //! `fathom lint`.
 
+use std::path::Path;
+
+use ::run::targets::TargetError;
 use ::run::targets::guard::Decision;
 use analysis::lint::{self, Intent, Purpose, Test};
 use analysis::requirement;
@@ -7,7 +10,7 @@ use engine::probe::{self, System};
 use model::Nanos;
 use model::environment::Environment;
 use model::finding::{Finding, Severity};
-use model::plan::Plan;
+use model::plan::{Dialect, Plan, Target, TargetKind};
 use report::junit::{self, Case, CaseOutcome, Suite};
 use report::{formats, sarif};
 
@@ -30,7 +33,8 @@ use crate::silenced::{self, SilenceArgs};
         and what to do. It runs nothing and writes only the reports of --out; it opens files for \
         reading to find holes. docs/lint.md lists the rules.\n\nSOURCE is flags of `fathom run`, a \
         command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a job \
-        file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
+        file (.toml, .fio), a DiskSpd profile (.xml), a parameter file of Vdbench (.parm), a \
+        configuration of Iometer (.icf), or a saved result, which holds its plan.",
     after_help = "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
         fathom lint --watch 10s --strict fio job.fio\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml"
 )]
@@ -128,7 +132,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 /// The file that was checked; `None` if the test is flags.
 fn checked_file(words: &[String]) -> Option<&str> {
-    let is_file = |word: &&String| std::path::Path::new(word).is_file();
+    let is_file = |word: &&String| Path::new(word).is_file();
     words.iter().rev().find(is_file).map(String::as_str)
 }
 
@@ -250,8 +254,9 @@ fn guarded(plan: &Plan) -> Vec<Finding> {
         Ok(judged) => judged,
         Err(errors) => {
             // Another rule covers directories.
-            let others = { errors.iter() }.filter(|error| !matches!(error, ::run::targets::TargetError::Directory(_)));
-            let finding = |error: &::run::targets::TargetError| {
+            let is_covered = |error: &&TargetError| matches!(error, TargetError::Directory(_)) || is_made(plan, error);
+            let others = errors.iter().filter(|error| !is_covered(error));
+            let finding = |error: &TargetError| {
                 let finding = Finding::new("TARGET", Severity::Error, error.to_string());
                 Finding {
                     help: error.help(),
@@ -273,6 +278,17 @@ fn guarded(plan: &Plan) -> Vec<Finding> {
         refusal.reasons.iter().map(finding).collect::<Vec<_>>()
     });
     findings.collect()
+}
+
+/// Vdbench makes a missing anchor, but none of its parents.
+fn is_made(plan: &Plan, error: &TargetError) -> bool {
+    let TargetError::Missing { path, .. } = error else {
+        return false;
+    };
+    let is_tree = |target: &Target| target.path == *path && matches!(target.kind, TargetKind::Tree { .. });
+    plan.origin.dialect == Dialect::Vdbench
+        && plan.targets.iter().any(is_tree)
+        && Path::new(path).parent().is_some_and(Path::is_dir)
 }
 
 #[cfg(test)]

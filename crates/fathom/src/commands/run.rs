@@ -6,14 +6,14 @@ use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{Action, TargetDecision};
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
-use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
+use dialects::{Place, convert};
 use model::Nanos;
 use model::plan::Plan;
 use report::{html, words};
 use study::confirm;
 
-use super::lint;
+use super::{lint, source};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
@@ -278,18 +278,36 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Refuses a job file of another tool by its extension: parsing it as ours would give misleading
-/// errors.
-fn refuse_other_tool(file: &str) -> Result<(), Faults> {
+/// What an existing file is by its extension, if it is a job file of another tool, and the command
+/// that runs it.
+pub(super) fn other_tool(file: &str) -> Option<(&'static str, String)> {
     let extension = Path::new(file)
         .extension()
         .map(|end| end.to_string_lossy().to_ascii_lowercase());
     let row = OTHER_TOOLS.iter().find(|(end, ..)| extension.as_deref() == Some(end));
-    let Some((_, what, help)) = row.filter(|_| Path::new(file).exists()) else {
-        return Ok(());
-    };
-    let fault = Fault::new(format!("`{file}` is {what}"));
-    Err(Faults::usage(fault.help(help.replace("FILE", file))))
+    let (_, what, help) = row.filter(|_| Path::new(file).is_file())?;
+    Some((what, help.replace("FILE", file)))
+}
+
+/// Refuses a job file of another tool: parsing it as ours would give misleading errors.
+fn refuse_other_tool(file: &str) -> Result<(), Faults> {
+    match other_tool(file) {
+        Some((what, help)) => Err(Faults::usage(Fault::new(format!("`{file}` is {what}")).help(help))),
+        None => Ok(()),
+    }
+}
+
+/// The jobs of a file of another tool. If there is only one, the settings that it lost are printed.
+pub(super) fn translate_document(session: &Session, file: &str) -> Result<Document, Faults> {
+    let source = source::read(session, &[file.to_owned()])?;
+    let (mut document, lost) = convert::to_native_document(&source.plan)?;
+    document.file = Some(file.to_owned());
+    if document.jobs.len() == 1 {
+        let lost = lost.iter().map(ToString::to_string);
+        let all = source.lost.into_iter().chain(lost);
+        all.for_each(|what| screen::note(&format!("lost: {what}")));
+    }
+    Ok(document)
 }
 
 impl<S: Subset> TestArgs<S> {

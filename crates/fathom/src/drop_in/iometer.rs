@@ -43,8 +43,11 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         return Err(Faults::usage(fault.help("run it on each host, without FATHOM_HOSTS")));
     }
     let Some(results) = &arguments.results else {
-        let fault = Fault::new("cannot run without a result file: only batch mode is built, and no window");
-        return Err(Faults::usage(fault.help("name one behind the configuration, or by /r")));
+        let fault = Fault::new(format!(
+            "cannot run {} without a result file: fathom has Iometer's batch mode, but no window",
+            arguments.config
+        ));
+        return Err(Faults::usage(fault.help("add `/r FILE`; its rows are appended")));
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
     let Lowered { mut plan, notes } = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;

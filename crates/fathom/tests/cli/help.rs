@@ -92,7 +92,10 @@ fn job_files_of_other_tools_name_the_right_command() {
     ] {
         let path = folder.path().join(name);
         std::fs::write(&path, "[a]\nrw=read\n").unwrap();
-        fathom(&["run", path.to_str().unwrap()]).expect(4, &[help]);
+        let path = path.to_str().unwrap();
+        fathom(&["run", path]).expect(4, &[help]);
+        let verify = fathom(&["verify", "--require", "iops>=1", path]);
+        verify.expect(4, &["not a target", "name the targets", "fathom explain --require"]);
     }
     // A file that is not there is reported as such, whatever its name.
     fathom(&["run", "/nowhere/job.fio"]).expect(3, &["/nowhere/job.fio"]);

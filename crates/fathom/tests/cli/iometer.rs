@@ -230,7 +230,13 @@ fn wrong_files_and_lines_are_refused_with_one() {
             "--map \"D:=DIRECTORY\"",
         ],
     );
-    fathom(&["iometer", "/c", &config]).expect(1, &["cannot run without a result file"]);
+    fathom(&["iometer", "/c", &config]).expect(1, &["without a result file", "add `/r FILE`"]);
+    fathom(&["iometer", "/r", &results]).expect(1, &["no configuration file is named"]);
+    let saved = folder.path().join("saved.csv");
+    let rows = "'Test Type,Test Description\n'Access specifications\n'Results\n'Target Type,Target Name\n";
+    fs::write(&saved, rows).expect("a file");
+    let saved = saved.display().to_string();
+    fathom(&["iometer", &saved, &results]).expect(1, &["is not an Iometer configuration"]);
     fathom(&["iometer", "none.icf", &results]).expect(1, &["Cannot read from file: none.icf"]);
     fathom(&["iometer", "-cc"]).expect(1, &["Exactly one letter must follow a switch character."]);
     fathom(&["iometer", "/?"]).expect(0, &["/c FILE", "--map NAME=PATH"]);

@@ -290,6 +290,28 @@ fn what_would_be_swept_is_shown_without_doing_it() {
 }
 
 #[test]
+fn files_of_other_tools_with_one_job_are_swept() {
+    let folder = folder();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let sweep = |path: &Path| fathom(&["sweep", text(path), "--dry-run", "--over", "depth=1..8"]);
+    let sd = format!(
+        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1\n",
+        folder.path().join("disk").display()
+    );
+    let one = file("one.parm", &format!("{sd}rd=rd1,wd=wd1,iorate=max\n"));
+    sweep(&one).expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
+    let two = file(
+        "two.parm",
+        &format!("{sd}rd=rd1,wd=wd1,iorate=max\nrd=rd2,wd=wd1,iorate=9\n"),
+    );
+    sweep(&two).expect(4, &["here are 2", "fathom convert --to native"]);
+}
+
+#[test]
 fn a_directory_is_prepared_once_and_left_as_it_was() {
     let Some(folder) = need(Directory::fast()) else { return };
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");

@@ -21,15 +21,7 @@ const MAX_WALKERS: usize = 8;
 
 /// Converts a plan to native text: flags for a single job, else a job file.
 pub fn to_native(plan: &Plan) -> Conversion {
-    let text = Text::from_plan(plan);
-    let (form, text, read) = match text.fits_flags(plan) {
-        true => (Form::CommandLine, text.flags(), text.document()),
-        false => {
-            let text = text.toml();
-            let read = native::read_job_file("job.toml", &text);
-            (Form::JobFile, text, read)
-        }
-    };
+    let (form, text, read) = read_back(plan);
     let found = match read.and_then(|document| native::lower(&document)) {
         Ok(got) => compare::compare(plan, &got, Dialect::Native),
         Err(complaints) => compare::Differences {
@@ -44,6 +36,30 @@ pub fn to_native(plan: &Plan) -> Conversion {
         one_line: None,
         lost: found.lost,
         differs: found.differs,
+    }
+}
+
+/// Converts a plan to native jobs, with what is lost.
+///
+/// # Errors
+/// The native dialect refuses them.
+pub fn to_native_document(plan: &Plan) -> Result<(Document, Vec<Lost>), Vec<Diagnostic>> {
+    let (_, _, read) = read_back(plan);
+    let document = read?;
+    let got = native::lower(&document)?;
+    Ok((document, compare::compare(plan, &got, Dialect::Native).lost))
+}
+
+/// The native text of a plan, and what the native parser makes of it.
+fn read_back(plan: &Plan) -> (Form, String, Result<Document, Vec<Diagnostic>>) {
+    let text = Text::from_plan(plan);
+    match text.fits_flags(plan) {
+        true => (Form::CommandLine, text.flags(), text.document()),
+        false => {
+            let text = text.toml();
+            let read = native::read_job_file("job.toml", &text);
+            (Form::JobFile, text, read)
+        }
     }
 }
 

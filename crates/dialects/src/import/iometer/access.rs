@@ -57,7 +57,10 @@ impl Access {
                 share: cell("% of size").and_then(percent)?,
                 reads: cell("% reads").and_then(percent)?,
                 random: cell("% random").and_then(percent)?,
-                burst: cell("burst").and_then(decimal).filter(|burst| *burst >= 1.0).unwrap_or(1.0),
+                burst: cell("burst")
+                    .and_then(decimal)
+                    .filter(|burst| *burst >= 1.0)
+                    .unwrap_or(1.0),
                 delay: cell("delay").and_then(decimal),
             })
         };

@@ -53,8 +53,8 @@ const HEADING: &str = "Sweep";
     mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, html [default: text]")),
 )]
 pub struct Args {
-    /// Directory, file, block device, or a job file of one job
-    #[arg(value_name = "TARGET|FILE.toml", value_hint = ValueHint::AnyPath)]
+    /// Directory, file, block device, or a file of one job (.toml, .fio, .xml, .parm, .icf)
+    #[arg(value_name = "TARGET|FILE", value_hint = ValueHint::AnyPath)]
     what: Option<String>,
     /// What to vary; repeat it for a table over several [default: depth=1..512]
     #[arg(
@@ -195,11 +195,17 @@ fn limit(args: &Args) -> Result<Option<Limit>, Faults> {
 /// The one job that is varied.
 fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = args.what.as_ref();
-    let mut document = run::load_document(what.filter(|what| what.ends_with(".toml")))?;
+    let mut document = match what {
+        Some(file) if file.ends_with(".toml") => run::load_document(what)?,
+        Some(file) if run::other_tool(file).is_some() => run::translate_document(session, file)?,
+        None => run::load_document(None)?,
+        Some(target) => {
+            let mut document = run::load_document(None)?;
+            document.jobs[0].targets = vec![target.clone()];
+            document
+        }
+    };
     document.arguments.clone_from(&session.process.arguments);
-    if let (Some(target), Some(job)) = (what.filter(|what| !what.ends_with(".toml")), document.jobs.first_mut()) {
-        job.targets = vec![target.clone()];
-    }
     args.test.apply(&mut document, args.study.measure.seed)?;
     one_job(&document, "a sweep varies")?;
     Ok(document)
@@ -215,7 +221,11 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
     let fault = Fault::new(format!("{who} one job, but here are {}", document.jobs.len())).at(file);
-    Err(Faults::usage(fault.help("write a job file with only one job")))
+    let keep_one = match document.file.as_deref().filter(|file| run::other_tool(file).is_some()) {
+        Some(file) => format!("`fathom convert --to native {file}` prints them: keep one in a job file (.toml)"),
+        None => "write a job file with only one job".into(),
+    };
+    Err(Faults::usage(fault.help(keep_one)))
 }
 
 fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<SweepSettings, Faults> {

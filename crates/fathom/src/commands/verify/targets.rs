@@ -9,6 +9,7 @@ use model::Bytes;
 use model::caps::Layer;
 use model::plan::{SimulatedDevice, StoragePath};
 
+use super::run;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -49,6 +50,15 @@ impl Targets {
             }
             if let Some(device) = name.strip_prefix(SIMULATED) {
                 return Err(Faults::usage(device_needs_file(device)));
+            }
+            if let Some((what, run_it)) = run::other_tool(name) {
+                let help = format!(
+                    "name the targets: verify issues the promised load, whatever a file asks for. To judge that of \
+                     the file, {run_it}, then `fathom explain --require CLAUSES RESULT`"
+                );
+                return Err(Faults::usage(
+                    Fault::new(format!("{name} is {what}, not a target")).help(help),
+                ));
             }
             match job_file(Path::new(name))? {
                 Some(document) => targets.add_file(name, document)?,
