@@ -58,7 +58,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
 /// `SEQ    1MiB (Q=  8, T= 1):  3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>`,
 /// or, before version 7, `Random Read 4KiB (Q= 32,T= 1)`.
 fn row(line: &str, section: Option<Direction>) -> Option<Observation> {
-    let (label, rest) = line.rsplit_once(" : ").or_else(|| line.rsplit_once("): "))?;
+    let is_label = |(label, _): &(&str, &str)| label.ends_with([' ', ')']);
+    let (label, rest) = line.rsplit_once(": ").filter(is_label)?;
     let (mb_per_sec, rest) = rest.trim().split_once(" MB/s")?;
     let bytes_per_sec = decimal(mb_per_sec.trim())? * 1e6;
     let random = match label.split_whitespace().next()? {
@@ -120,6 +121,7 @@ mod tests {
         assert!(is_one(EIGHT));
         let read = read("x", EIGHT).expect("three rows");
         assert_eq!(read.loads.len(), 3);
+        assert_eq!(read.loads[0].name, "SEQ 1MiB (Q= 8, T= 1) read");
         let many = &read.loads[1];
         assert_eq!((many.load.depth, many.load.block), (Some(512), Some(Bytes(4096))));
         assert_eq!(many.total.iops, Some(292_968.8));

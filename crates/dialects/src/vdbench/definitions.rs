@@ -398,7 +398,8 @@ fn host(block: &Block, parameters: &mut Parameters, env: &dyn VdbenchEnv) {
             "cannot run on host {system} (hd={}): only this machine's jobs are run",
             block.name
         );
-        let help = "start `fathom agent` there and run a native job with `--hosts`, or run this file on that host";
+        let help = "run this file on each host, or the job that `fathom convert --to native` writes with \
+                    `fathom run --hosts`, where each host has a tree of its own";
         parameters.refusals.push(block.error(what).help(help));
     }
     parameters.hosts.push(block.name.clone());

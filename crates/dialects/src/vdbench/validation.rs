@@ -179,7 +179,10 @@ impl Validation {
         let extension = if self.journal.is_some() { "jnl" } else { "map" };
         for run in runs {
             if run.files.is_some() {
-                return Err(refusal("file system workloads", "give SDs instead"));
+                return Err(refusal(
+                    "file system workloads: maps of keys cover the blocks of SDs, not files that come and go",
+                    "give the files as SDs (`lun=FILE`), or run `fathom fio --verify=xxhash --nrfiles=N --directory=DIR`",
+                ));
             }
             if run.dedup.is_some() {
                 return Err(refusal("`dedupratio=`: every block is different", "remove one of them"));

@@ -10,7 +10,7 @@ use dialects::iometer::{self, Arguments, Lowered, Machine, Parsed, PathFacts, Re
 use model::results::Results;
 use report::formats::iometer as reports;
 
-use super::{can_save_result, note, print_findings, print_stderr, print_stdout, record_results};
+use super::{can_save_result, is_this_machine, note, print_findings, print_stderr, print_stdout, record_results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
@@ -165,10 +165,7 @@ struct LocalEnv {
 
 impl Machine for LocalEnv {
     fn is_here(&self, name: &str) -> bool {
-        let own = engine::probe::host(&engine::probe::System::live()).name;
-        let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
-        let is_loopback = name.eq_ignore_ascii_case("localhost") || name == "::1" || name.starts_with("127.");
-        self.reads_only || is_loopback || !name.is_empty() && short(name) == short(&own)
+        self.reads_only || is_this_machine(name)
     }
 
     fn is_only_read(&self) -> bool {

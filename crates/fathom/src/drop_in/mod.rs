@@ -16,6 +16,7 @@ mod named_events;
 pub mod vdbench;
 
 use std::io::{IsTerminal, Write};
+use std::net::{IpAddr, UdpSocket};
 use std::path::Path;
 
 use archive::history::{EntryKind, Recording, Subject};
@@ -35,6 +36,17 @@ pub enum Tool {
     Iometer,
     /// `vdbench`.
     Vdbench,
+}
+
+/// True if a host's name or address is that of this machine.
+fn is_this_machine(host: &str) -> bool {
+    let own = engine::probe::host(&engine::probe::System::live()).name;
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    match host.parse::<IpAddr>() {
+        // Only own addresses can be bound to.
+        Ok(address) => !address.is_unspecified() && UdpSocket::bind((address, 0)).is_ok(),
+        Err(_) => host.eq_ignore_ascii_case("localhost") || !host.is_empty() && short(host) == short(&own),
+    }
 }
 
 impl Tool {
@@ -193,6 +205,17 @@ fn save_result(results: &Results) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn own_names_and_addresses_are_this_machine() {
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.0.0.2"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        // The first is reserved for documents.
+        for host in ["192.0.2.7", "0.0.0.0", "", "no-such-machine"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
 
     #[test]
     fn the_tool_is_known_by_its_name() {

@@ -93,13 +93,20 @@ impl HostProcess {
         let stderr_log = lock(&self.stderr_log);
         let lines = stderr_log.lines.iter().filter(|line| !line.is_empty());
         let skipped = lines.clone().count().saturating_sub(MAX_LINES);
-        let fault = Fault::new(format!("what should reach it ended: {ended}")).at(host);
+        let fault = Fault::new(format!(
+            "cannot reach this host: the program that connects to it ended with {ended}"
+        ))
+        .at(host);
         Some(Fault {
             why: lines.skip(skipped).cloned().collect(),
             ..fault.help(help_for_exit(ended))
         })
     }
 }
+
+/// Help if a host cannot be reached.
+pub(super) const START_HELP: &str =
+    "check FATHOM_SSH, the command that connects to a host, and FATHOM_REMOTE, the path of fathom there";
 
 /// A shell exits with 127 if it does not find the program, ssh with 255 on its own errors.
 fn help_for_exit(ended: ExitStatus) -> &'static str {
@@ -109,10 +116,10 @@ fn help_for_exit(ended: ExitStatus) -> &'static str {
              FATHOM_REMOTE (FATHOM_REMOTE=/opt/fathom/bin/fathom)"
         }
         Some(255) => {
-            "`ssh HOST` must reach it without asking anything: look at the name, the key and the firewall; FATHOM_SSH is what \
-             reaches a host, `local` is a process of this machine"
+            "check that `ssh HOST` works without a question: the name, the key, the firewall. FATHOM_SSH=COMMAND replaces \
+             ssh; the host name `local` is a process of this machine"
         }
-        _ => "FATHOM_SSH is what reaches a host, FATHOM_REMOTE what this program is called there",
+        _ => START_HELP,
     }
 }
 

@@ -10,7 +10,7 @@ use engine::sys::signals::with_stop_signals;
 use run::hosts::{Duplex, HandshakeError, Role, StreamComm};
 
 use super::acceptor::Acceptor;
-use super::child::HostProcess;
+use super::child::{HostProcess, START_HELP};
 use super::link::{CONNECT_TIMEOUT, ConnectError, Connector, Listener, connect};
 use super::waiting::{Notice, interrupted};
 use crate::address;
@@ -130,11 +130,7 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
             "`{}` cannot be started: {error}",
             command.get_program().to_string_lossy()
         );
-        host_fault(
-            host,
-            what,
-            "FATHOM_SSH is what reaches a host, FATHOM_REMOTE what this program is called there",
-        )
+        host_fault(host, what, START_HELP)
     })?;
     match (child.stdout.take(), child.stdin.take()) {
         (Some(reader), Some(writer)) => Ok((

@@ -87,6 +87,7 @@ fn finish_function(done: Result<(), Diagnostic>) -> u8 {
 pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
+    env.reads_only = true;
     take_self_test(&mut command, &mut env);
     let mut parameters = read_parameters(&command, &mut env)?;
     let validation = parameters.validation.take();
@@ -96,7 +97,16 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
     }
     let runs = expand(&parameters, command.start_at.as_deref())?;
     local_env::check_paths(&runs, false)?;
+    if let Some(validation) = &validation {
+        // For what it refuses.
+        validation
+            .clone()
+            .place_maps(&runs, &parameters, Path::new("."), &env)?;
+    }
     let (plan, mut left_out) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
+    if let [_, _, ..] = &*parameters.hosts {
+        left_out.push(format!("hd={}: the test of one host", parameters.hosts.join(", ")));
+    }
     left_out.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
     left_out.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
     Ok((plan, left_out))
