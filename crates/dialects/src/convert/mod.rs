@@ -7,6 +7,7 @@ mod diskspd;
 mod diskspd_line;
 mod fio;
 mod native;
+mod vdbench;
 mod words;
 mod worker_groups;
 
@@ -20,6 +21,7 @@ pub use fio::to_fio;
 /// The form of a text.
 pub use model::results::EquivalentForm as Form;
 pub use native::{to_native, to_native_document};
+pub use vdbench::to_vdbench;
 
 /// A plan in a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,16 +74,16 @@ fn dialect_name(dialect: Dialect) -> &'static str {
 /// Converts a plan to a dialect.
 pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
     match dialect {
-        // Nothing is written as Vdbench.
-        Dialect::Native | Dialect::Vdbench => to_native(plan),
+        Dialect::Native => to_native(plan),
         Dialect::Fio => to_fio(plan),
         Dialect::Diskspd => to_diskspd(plan),
-        Dialect::Iometer => without_writer(dialect),
+        Dialect::Vdbench => to_vdbench(plan),
+        Dialect::Iometer => without_writer(dialect, "files"),
     }
 }
 
-/// The result for a dialect that has no writer.
-fn without_writer(dialect: Dialect) -> Conversion {
+/// The result where a dialect has no writer for such a test.
+fn without_writer(dialect: Dialect, what: &str) -> Conversion {
     Conversion {
         dialect,
         text: String::new(),
@@ -90,7 +92,7 @@ fn without_writer(dialect: Dialect) -> Conversion {
         lost: vec![Lost {
             job: None,
             what: "the whole test".into(),
-            why: format!("files of {} are read and not written", dialect_name(dialect)),
+            why: format!("{what} of {} are read and not written", dialect_name(dialect)),
         }],
         differs: Vec::new(),
     }

@@ -12,10 +12,10 @@ use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
 
-/// Translate a test between fio, DiskSpd and fathom
+/// Translate a test between fio, DiskSpd, Vdbench and fathom
 #[derive(clap::Args)]
 #[command(
-    long_about = "Translates a test between fio, DiskSpd and fathom. Nothing is run, and no target is opened. The \
+    long_about = "Translates a test between fio, DiskSpd, Vdbench and fathom. Nothing is run, and no target is opened. The \
         text goes to standard output. Standard error lists what the other dialect cannot express, one item per line: \
         `lost: …` where the test changes, `differs: …` where the other tool does the same in its own way.\n\nSOURCE \
         is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a \
@@ -26,7 +26,7 @@ use crate::session::Session;
         --to diskspd nightly.toml"
 )]
 pub struct Args {
-    /// The dialect to translate to [default: the other two, one after the other]
+    /// The dialect to translate to [default: the others of fio, diskspd, native]
     #[arg(long, value_name = "DIALECT", value_parser = dialects())]
     to: Option<String>,
     #[command(flatten)]
@@ -35,7 +35,12 @@ pub struct Args {
 
 fn dialects() -> PossibleValuesParser {
     let native = PossibleValue::new("native").alias("fathom");
-    PossibleValuesParser::new([PossibleValue::new("fio"), PossibleValue::new("diskspd"), native])
+    PossibleValuesParser::new([
+        PossibleValue::new("fio"),
+        PossibleValue::new("diskspd"),
+        native,
+        PossibleValue::new("vdbench"),
+    ])
 }
 
 /// Translates a test.
@@ -95,10 +100,11 @@ fn dialect(name: &str) -> Result<Dialect, Faults> {
     match name {
         "fio" => Ok(Dialect::Fio),
         "diskspd" => Ok(Dialect::Diskspd),
+        "vdbench" => Ok(Dialect::Vdbench),
         "native" | "fathom" => Ok(Dialect::Native),
         _ => {
             let fault = Fault::new(format!("unknown dialect `{name}`")).at(format!("--to {name}"));
-            Err(Faults::usage(fault.help("use fio, diskspd or native")))
+            Err(Faults::usage(fault.help("use fio, diskspd, native or vdbench")))
         }
     }
 }

@@ -258,8 +258,14 @@ fn guarded(plan: &Plan) -> Vec<Finding> {
             let others = errors.iter().filter(|error| !is_covered(error));
             let finding = |error: &TargetError| {
                 let finding = Finding::new("TARGET", Severity::Error, error.to_string());
+                let is_missing = matches!(error, TargetError::NoSize(_) | TargetError::NoParent(_));
+                let mapping = "say what it is here, and how large it becomes: `fathom lint iometer FILE --map \
+                               \"NAME=PATH\" --size SIZE`";
                 Finding {
-                    help: error.help(),
+                    help: match plan.origin.dialect {
+                        Dialect::Iometer if is_missing => Some(mapping.into()),
+                        _ => error.help(),
+                    },
                     ..finding
                 }
             };

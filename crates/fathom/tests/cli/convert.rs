@@ -204,8 +204,8 @@ fn the_dialect_may_stand_behind_the_source() {
     let native = fathom(&["convert", "--to", "native", text(&job)]);
     let named = fathom(&["convert", text(&job), "--to", "fathom"]);
     assert_eq!((named.code, &named.out), (native.code, &native.out));
-    fathom(&["convert", text(&job), "--to", "vdbench"])
-        .expect(4, &["unknown dialect `vdbench`", "fio, diskspd or native"]);
+    fathom(&["convert", text(&job), "--to", "iometer"])
+        .expect(4, &["unknown dialect `iometer`", "fio, diskspd, native or vdbench"]);
 }
 
 #[test]
@@ -223,6 +223,27 @@ fn a_simulated_device_is_lost_in_plain_words() {
 }
 
 /// The findings of one test in every form have the same rules.
+#[test]
+fn parameter_files_of_vdbench_are_written() {
+    let words = "convert --to vdbench --target /d/f --size 1g --read 70 --depth 4 --time 9s --warm-up 3s";
+    let ran = fathom_line(words);
+    ran.expect(
+        6,
+        &[
+            "lost: native content",
+            "sd=sd1,lun=/d/f,size=1g,threads=4,openflags=o_direct",
+        ],
+    );
+    assert!(
+        ran.out
+            .ends_with("rd=run1,wd=wd1,iorate=max,elapsed=9,interval=1,warmup=3\n"),
+        "{}",
+        ran.out
+    );
+    let tree = "convert --to vdbench --target /d --kind files --mix read";
+    fathom_line(tree).expect(6, &["lost: the whole test"]);
+}
+
 #[test]
 fn reports_of_lint_agree() {
     let words = ["--target", "a.dat", "--size", "1m", "--time", "1s"];

@@ -69,7 +69,10 @@ impl Comparison {
         };
         let why = match (names.in_dialect(self.to), got) {
             ("", "") => format!("{to} has no such thing"),
-            ("", _) if lost && !names.in_dialect(self.from).is_empty() => format!("{to} has no such thing"),
+            // The names of Vdbench's parameters are not listed.
+            ("", _) if lost && !names.in_dialect(self.from).is_empty() && self.to != Dialect::Vdbench => {
+                format!("{to} has no such thing")
+            }
             (_, "") => format!("{to} cannot say that"),
             (_, got) => format!("{to}: {got}"),
         };

@@ -8,3 +8,4 @@ mod fio_round_trips;
 mod losses;
 mod native;
 mod support;
+mod vdbench;

@@ -1,0 +1,449 @@
+//! Converts a plan to a parameter file of Vdbench: an SD for the workers of a job on a target, a WD
+//! for each of their streams, an RD for each step. The text is then parsed again, and differences
+//! are reported.
+
+use model::access::Access;
+use model::block_size::BlockSizes;
+use model::plan::{
+    Dialect, Extent, Pacing, Phases, Plan, Process, Rate, RateUnit, Step, Stop, Stream, Target, TargetId, TargetKind,
+    WriteThrough,
+};
+use model::{Direction, Nanos};
+
+use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
+use super::{Conversion, Form, Lost, compare, dialect_name, without_writer};
+use crate::diagnostic::Diagnostic;
+use crate::vdbench::{self, VdbenchEnv};
+
+/// Seconds of a run that does not end by time: Vdbench needs some.
+const DEFAULT_SECONDS: u64 = 30;
+/// The size of a target that is used as it is.
+const ANY_SIZE: u64 = 1 << 40;
+/// The name under which the text is parsed again.
+const FILE: &str = "plan.parm";
+
+/// Converts a plan to Vdbench.
+pub fn to_vdbench(plan: &Plan) -> Conversion {
+    if plan
+        .targets
+        .iter()
+        .any(|target| matches!(target.kind, TargetKind::Tree { .. }))
+    {
+        return without_writer(Dialect::Vdbench, "file systems (FSD, FWD)");
+    }
+    let text = text(plan);
+    let found = match parse(&text, plan.seed) {
+        Ok(got) => compare::compare(plan, &got, Dialect::Vdbench),
+        Err(complaint) => compare::Differences {
+            lost: vec![Lost {
+                job: None,
+                what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
+                why: format!("Vdbench refuses it: {}", complaint.what),
+            }],
+            ..compare::Differences::default()
+        },
+    };
+    Conversion {
+        dialect: Dialect::Vdbench,
+        text,
+        form: Form::JobFile,
+        one_line: None,
+        lost: found.lost,
+        differs: found.differs,
+    }
+}
+
+fn parse(text: &str, seed: u64) -> Result<Plan, Diagnostic> {
+    let mut env = OneFile(text);
+    let command = vdbench::read_command(&["-f".to_owned(), FILE.to_owned()], "")?;
+    let parameters = vdbench::read_parameters(&command, &mut env)?;
+    if let Some(refusal) = parameters.refusals.first() {
+        return Err(refusal.clone());
+    }
+    let runs = vdbench::expand(&parameters, None)?;
+    let (mut plan, _) = vdbench::lower_all(&runs, &parameters, &env, seed)?;
+    let jobs = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
+    for stream in jobs
+        .flat_map(|job| &mut job.workers)
+        .flat_map(|worker| &mut worker.streams)
+    {
+        let region = &mut stream.region;
+        // It ends where the target does, whatever its size.
+        region.length = region.length.filter(|length| length.bytes.0 < ANY_SIZE / 2);
+    }
+    Ok(plan)
+}
+
+/// A machine with nothing but the text.
+struct OneFile<'a>(&'a str);
+
+impl VdbenchEnv for OneFile<'_> {
+    fn read_file(&mut self, _: &str) -> Result<String, String> {
+        Ok(self.0.to_owned())
+    }
+
+    fn read_bytes(&mut self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(self.0.as_bytes().to_vec())
+    }
+
+    fn size_of(&self, path: &str) -> Option<u64> {
+        let lun = format!(",lun={},", quoted(path));
+        let is_whole = |line: &str| line.contains(&lun) && !line.contains(",size=");
+        self.0.lines().any(is_whole).then_some(ANY_SIZE)
+    }
+
+    fn is_local(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// A parameter, and what it is for a `T`; `None` where its default fits.
+type Row<T> = (&'static str, fn(&T) -> Option<String>);
+
+struct Disk {
+    target: Target,
+    stream: Stream,
+    threads: u32,
+}
+
+const SD: &[Row<Disk>] = &[
+    ("lun", |disk| Some(quoted(&disk.target.path))),
+    ("size", |disk| disk.size().map(size)),
+    ("threads", |disk| Some(disk.threads.to_string())),
+    ("openflags", |disk| {
+        let sync = match disk.stream.cache.write_through {
+            WriteThrough::Off => None,
+            WriteThrough::Data => Some("o_dsync"),
+            WriteThrough::DataAndMetadata => Some("o_sync"),
+        };
+        let flags: Vec<&str> = disk
+            .stream
+            .cache
+            .direct
+            .then_some("o_direct")
+            .into_iter()
+            .chain(sync)
+            .collect();
+        match flags[..] {
+            [] => None,
+            [one] => Some(one.to_owned()),
+            _ => Some(format!("({})", flags.join(","))),
+        }
+    }),
+    ("range", |disk| {
+        let low = disk.stream.region.base.bytes.0;
+        let high = disk.end()?;
+        (low > 0 || disk.size() > Some(high)).then(|| format!("({low},{high})"))
+    }),
+];
+
+impl Disk {
+    /// Both are the same SD, whatever its threads.
+    fn has_place_of(&self, other: &Disk) -> bool {
+        let place = |disk: &Disk| {
+            let rows = SD.iter().filter(|(key, _)| *key != "threads");
+            rows.map(|(_, value)| value(disk)).collect::<Vec<_>>()
+        };
+        place(self) == place(other)
+    }
+
+    /// The end of its region, if it has one.
+    fn end(&self) -> Option<u64> {
+        let region = &self.stream.region;
+        let bytes = |extent: Extent| (extent.percent == 0.0).then_some(extent.bytes.0);
+        Some(bytes(region.base)? + bytes(region.length?)?)
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.target.prepare.size().map(|size| size.0).max(self.end())
+    }
+}
+
+struct Load {
+    sds: String,
+    stream: Stream,
+    /// Percent of the operations, where not all have the same.
+    skew: Option<f64>,
+    /// Its part of them, on a scale of its own.
+    share: f64,
+}
+
+const WD: &[Row<Load>] = &[
+    ("sd", |load| Some(load.sds.clone())),
+    ("xfersize", |load| {
+        let sizes = &load.stream.pattern.sizes[direction(&load.stream)];
+        Some(match sizes {
+            BlockSizes::Fixed { size: one } => size(one.0),
+            BlockSizes::Range { low, high, .. } => format!("({},{},{})", size(low.0), size(high.0), size(low.0)),
+            BlockSizes::Split { entries } => {
+                let each = entries
+                    .iter()
+                    .map(|entry| format!("{},{}", size(entry.size.0), entry.percent));
+                format!("({})", each.collect::<Vec<_>>().join(","))
+            }
+        })
+    }),
+    ("rdpct", |load| {
+        Some((100.0 - load.stream.mix.write_share()).round().to_string())
+    }),
+    ("seekpct", |load| {
+        let direction = direction(&load.stream);
+        Some(match load.stream.access(direction) {
+            Access::Random { .. } => "100".to_owned(),
+            Access::Mixed(mixed) => mixed.random_percent[direction].to_string(),
+            _ => "0".to_owned(),
+        })
+    }),
+    ("skew", |load| {
+        let rounded = |skew: f64| (skew * 1e6).round() / 1e6;
+        load.skew.map(|skew| rounded(skew).to_string())
+    }),
+];
+
+/// A direction whose sizes and positions a stream has.
+fn direction(stream: &Stream) -> Direction {
+    match stream.mix.includes(Direction::Read) {
+        true => Direction::Read,
+        false => Direction::Write,
+    }
+}
+
+struct Run {
+    wds: String,
+    phases: Phases,
+    stop: Stop,
+    rates: Vec<Rate>,
+}
+
+const RD: &[Row<Run>] = &[
+    ("wd", |run| Some(run.wds.clone())),
+    ("iorate", |run| {
+        let total: f64 = run.rates.iter().map(Rate::per_second).sum();
+        Some(if total > 0.0 {
+            total.round().to_string()
+        } else {
+            "max".to_owned()
+        })
+    }),
+    ("distribution", |run| match run.rates.first()?.process {
+        Process::Linear => Some("deterministic".to_owned()),
+        Process::Uniform => Some("uniform".to_owned()),
+        Process::Poisson => None,
+    }),
+    ("elapsed", |run| {
+        let measured = run.seconds();
+        Some((if run.warm_up() > 1 { measured } else { measured + 1 }).to_string())
+    }),
+    ("interval", |_| Some("1".to_owned())),
+    // Without it, the first second is the warm-up.
+    ("warmup", |run| (run.warm_up() > 1).then(|| run.warm_up().to_string())),
+];
+
+impl Run {
+    fn seconds(&self) -> u64 {
+        let after = self.stop.after_ns.map(|after| (after.as_secs().round() as u64).max(1));
+        after.unwrap_or(DEFAULT_SECONDS)
+    }
+
+    fn warm_up(&self) -> u64 {
+        // A run has at least two intervals.
+        match self.seconds() {
+            1 => 1,
+            _ => self.phases.warm_up_ns.as_secs().round() as u64,
+        }
+    }
+}
+
+/// The definitions of a file. Equal ones are written once.
+#[derive(Default)]
+struct Lines {
+    sds: Vec<String>,
+    wds: Vec<String>,
+    rds: Vec<String>,
+}
+
+fn text(plan: &Plan) -> String {
+    let mut lines = Lines::default();
+    for step in &plan.steps {
+        lines.add_step(plan, step);
+    }
+    let streams = || {
+        plan.steps
+            .iter()
+            .flat_map(|step| &step.jobs)
+            .flat_map(|job| &job.workers)
+    };
+    let errors_max = streams()
+        .flat_map(|worker| &worker.streams)
+        .find_map(|stream| stream.on_error.errors_max);
+    let general = format!("data_errors={}\n", errors_max.unwrap_or(1));
+    general + &[lines.sds, lines.wds, lines.rds].concat().join("\n") + "\n"
+}
+
+impl Lines {
+    fn add_step(&mut self, plan: &Plan, step: &Step) {
+        let allowed = AllowedDifferences {
+            depths: true,
+            starts: true,
+            ..AllowedDifferences::default()
+        };
+        let groups: Vec<WorkerGroup<'_>> = step.jobs.iter().flat_map(|job| worker_groups(job, allowed)).collect();
+        let disks = disks(plan, &groups);
+        let names: Vec<String> = disks.iter().map(|disk| define(&mut self.sds, "sd", SD, disk)).collect();
+        let mut loads: Vec<Load> = Vec::new();
+        let mut all_rates = Vec::new();
+        for group in &groups {
+            for stream in &group.worker().streams {
+                let is_of = |disk: &Disk, id: &TargetId| disk.has_place_of(&disk_of(plan, stream, *id));
+                let place = |id: &TargetId| disks.iter().position(|disk| is_of(disk, id));
+                let sds = stream
+                    .target
+                    .ids()
+                    .iter()
+                    .filter_map(place)
+                    .map(|place| names[place].clone());
+                let load = Load {
+                    sds: list(&sds.collect::<Vec<_>>()),
+                    stream: stream.clone(),
+                    skew: None,
+                    share: share(stream) * group.workers.len() as f64,
+                };
+                let same = |known: &&mut Load| line("wd", "", WD, *known) == line("wd", "", WD, &load);
+                match loads.iter_mut().find(same) {
+                    Some(known) => known.share += load.share,
+                    None => loads.push(load),
+                }
+            }
+            let streams = group.workers.iter().flat_map(|worker| &worker.streams);
+            all_rates.extend(streams.flat_map(rates));
+        }
+        let total: f64 = loads.iter().map(|load| load.share).sum();
+        if loads
+            .iter()
+            .any(|load| (load.share - loads[0].share).abs() > 1e-6 * total)
+        {
+            loads
+                .iter_mut()
+                .for_each(|load| load.skew = Some(100.0 * load.share / total));
+        }
+        let wds: Vec<String> = loads.iter().map(|load| define(&mut self.wds, "wd", WD, load)).collect();
+        if let Some(job) = step.jobs.first() {
+            let run = Run {
+                wds: list(&wds),
+                phases: job.phases,
+                stop: job.stop,
+                rates: all_rates,
+            };
+            let name = format!("run{}", self.rds.len() + 1);
+            self.rds.push(line("rd", &name, RD, &run));
+        }
+    }
+}
+
+/// The SDs of a step, with the slots of all workers on each.
+fn disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
+    let mut disks: Vec<Disk> = Vec::new();
+    for group in groups {
+        let mut own: Vec<Disk> = Vec::new();
+        for stream in &group.worker().streams {
+            for id in stream.target.ids() {
+                let disk = disk_of(plan, stream, *id);
+                if !own.iter().any(|known| known.has_place_of(&disk)) {
+                    own.push(disk);
+                }
+            }
+        }
+        let slots: u32 = group.workers.iter().map(|worker| worker.slots()).sum();
+        let of_one = (slots / own.len().max(1) as u32).max(1);
+        for disk in own {
+            match disks.iter_mut().find(|known| known.has_place_of(&disk)) {
+                Some(known) => known.threads += of_one,
+                None => disks.push(Disk {
+                    threads: of_one,
+                    ..disk
+                }),
+            }
+        }
+    }
+    disks
+}
+
+fn disk_of(plan: &Plan, stream: &Stream, id: TargetId) -> Disk {
+    Disk {
+        target: plan.target(id).clone(),
+        stream: stream.clone(),
+        threads: 0,
+    }
+}
+
+/// The name of the definition with these parameters, which is added if there is none.
+fn define<T>(lines: &mut Vec<String>, kind: &'static str, rows: &[Row<T>], of: &T) -> String {
+    let written = |name: &str| line(kind, name, rows, of);
+    let name = |index: usize| format!("{kind}{}", index + 1);
+    let known = (0..lines.len()).find(|index| lines[*index] == written(&name(*index)));
+    let index = known.unwrap_or(lines.len());
+    if known.is_none() {
+        lines.push(written(&name(index)));
+    }
+    name(index)
+}
+
+fn line<T>(kind: &str, name: &str, rows: &[Row<T>], of: &T) -> String {
+    let parameters = rows
+        .iter()
+        .filter_map(|(key, value)| Some(format!(",{key}={}", value(of)?)));
+    format!("{kind}={name}{}", parameters.collect::<String>())
+}
+
+fn list(names: &[String]) -> String {
+    match names {
+        [one] => one.clone(),
+        _ => format!("({})", names.join(",")),
+    }
+}
+
+/// The schedules of a stream, in operations.
+fn rates(stream: &Stream) -> Vec<Rate> {
+    let all = match stream.pacing {
+        Pacing::Unpaced => Vec::new(),
+        Pacing::Together { rate } => vec![rate],
+        Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
+    };
+    let block = stream.fixed_length(direction(stream)).unwrap_or(4096).max(1);
+    let in_operations = |rate: Rate| match rate.unit {
+        RateUnit::Operations => rate,
+        RateUnit::Bytes => Rate {
+            per_ns: Nanos(rate.per_ns.0.saturating_mul(block)),
+            unit: RateUnit::Operations,
+            ..rate
+        },
+    };
+    all.into_iter().map(in_operations).collect()
+}
+
+/// Its part of the operations: its rate, or its weight.
+fn share(stream: &Stream) -> f64 {
+    match rates(stream).iter().map(Rate::per_second).sum::<f64>() {
+        0.0 => f64::from(stream.weight.max(1)),
+        rate => rate,
+    }
+}
+
+/// A size in the largest unit that it is a multiple of.
+fn size(bytes: u64) -> String {
+    let units = [(40, "t"), (30, "g"), (20, "m"), (10, "k")];
+    let fits = |(shift, _): &(u32, &str)| bytes > 0 && bytes.is_multiple_of(1 << shift);
+    match units.into_iter().find(fits) {
+        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+/// A path, in quotes if it has what ends a value. A quote in it cannot be written.
+fn quoted(path: &str) -> String {
+    let path = path.replace('"', "");
+    match path.contains([' ', ',', '=', '-', '(', ')']) {
+        true => format!("\"{path}\""),
+        false => path,
+    }
+}
