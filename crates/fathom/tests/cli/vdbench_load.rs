@@ -185,7 +185,8 @@ fn trees_are_copied_moved_and_removed() {
         rates.sum::<f64>() / intervals.len() as f64
     };
     let rate = mean("Copy_rate");
-    assert!(0.0 < rate && rate < 40.0 && mean("rate") == rate, "{rate}");
+    // The arrivals are drawn, 30 per second; their transfers would be 90.
+    assert!(0.0 < rate && rate < 60.0 && mean("rate") == rate, "{rate}");
     assert_eq!(mean("Write_rate"), 0.0);
     let cleaned = vdbench(
         folder.path(),
