@@ -11,8 +11,9 @@ use super::remark;
 use super::symptom::{figure, figure_vs};
 use crate::caps::{Layer, LayerKind};
 
-/// From this share of its depth on, a queue counts as full.
-const FULL_QUEUE_SHARE: f64 = 0.95;
+/// From this share of its depth on, a queue counts as full: the time between a completion and the
+/// next submission then costs at most a tenth of the rate, and something else limits the load.
+const FULL_QUEUE_SHARE: f64 = 0.90;
 /// Minimum length of a level.
 const MIN_LEVEL_SECONDS: usize = 10;
 /// Levels that differ by less are merged.

@@ -272,6 +272,10 @@ fn a_generator_that_cannot_keep_up_comes_first() {
         diagnose(&half_empty, &disk, &Context::default()).answer,
         Answer::Generator
     );
+    // 32 of 34 in flight: submitting takes some time, but the disk is the limit.
+    let mut almost_full = closed(32, 5000.0);
+    almost_full.load.depth = Some(34);
+    assert_eq!(diagnose(&almost_full, &disk, &Context::default()).answer, Answer::Cap);
     let mut near = closed(32, 5000.0);
     near.generator = Some(Generator {
         busiest_worker: 0.5,
