@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Subject};
-use archive::serve::{AuthGuard, MAX_CONNECTIONS, Watched};
+use archive::serve::{AuthGuard, LiveServer, MAX_CONNECTIONS};
 use clap::ValueHint;
 use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
@@ -16,7 +16,7 @@ use model::plan::{Plan, Target};
 use model::results::Results;
 use report::html::{self, page};
 use report::live::Metrics;
-use report::{FORMATS, Format, charts, formats, stream};
+use report::{FORMATS, Format, charts, formats, stream, words};
 use run::descriptors_needed;
 
 use crate::exit::Exit;
@@ -144,7 +144,7 @@ pub struct Outputs {
     metrics: Option<String>,
     /// Lists this run for `fathom serve`.
     announcement: Option<Notice>,
-    watched: Option<Watched>,
+    live_server: Option<LiveServer>,
 }
 
 /// An open stream.
@@ -227,7 +227,7 @@ impl Outputs {
             streams: Vec::new(),
             metrics,
             announcement: None,
-            watched: None,
+            live_server: None,
         })
     }
 
@@ -243,7 +243,7 @@ impl Outputs {
             streams: Vec::new(),
             metrics: None,
             announcement: None,
-            watched: None,
+            live_server: None,
         };
         one.check_not_target(plan)?;
         one.check_writable()
@@ -285,14 +285,16 @@ impl Outputs {
         let Some(text) = &self.metrics else { return Ok(()) };
         let (listener, bound) = address::bind(OPTION, address::parse(OPTION, text)?)?;
         let metrics = Metrics::new(&plan.name, env!("CARGO_PKG_VERSION"));
-        let watched = Watched::begin(listener, max_connections(plan), AuthGuard::new(bound, None), metrics);
+        let (title, about) = (words::title(plan), words::plan(plan));
+        let guard = AuthGuard::new(bound, None);
+        let server = LiveServer::start(listener, max_connections(plan), guard, metrics, &title, &about);
         let failed = |error| {
             Faults::one(
                 Fault::new(format!("cannot start the server: {error}")).at(OPTION),
                 Exit::Refused,
             )
         };
-        self.watched = Some(watched.map_err(failed)?);
+        self.live_server = Some(server.map_err(failed)?);
         self.announcement = running::announce(bound, &plan.name);
         screen::note(&format!(
             "watch it at http://{bound}/ (figures: http://{bound}/metrics)"
@@ -308,12 +310,12 @@ impl Outputs {
     /// Writes an event to the streams. Returns a message about streams that failed.
     pub fn handle_event(&mut self, event: &Event) -> Option<String> {
         let is_unreported = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
-        if is_unreported || self.streams.is_empty() && self.watched.is_none() {
+        if is_unreported || self.streams.is_empty() && self.live_server.is_none() {
             return None;
         }
         let line = stream::line(event);
-        if let Some(watched) = &self.watched {
-            watched.take(event, &line);
+        if let Some(server) = &self.live_server {
+            server.send_event(event, &line);
         }
         self.write_line(&line)
     }
@@ -360,8 +362,8 @@ impl Outputs {
     /// the text report goes to stderr, so that the results are not lost.
     pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
         let last = stream::last_line(results);
-        if let Some(watched) = &self.watched {
-            watched.tell(&last);
+        if let Some(server) = &self.live_server {
+            server.send_line(&last);
         }
         if let Some(message) = self.write_line(&last) {
             let _ = io::stderr().write_all(message.as_bytes());
