@@ -91,7 +91,7 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let arguments = &session.process.arguments;
     let matches = match command_line::command_for(arguments).try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return Ok(command_line::explain(error)),
+        Err(error) => return Ok(command_line::explain(error, arguments)),
     };
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
     // Only commands that measure have --hosts.

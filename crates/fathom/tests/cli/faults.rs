@@ -477,3 +477,26 @@ fn a_limit_of_memory_is_named() {
     let fio = split_words("fio --name=a --ioengine=null --size=1g --bs=64m --iodepth=64");
     run(&fio).expect(1, &[words[1], "err=12"]);
 }
+
+/// Words of fio, and everyday ones, lead to the option of the same meaning, not to one that shares
+/// some letters (`--trim` for `--runtime`).
+#[test]
+fn options_of_fio_lead_to_ours() {
+    for (typed, ours) in [
+        ("--runtime", "--time"),
+        ("--iodepth", "--depth"),
+        ("--bs", "--block"),
+        ("--numjobs", "--workers"),
+        ("--filename", "--target"),
+        ("--ramp_time", "--warm-up"),
+    ] {
+        let tip = format!("a similar argument exists: '{ours}'");
+        fathom(&["run", typed, "4"]).expect(4, &[&tip, "`fathom fio` takes fio's own options"]);
+    }
+    fathom(&["run", "--duration", "4"]).expect(4, &["a similar argument exists: '--time'"]);
+    fathom(&["run", "--tim", "4"]).expect(4, &["a similar argument exists: '--time'"]);
+    // The command has no such option.
+    let ran = fathom(&["quick", "--runtime", "4"]);
+    ran.expect(4, &["unexpected argument '--runtime'"]);
+    assert!(!ran.err.contains("similar"), "{}", ran.err);
+}

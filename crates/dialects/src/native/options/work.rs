@@ -15,6 +15,7 @@ pub(super) const ACCESS: NativeOption = NativeOption {
              `mixed:60` (60 % random jumps, sequential runs between them).",
     example: "access = \"sequential\"",
     other_tools: "fio rw, random_distribution, percentage_random; DiskSpd -r, -s, -rs, -rd",
+    synonyms: &["pattern", "readwrite"],
     of_part: true,
     set: |job, text| assign(&mut job.part.access, values::access(text)),
     ..ROW
@@ -76,6 +77,7 @@ pub(super) const BLOCK: NativeOption = NativeOption {
         a share in percent.",
     example: "block = \"8KiB\"",
     other_tools: "fio bs, bsrange, bssplit; DiskSpd -b",
+    synonyms: &["block_size", "blocksize"],
     of_part: true,
     set: |job, text| assign(&mut job.part.sizes, values::block_sizes(text)),
     ..ROW
