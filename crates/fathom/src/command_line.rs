@@ -129,7 +129,10 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
         return;
     };
-    let Some(word) = typed.strip_prefix("--").filter(|_| error.kind() == ErrorKind::UnknownArgument) else {
+    let Some(word) = typed
+        .strip_prefix("--")
+        .filter(|_| error.kind() == ErrorKind::UnknownArgument)
+    else {
         return;
     };
     let known = long_options(&command_for(arguments), arguments);
@@ -153,12 +156,15 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
 
 /// The visible long options of the command that `arguments` name.
 fn long_options(root: &Command, arguments: &[String]) -> Vec<String> {
-    let command = arguments.iter().skip(1).try_fold(root, |command, word| {
-        command.find_subcommand(word).ok_or(command)
-    });
+    let command = arguments
+        .iter()
+        .skip(1)
+        .try_fold(root, |command, word| command.find_subcommand(word).ok_or(command));
     let (Ok(command) | Err(command)) = command;
     let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
-    shown.filter_map(|argument| argument.get_long().map(str::to_owned)).collect()
+    shown
+        .filter_map(|argument| argument.get_long().map(str::to_owned))
+        .collect()
 }
 
 #[cfg(test)]

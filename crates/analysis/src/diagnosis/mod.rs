@@ -146,7 +146,9 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             return Symptom::new(
                 what + ": the operations in flight did not grow with the depth, so the comparison shows no limit",
             )
-            .with_advice("use more workers with less depth each, or an asynchronous engine, until the whole depth is in flight");
+            .with_advice(
+                "use more workers with less depth each, or an asynchronous engine, until the whole depth is in flight",
+            );
         }
         return Symptom::new(what + ": the rate still grows, but much less than the depth")
             .with_advice("the knee is near this depth: measure at more depths");

@@ -183,7 +183,10 @@ async fn metrics_text(AxumState(shared): AxumState<Arc<Shared>>) -> Response<Bod
     of_type(METRICS_TYPE, metrics.text().into())
 }
 
-async fn events(AxumState(shared): AxumState<Arc<Shared>>, ConnectInfo(tracked): ConnectInfo<Tracked>) -> Response<Body> {
+async fn events(
+    AxumState(shared): AxumState<Arc<Shared>>,
+    ConnectInfo(tracked): ConnectInfo<Tracked>,
+) -> Response<Body> {
     let (client, queue) = mpsc::channel(QUEUE_LINES);
     {
         let mut state = shared.lock();

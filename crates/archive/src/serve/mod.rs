@@ -1,5 +1,5 @@
-//! A web server for the history ([`browse()`]) and for a run in progress ([`LiveServer`]). Only this
-//! module uses an asynchronous runtime, on one thread.
+//! A web server for the history ([`browse()`]) and for a run in progress ([`LiveServer`]). Only
+//! this module uses an asynchronous runtime, on one thread.
 //!
 //! [`AuthGuard`] authorizes every request before anything else. The caller supplies the pages of
 //! results ([`Pages`]).

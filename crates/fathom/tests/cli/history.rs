@@ -315,10 +315,13 @@ fn a_damaged_newer_or_foreign_history_harms_no_run() {
     let mut newer = whole.clone();
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
     fs::write(&path, &newer).unwrap();
-    a_run_that_warns(&place, &["has form 99, and this version of fathom knows forms up to"]);
+    a_run_that_warns(
+        &place,
+        &["has format 99, and this version of fathom knows formats up to"],
+    );
     place
         .fathom(&["history"])
-        .expect(3, &["has form 99", "help: use the version of fathom that made it"]);
+        .expect(3, &["has format 99", "help: use the version of fathom that made it"]);
     assert!(fs::read(&path).unwrap() == newer, "it is left as it is");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
