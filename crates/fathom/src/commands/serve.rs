@@ -124,8 +124,8 @@ impl Pages for OurPages {
         let files: Vec<String> = entries.iter().map(|id| format!("history:{id}")).collect();
         compare::page_with(&files, MARGIN, force).map_err(|faults| {
             let fault = faults.into_first();
-            // There is no command line here, but a link.
-            let forced = fault.help.as_deref().is_some_and(|help| help.ends_with("--force"));
+            // Instead of the option --force, the page has a link.
+            let forced = !force && compare::page_with(&files, MARGIN, true).is_ok();
             let ids: Vec<String> = entries.iter().map(u64::to_string).collect();
             Trouble {
                 status: 422,

@@ -8,7 +8,7 @@ use report::html::chart::{Axis, Chart, Form, Series};
 use report::html::page::{Block, Lead, Page, Section, Verdict};
 use report::html::run::{Head, provenance, with_options};
 use report::numbers::local_time;
-use study::ab::Report;
+use study::ab::{Report, Topic};
 
 use super::{common_lines, json, latencies, pairs_of, word};
 
@@ -29,19 +29,17 @@ pub fn ab(report: &Report, study: &Study) -> Page {
             .collect(),
         ..Section::default()
     }];
-    // The verdict says what is contrary, and how it was tested is for those who check it.
-    let (means, tests): (Vec<String>, Vec<String>) = report
-        .sentences
-        .iter()
-        .filter(|sentence| !sentence.starts_with("Other figures differ"))
-        .cloned()
-        .partition(|sentence| !sentence.starts_with("Tests of "));
+    let texts = |topic: Topic| {
+        let of_topic = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
+        of_topic.map(|sentence| sentence.text.clone())
+    };
+    let means: Vec<String> = texts(Topic::Meaning).collect();
     sections.push(Section {
         title: "Pair by pair".into(),
-        about: "What drifts meanwhile meets both alike: in a pair they were measured one after the other.".into(),
+        about: "The two runs of a pair follow each other, so a slow change of the storage affects both alike.".into(),
         blocks: Block::chart(Some(pairs(study)))
             .into_iter()
-            .chain(tests.into_iter().map(Block::Text))
+            .chain(texts(Topic::Tests).map(Block::Text))
             .collect(),
         ..Section::default()
     });
