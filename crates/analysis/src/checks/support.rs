@@ -88,7 +88,11 @@ mod tests {
 
     #[test]
     fn percentiles_of_few_operations_are_weak() {
-        for (operations, help) in [(999, "measure a little longer"), (500, "measure 2.0 times as long"), (10, "measure 100 times as long")] {
+        for (operations, help) in [
+            (999, "measure a little longer"),
+            (500, "measure 2.0 times as long"),
+            (10, "measure 100 times as long"),
+        ] {
             let found = super::super::check(&samples::closed_loop(1, operations, Nanos::millis(1)));
             let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
             let advice = weak.and_then(|finding| finding.help.as_deref()).expect("advice");

@@ -160,15 +160,27 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Result<&Policy, String> {
         match &self.find_all(name)[..] {
             [one] => Ok(one),
-            [] => Err(match self.nearest(name) {
-                Some(near) => format!("there is no policy `{name}`; did you mean `{near}`?"),
-                None => format!("there is no policy `{name}`; `fathom policies` lists them"),
+            [] => Err(match (self.nearest(name), self.of_provider(name)[..].is_empty()) {
+                (Some(near), _) => format!("there is no policy `{name}`; did you mean `{near}`?"),
+                (None, true) => format!("there is no policy `{name}`"),
+                (None, false) => {
+                    let names: Vec<&str> = self.of_provider(name).iter().map(|policy| policy.id()).collect();
+                    format!("there is no policy `{name}`, but {}", names.join(", "))
+                }
             }),
             several => {
                 let names: Vec<&str> = several.iter().map(|policy| policy.id()).collect();
                 Err(format!("`{name}` is more than one: {}", names.join(", ")))
             }
         }
+    }
+
+    /// The entries of a provider; `name` is the provider, or the provider and more after a slash.
+    pub fn of_provider(&self, name: &str) -> Vec<&Policy> {
+        let provider = name.split('/').next().unwrap_or_default().to_lowercase() + "/";
+        self.entries()
+            .filter(|policy| policy.id().starts_with(&provider))
+            .collect()
     }
 
     /// The entry with this id, otherwise all whose part after the slash is `name`.

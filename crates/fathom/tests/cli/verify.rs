@@ -509,6 +509,10 @@ fn the_catalogue_is_listed_and_explained() {
     fathom(&["policies", "aws/gp3"]).expect(0, &["--size SIZE", "Give these"]);
     fathom(&["policies", "premium"]).expect(0, &["azure/premium"]);
     fathom(&["policies", "nothing"]).expect(4, &["there is no policy `nothing`"]);
+    let azure = fathom(&["policies", "azure"]);
+    azure.expect(0, &["azure/premium-v2", "azure/vm"]);
+    assert!(!azure.out.contains("aws/"), "{}", azure.out);
+    fathom(&["policies", "azure/premium-ssd"]).expect(4, &["there is no policy `azure/premium-ssd`", "azure/premium"]);
     let json = fathom(&["policies", "azure/premium", "--set", "tier=P30", "--json"])
         .expect(0, &[])
         .json();
