@@ -145,7 +145,7 @@ fn describe_repetition(content: &Content) -> Option<&'static str> {
         Content::Fresh | Content::Drawn | Content::Stamped | Content::Source { .. } => None,
         Content::Once => Some("the same random data again and again"),
         Content::Zeros => Some("zeros"),
-        Content::Counting => Some("the bytes 0 to 255 repeating"),
+        Content::Counting => Some("the repeated bytes 0 to 255"),
         Content::Pattern { .. } => Some("a pattern"),
         Content::Compressible { percent: 0, .. } | Content::Duplicated { percent: 0, .. } => None,
         Content::Compressible { .. } => Some("compressible data"),

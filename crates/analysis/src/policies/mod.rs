@@ -413,7 +413,7 @@ pub struct InputValue {
 /// What is run to verify a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Workload {
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub block: Bytes,
     /// Positions are random.
     pub random: bool,

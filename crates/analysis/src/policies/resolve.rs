@@ -30,7 +30,7 @@ const DEFAULT_WARM_UP: f64 = 30.0;
 /// Settings of the user that replace those of the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub block: Option<Bytes>,
     /// Percent of the operations that read.
     pub read_percent: Option<f64>,

@@ -433,7 +433,7 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
         0,
         &["REPORT-TRUNCATED", "REPORT-UNREAD", "20,000 operations per second"],
     );
-    fathom(&["explain", &data("iometer/cut.csv")]).expect(0, &["REPORT-UNREAD", "the row was cut off"]);
+    fathom(&["explain", &data("iometer/cut.csv")]).expect(0, &["REPORT-UNREAD", "the row is truncated"]);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn what_zones_cannot_be_is_refused() {
         ("--rw=randread:8", "does not go with zonemode=zbd"),
         (
             "--rw=randwrite --zone_reset_threshold=0.5",
-            "zone_reset_threshold and zone_reset_frequency go together",
+            "zone_reset_threshold and zone_reset_frequency need each other",
         ),
         ("--rw=write --size=8k", "too small for one block of 16384 bytes"),
         ("--rw=write --bs=32k", "the capacity of a zone"),
