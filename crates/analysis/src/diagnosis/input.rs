@@ -11,7 +11,7 @@ use super::remark;
 use super::symptom::{figure, figure_vs};
 use crate::caps::{Layer, LayerKind};
 
-/// From this share of its depth on, a queue counts as full.
+/// A queue with this share of its depth in flight counts as full.
 const FULL_QUEUE_SHARE: f64 = 0.95;
 /// Minimum length of a level.
 const MIN_LEVEL_SECONDS: usize = 10;
@@ -187,7 +187,7 @@ impl<'a> Input<'a> {
         found
     }
 
-    /// What cannot be judged, and which input is missing.
+    /// The parts that cannot be judged, with the missing inputs.
     pub(super) fn missing_inputs(&self) -> Vec<String> {
         let observation = self.observation;
         let mut missing = Vec::new();
@@ -216,7 +216,7 @@ impl<'a> Input<'a> {
         );
         add_if(
             !self.bounds.iter().any(|bound| bound.kind != LayerKind::Application),
-            "limits: none is known; state those of machine and disks with --vm, --disk or --cap",
+            "limits: none is known; give the limits of machine and disks with --vm, --disk or --cap",
         );
         missing
     }

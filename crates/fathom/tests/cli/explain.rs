@@ -127,9 +127,9 @@ fn paths_of_jobs_have_limits_of_their_own() {
         (&table["limits"][4]["used"], &table["limits"][4]["met"]),
         (&90_900.0.into(), &true.into())
     );
-    fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["no job is named `reader`", "reader1"]);
+    fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["unknown job `reader`", "reader1"]);
     fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is not one of cached, uncached"]);
-    fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["no job has the limit `x`"]);
+    fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["the limit `x` applies to no job"]);
 }
 
 /// The same test as fio reports it: four clones of each job, which do not share an entry.

@@ -122,7 +122,7 @@ fn a_full_disk() {
             &[
                 "err=28",
                 "No space left on device",
-                "hint: free some space, or use a smaller size",
+                "hint: free some space, or set a smaller size",
             ],
         );
         let _ = fs::remove_file(&file);
@@ -225,7 +225,7 @@ fn a_missing_permission_to_open_is_reported() {
     }
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
-    let hint = "hint: choose a target that this user may open, or run as root\n";
+    let hint = "hint: use a target that this user may open, or run as root\n";
     as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // One clone becomes another user, and only that one.
     let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");

@@ -82,7 +82,7 @@ fn interrupted(mut child: Child, line: &str) {
 fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
     let Some(ground) = Ground::new(SIMULATED) else { return };
     let hanging = with_ssh(&ground, "exec sleep 50", "db1,db2", &[]);
-    interrupted(hanging, "waiting for an answer of db1, db2");
+    interrupted(hanging, "waiting for db1 to answer, db2");
     let listening = with_ssh(&ground, "", "listen://127.0.0.1:0*1", &[]);
     interrupted(listening, "waiting for 1 worker on 127.0.0.1:");
     // No process listens at a port that was just closed.
