@@ -151,7 +151,7 @@ fn is_refuted_by_deeper_run(input: &Input<'_>, bound: &Bound) -> bool {
 fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     let mut advice = Vec::new();
     match bound.kind {
-        // To remove a promised rate is no option.
+        // A promised rate must stay.
         LayerKind::Application if input.context.question != Question::Limit => {}
         LayerKind::Application => {
             advice.push("remove the rate to see what the target can do: `fathom sweep --over depth=1..64`".to_owned())

@@ -381,7 +381,7 @@ fn a_page_ranks_three(page: &Path) {
         tested,
         "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
         "<th scope=\"row\">in flight</th><td>8</td>",
-        "How each was called",
+        "Command lines",
         "a.toml",
         "What next",
     ] {
@@ -564,7 +564,7 @@ fn sums_are_right() {
             "105.2",
             "4.9 in flight (N*)",
             "does not fit: it predicts at most",
-            "The knee lies between 1 and 64",
+            "The knee is between 1 and 64",
             "Kneedle): none",
         ],
     );

@@ -523,10 +523,7 @@ fn a_report_that_cannot_be_written_is_a_failure() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    end(child).expect(
-        1,
-        &["standard output could not be written: ", "No space left on device"],
-    );
+    end(child).expect(1, &["cannot write to standard output: ", "No space left on device"]);
 }
 
 /// The name of an event that no other test has.

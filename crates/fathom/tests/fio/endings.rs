@@ -70,7 +70,7 @@ fn a_latency_target_that_no_depth_keeps_fails_the_job() {
 fn sizes_beyond_any_file_are_refused() {
     let place = Place::new();
     for (size, line) in [
-        ("25%", "fio: filesize: no file can be as large"),
+        ("25%", "fio: filesize: the size exceeds the maximum file size"),
         ("8000p", "fio: filesize: all files together exceed 8 EiB"),
     ] {
         let ran = place.line(&format!(
