@@ -188,7 +188,7 @@ pub(super) fn possible_directories(plan: &Plan, instead: &str) -> Vec<Lost> {
             "native target: {}: if it is a directory, fathom creates a file in it",
             target.path
         ),
-        why: format!("{instead}"),
+        why: instead.to_owned(),
     };
     targets.map(lost).collect()
 }
