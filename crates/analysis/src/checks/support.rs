@@ -1,5 +1,5 @@
-//! How far percentiles can be trusted: with fewer than ten values beyond it, a percentile is little
-//! better than the maximum.
+//! Checks whether percentiles are reliable: with fewer than ten values beyond it, a percentile is
+//! little better than the maximum.
 
 use model::finding::{Finding, Severity};
 use model::plan::{EngineKind, Job};
@@ -18,7 +18,7 @@ const REPORTED_PERCENTILES: [(f64, &str); 4] = [
 
 pub(super) const PERCENTILES: Check = Check {
     rules: &["PCT-UNSUPPORTED"],
-    about: "Whether there were enough operations for the usual percentiles.",
+    about: "Whether there were enough operations for the reported percentiles.",
     detect: |input, findings| {
         for job in input.jobs() {
             for (direction, found) in job.results.directions().iter() {

@@ -188,7 +188,7 @@ impl<'a> Input<'a> {
         found
     }
 
-    /// What cannot be judged, and which input is missing.
+    /// The parts that cannot be judged, with the missing inputs.
     pub(super) fn missing_inputs(&self) -> Vec<String> {
         let observation = self.observation;
         let mut missing = Vec::new();
@@ -217,7 +217,7 @@ impl<'a> Input<'a> {
         );
         add_if(
             !self.bounds.iter().any(|bound| bound.kind != LayerKind::Application),
-            "limits: none is known; state those of machine and disks with --vm, --disk or --cap",
+            "limits: none is known; give the limits of machine and disks with --vm, --disk or --cap",
         );
         missing
     }

@@ -32,9 +32,9 @@ pub struct Conversion {
     pub form: Form,
     /// The same in one line, if a job file has only one job.
     pub one_line: Option<String>,
-    /// Settings that the dialect cannot express, or only approximately: they change the test.
+    /// Settings that the dialect cannot express, or only approximates: the test changes.
     pub lost: Vec<Lost>,
-    /// Details that the dialect always handles in its own way: the test is the same.
+    /// Details that the dialect handles differently: the test stays the same.
     pub differs: Vec<Lost>,
 }
 
@@ -72,7 +72,7 @@ fn dialect_name(dialect: Dialect) -> &'static str {
 /// Converts a plan to a dialect.
 pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
     match dialect {
-        // Nothing is written as Vdbench.
+        // No writer exists for Vdbench.
         Dialect::Native | Dialect::Vdbench => to_native(plan),
         Dialect::Fio => to_fio(plan),
         Dialect::Diskspd => to_diskspd(plan),
@@ -90,7 +90,7 @@ fn without_writer(dialect: Dialect) -> Conversion {
         lost: vec![Lost {
             job: None,
             what: "the whole test".into(),
-            why: format!("files of {} are read and not written", dialect_name(dialect)),
+            why: format!("fathom reads {} files but does not write them", dialect_name(dialect)),
         }],
         differs: Vec::new(),
     }

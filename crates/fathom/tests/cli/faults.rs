@@ -32,10 +32,11 @@ fn words_that_mean_nothing_are_usage_errors() {
         .expect(4, &["`block`", "--> command line: --block 4q", "help:"]);
     fathom(&["run"]).expect(4, &["no target", "help:"]);
     fathom(&["run", "/tmp"]).expect(3, &["cannot read /tmp", "Is a directory", "--target /tmp"]);
-    fathom(&["run", "--target", "null", "--out", "yaml"]).expect(4, &["no output format `yaml`", "text, json, csv"]);
+    fathom(&["run", "--target", "null", "--out", "yaml"])
+        .expect(4, &["unknown output format `yaml`", "text, json, csv"]);
     fathom(&["run", "--target", "null", "--out", "text,json"]).expect(4, &["only one output", "json=result.json"]);
     fathom(&["run", "--target", "null", "--read", "70", "--trim"]).expect(4, &["--read", "--trim"]);
-    fathom(&["run", "--target", "null", "--dry-run", "--out", "yaml"]).expect(4, &["no output format"]);
+    fathom(&["run", "--target", "null", "--dry-run", "--out", "yaml"]).expect(4, &["unknown output format"]);
     fathom(&["run", "--target", "null", "--workers", "65536"]).expect(4, &["`workers`", "4096"]);
     fathom(&["quick", "--size", "many"]).expect(4, &["`size`", "help:"]);
     fathom(&["quick", "--size", "4k"]).expect(4, &["--size must be at least 1 MiB"]);

@@ -446,7 +446,7 @@ impl EngineKind {
     }
 }
 
-/// The call that looks up a name.
+/// The system call for the lookup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LookupCall {

@@ -72,7 +72,7 @@ pub(super) const EXACT_MIX: NativeOption = NativeOption {
 pub(super) const BLOCK: NativeOption = NativeOption {
     name: "block",
     value: "SIZE",
-    help: "Bytes of an operation.",
+    help: "Bytes per operation.",
     detail: "Default: 4KiB. A range `4KiB-64KiB` draws multiples of the first; `4KiB/60,64KiB/40` gives each length \
         a share in percent.",
     example: "block = \"8KiB\"",

@@ -65,7 +65,7 @@ pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
         (Tone::Good, true) => KEEP_AND_REPEAT,
         (Tone::Good, false) => "Repeat it for the time that a verdict should rest on.",
         (Tone::Bad, _) => "See what limits it, change that, and repeat.",
-        (Tone::Unsure | Tone::Plain, true) => "Do what the lines above ask for, and repeat.",
+        (Tone::Unsure | Tone::Plain, true) => "Follow the advice above, and repeat.",
         (Tone::Unsure | Tone::Plain, false) => "Repeat it with what the lines above ask for; this command has it.",
     };
     Some(Lead {

@@ -1,47 +1,48 @@
-//! Results that are recognised and not read: each with why, and with what to do instead.
+//! Recognises output that fathom does not read, with the reason and an alternative.
 
-/// Results of a tool that are known by their look.
+/// A kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foreign {
-    /// Whose they are.
+pub struct UnsupportedForm {
+    /// Its name.
     pub name: &'static str,
-    /// Why they are not read.
+    /// Why it is not read.
     pub why: &'static str,
-    /// What to do.
+    /// What to do instead.
     pub instead: &'static str,
 }
 
-/// The tool whose output this is, of those that are not read.
-pub(super) fn recognise(text: &str) -> Option<Foreign> {
+/// Detects output that is not read.
+pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
     let has = |part: &str| text.contains(part);
-    let of = |name, why, instead| Some(Foreign { name, why, instead });
+    let of = |name, why, instead| Some(UnsupportedForm { name, why, instead });
     if has("Vdbench distribution") {
-        let why = "of its pages only summary.html and flatfile.html have the averages of each run";
+        let why = "only summary.html and flatfile.html have the averages of each run";
         of(
             "another page of Vdbench",
             why,
-            "give one of these, from the same folder",
+            "give one of these files from the same folder",
         )
     } else if has("'TEST SETUP ===") {
-        let why = "it says what to run and holds no result";
+        let why = "it describes a test, not a result";
         of(
             "a configuration of Iometer",
             why,
-            "give the results that it was run into (results.csv)",
+            "give the results of the test (results.csv)",
         )
     } else if text.lines().any(is_terse) {
-        let instead = "run it again with --output-format=json, or with several: --output-format=terse,json";
+        let instead = "run the test again with --output-format=json, or with both: --output-format=terse,json";
         of(
             "terse output of fio",
             "its fields have no names and depend on the version",
             instead,
         )
     } else if is_log(text) {
-        let why = "its lines say neither which figure they are nor what the whole run did";
-        let instead = "`fathom report FILE …` draws logs of fio with their own names (db_lat.1.log); to judge or compare, give its JSON report";
+        let why = "its lines contain neither the kind of the figures nor totals of the run";
+        let instead = "to draw it, run `fathom report FILE …` with its original name \
+            (db_lat.1.log); to judge or compare, give fio's JSON report";
         of("a log of fio", why, instead)
     } else if text.lines().any(is_dd) {
-        let instead = "`fathom explain anti-patterns dd` tells why, and what to run instead";
+        let instead = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";
         of("output of dd", "dd is not a storage test", instead)
     } else {
         None
@@ -56,15 +57,15 @@ fn is_terse(line: &str) -> bool {
     version && fields.next().is_some_and(|field| field.starts_with("fio-"))
 }
 
-/// Its first lines are four whole numbers or more, the third a direction.
+/// True if the first lines have at least four integers, of which the third is a direction.
 fn is_log(text: &str) -> bool {
     const LINES: usize = 5;
-    let is_one = |line: &str| {
+    let is_log_line = |line: &str| {
         let columns: Vec<&str> = line.split(", ").collect();
         let numbers = columns.iter().take(4).filter(|column| column.parse::<u64>().is_ok());
         numbers.count() == 4 && matches!(columns[2], "0" | "1" | "2")
     };
-    !text.is_empty() && text.lines().take(LINES).all(is_one)
+    !text.is_empty() && text.lines().take(LINES).all(is_log_line)
 }
 
 fn is_dd(line: &str) -> bool {
