@@ -255,6 +255,23 @@ fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
     }
 }
 
+/// A limit on writes breaks the promised total, not the promise for reads or for writes.
+#[test]
+fn a_direction_is_held_against_its_own_operations() {
+    let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
+    let require = "read.iops>=1000,write.iops>=900,iops>=4000";
+    let arguments = ["--require", require, "--read", "70", "--time", "30s"];
+    if let Some(ran) = on_device(writes, &arguments) {
+        let parts = ["PASS          read.iops >= 1000", "PASS          write.iops >= 900"];
+        ran.expect(1, &[&parts[..], &["FAIL          iops >= 4000"]].concat());
+    }
+    let outage = "servers = 64\nservice = \"500us\"\nstall = \"12s 5s\"";
+    let arguments = ["--require", "read.iops>=2000,iops>=4000", "--read", "70", "--time", "30s"];
+    if let Some(ran) = on_device(outage, &arguments) {
+        ran.expect(1, &["FAIL          read.iops >= 2000", "for 5 s from 11 s on"]);
+    }
+}
+
 /// What is served later raises the mean, but it was not there when it was due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
