@@ -509,7 +509,7 @@ fn results_are_kept_and_notes_are_reported_where_that_is_asked_for() {
         "it is reported before anything is measured"
     );
     let ran = calling::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
-    ran.expect(3, &["ERROR: FATHOM_DISKSPD_TEXT is `2.1`"]);
+    ran.expect(3, &["ERROR: invalid value `2.1` of FATHOM_DISKSPD_TEXT"]);
 }
 
 #[test]

@@ -97,5 +97,5 @@ fn the_switches_of_2_3_work_where_they_are_asked_for() {
             (Some(3), "ERROR: incorrectly provided option: '-oc4'\n")
         );
     }
-    run("2.4", "-d1 f").expect(3, &["FATHOM_DISKSPD_VERSION is `2.4`"]);
+    run("2.4", "-d1 f").expect(3, &["invalid value `2.4` of FATHOM_DISKSPD_VERSION"]);
 }

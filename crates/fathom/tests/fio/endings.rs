@@ -243,7 +243,7 @@ fn a_misspelt_option_is_reported_with_its_place() {
         &[
             "Bad option <iodepht=4>\n",
             "Did you mean iodepth?\n",
-            "hint: a.fio:5: `iodepht`: was `iodepth` meant?\n",
+            "hint: a.fio:5: `iodepht`: did you mean `iodepth`?\n",
         ],
     );
 }
