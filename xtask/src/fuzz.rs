@@ -1,11 +1,10 @@
 //! Runs the parsers on mutated inputs for a given time: a process for each target, in parallel on
 //! all processors.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::command::{cargo, output, run};
+use crate::command::{cargo, output, run, target_folder};
 
 pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
     let (mut seconds, mut seed, mut wanted) = (60, 1, Vec::new());
@@ -25,14 +24,14 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
         }
     }
     run(cargo().args(["build", "--package", "fathom-fuzz"]))?;
-    let program = PathBuf::from("target/debug/fathom-fuzz");
+    let program = target_folder().join("debug/fathom-fuzz");
     let known = output(&mut Command::new(&program))?;
     let targets = known
         .lines()
         .filter(|name| wanted.is_empty() || wanted.iter().any(|one| one == name));
     let left = Mutex::new(targets);
-    let folder = Path::new("target/fuzz");
-    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let folder = target_folder().join("fuzz");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let failed = Mutex::new(Vec::new());
     let work = || {
         let next = || left.lock().ok().and_then(|mut left| left.next());
@@ -40,7 +39,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
             let mut command = Command::new(&program);
             command
                 .args([target, &seconds.to_string(), &seed.to_string()])
-                .arg(folder);
+                .arg(&folder);
             if run(&mut command).is_err() {
                 failed.lock().into_iter().for_each(|mut failed| failed.push(target));
             }
@@ -53,7 +52,8 @@ pub(crate) fn fuzz(arguments: &[String]) -> Result<(), String> {
     match failed.into_inner().unwrap_or_default()[..] {
         [] => Ok(()),
         ref names => Err(format!(
-            "the inputs that did it are in target/fuzz: {}",
+            "the inputs that fail are in {}: {}",
+            folder.display(),
             names.join(", ")
         )),
     }

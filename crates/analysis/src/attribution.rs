@@ -88,9 +88,9 @@ impl Attribution {
         if seconds.iter().all(|second| second.facts.queue.queues_ns.0 == 0) {
             return None;
         }
-        let workers = f64::from(observation.load.workers.unwrap_or(1).max(1));
+        let others = other_bytes_in_window(seconds);
         let missed = seconds.iter().filter_map(|second| {
-            let facts = SecondView { second, workers };
+            let facts = SecondView::new(second, observation, others);
             let due = rate * second.facts.length_ns.as_secs();
             let operations = due - second.facts.operations as f64;
             (operations > (1.0 - MISSED_BELOW) * due && operations > 1.0).then(|| MissedSecond {
@@ -224,13 +224,16 @@ pub struct OtherActivity {
 
 /// Sums the activity of others over all hosts, in the seconds that `within` accepts.
 pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -> OtherActivity {
+    let others_in_window = other_bytes_in_window(&observation.seconds);
     let chosen = observation.seconds.iter();
     let chosen = chosen.filter(|second| within(second.facts.start_ns.as_secs()));
     let (mut cpus, mut cpu, mut own, mut stolen, mut bytes, mut length) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
     let mut programs: Vec<(String, f64, f64)> = Vec::new();
     for second in chosen {
         length += second.facts.length_ns.as_secs();
-        bytes += other_bytes(second).unwrap_or(0.0);
+        bytes += SecondView::new(second, observation, others_in_window)
+            .other_bytes()
+            .unwrap_or(0.0);
         for host in &second.hosts {
             cpus += host.cpus_ns.as_secs();
             cpu += host.others_ns().as_secs();
@@ -308,24 +311,43 @@ pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
     }
 }
 
-/// Bytes that others moved on the device; `None` where the device was not sampled.
-fn other_bytes(second: &Second) -> Option<f64> {
-    let device: u64 = second
-        .hosts
-        .iter()
-        .filter_map(|host| host.device)
-        .map(|device| device.bytes.0)
-        .sum();
-    second.hosts.iter().any(|host| host.device.is_some()).then(|| {
-        // A sample may begin slightly later than the second that it is compared with.
-        let edges = 0.02 * second.moved.0 as f64;
-        (device as f64 - second.moved.0 as f64 - edges).max(0.0)
-    })
+/// Bytes that the device moved beyond ours; `None` where it was not sampled.
+fn device_excess(second: &Second) -> Option<f64> {
+    let devices = || second.hosts.iter().filter_map(|host| host.device);
+    devices().next()?;
+    let moved: u64 = devices().map(|device| device.bytes.0).sum();
+    Some(moved as f64 - second.moved.0 as f64)
+}
+
+/// Bytes that others moved on the device in the whole window.
+fn other_bytes_in_window(seconds: &[Second]) -> f64 {
+    seconds.iter().filter_map(device_excess).sum::<f64>().max(0.0)
 }
 
 struct SecondView<'a> {
     second: &'a Second,
     workers: f64,
+    /// [`other_bytes_in_window`].
+    others_in_window: f64,
+}
+
+impl<'a> SecondView<'a> {
+    fn new(second: &'a Second, observation: &Observation, others_in_window: f64) -> SecondView<'a> {
+        SecondView {
+            second,
+            workers: f64::from(observation.load.workers.unwrap_or(1).max(1)),
+            others_in_window,
+        }
+    }
+
+    /// Bytes that others moved on the device; `None` where it was not sampled. A sample begins a
+    /// little earlier or later than its second, which shifts bytes of ours between seconds, so a
+    /// second cannot have more than the whole window.
+    fn other_bytes(&self) -> Option<f64> {
+        let edges = 0.02 * self.second.moved.0 as f64;
+        let excess = (device_excess(self.second)? - edges).max(0.0);
+        Some(excess.min(self.others_in_window))
+    }
 }
 
 impl SecondView<'_> {
@@ -333,7 +355,8 @@ impl SecondView<'_> {
         let queue = &self.second.facts.queue;
         let share = |part: model::Nanos, whole: model::Nanos| part.0 as f64 / whole.0.max(1) as f64;
         let waited = self.waited_share();
-        if waited * due >= MIN_EXPLAINED_SHARE * missing {
+        let is_queue_full = share(queue.in_use_ns, queue.slots_ns) >= MIN_SHARE_IN_USE;
+        if waited * due >= MIN_EXPLAINED_SHARE * missing && !(is_queue_full && self.storage_never_idles()) {
             return if self.others_are_busy() {
                 Fault::OtherCpu
             } else {
@@ -342,7 +365,11 @@ impl SecondView<'_> {
         }
         let facts = &self.second.facts;
         let size = self.second.moved.0 as f64 / facts.operations.max(1) as f64;
-        if size > 0.0 && other_bytes(self.second).is_some_and(|bytes| bytes / size >= MIN_EXPLAINED_SHARE * missing) {
+        if size > 0.0
+            && self
+                .other_bytes()
+                .is_some_and(|bytes| bytes / size >= MIN_EXPLAINED_SHARE * missing)
+        {
             return Fault::OtherIo;
         }
         let blocked = due * share(queue.full_ns, queue.queues_ns);
@@ -353,11 +380,7 @@ impl SecondView<'_> {
         // Operations that were issued but did not complete are in the storage.
         let not_issued = due - queue.issued as f64;
         let was_issued = not_issued < MIN_EXPLAINED_SHARE * missing;
-        if was_issued
-            || share(queue.in_use_ns, queue.slots_ns) >= MIN_SHARE_IN_USE
-            || blocked >= MIN_BLOCKED_SHARE * missing
-            || slow
-        {
+        if was_issued || is_queue_full || blocked >= MIN_BLOCKED_SHARE * missing || slow {
             return Fault::Storage;
         }
         if self.others_are_busy() && waited > MIN_WAITED_SHARE {
@@ -365,6 +388,14 @@ impl SecondView<'_> {
         } else {
             Fault::Generator
         }
+    }
+
+    /// True if the operations in flight take longer than all waits for a processor in this second:
+    /// the storage has work even while the threads wait.
+    fn storage_never_idles(&self) -> bool {
+        let facts = &self.second.facts;
+        let service = facts.service_ns.as_secs() / facts.operations.max(1) as f64;
+        service > self.waited_share() * facts.length_ns.as_secs()
     }
 
     /// The share of its time for which a runnable thread waited for a processor.
@@ -404,7 +435,7 @@ impl SecondView<'_> {
                 return Some(Fault::Generator);
             }
         }
-        let others = other_bytes(self.second)?;
+        let others = self.other_bytes()?;
         (others > MIN_OTHERS_BYTES_SHARE * self.second.moved.0 as f64).then_some(Fault::OtherIo)
     }
 }
@@ -415,8 +446,7 @@ pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) ->
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
     let second = seconds.get(next.checked_sub(1)?)?;
-    let workers = f64::from(observation.load.workers.unwrap_or(1).max(1));
-    SecondView { second, workers }.disturbance(limit_ns)
+    SecondView::new(second, observation, other_bytes_in_window(seconds)).disturbance(limit_ns)
 }
 
 #[cfg(test)]
@@ -568,6 +598,33 @@ pub(crate) mod tests {
             bytes: Bytes(650 * 4096),
         });
         assert_eq!(faults(vec![shared], None), [Fault::Storage]);
+    }
+
+    /// Samples that begin a little off their second shift our own bytes from one to the next.
+    #[test]
+    fn shifted_samples_are_no_io_of_others() {
+        let shifted = |number: u64, counted: u64| {
+            let mut second = second(number, 960, 0.99, 0.99);
+            second.hosts[0].device = Some(DeviceSample {
+                operations: counted,
+                bytes: Bytes(counted * 4096),
+            });
+            second
+        };
+        let seconds: Vec<Second> = (0..10)
+            .map(|number| shifted(number, [1010, 910][number as usize % 2]))
+            .collect();
+        assert_eq!(faults(seconds, None), [Fault::Storage; 10]);
+    }
+
+    /// With enough operations in flight, the storage works on while a thread waits.
+    #[test]
+    fn a_wait_that_the_queue_covers_is_not_the_cause() {
+        let mut covered = second(0, 960, 0.99, 0.99);
+        covered.facts.threads.run_delay_ns = Nanos::millis(30);
+        assert_eq!(faults(vec![covered.clone()], None), [Fault::Generator]);
+        covered.facts.service_ns = Nanos::millis(128 * 960);
+        assert_eq!(faults(vec![covered], None), [Fault::Storage]);
     }
 
     #[test]

@@ -228,7 +228,7 @@ mod tests {
             kind: "baseline".into(),
             name: "sheet".into(),
             file: "sheet.csv".into(),
-            form: "written-down figures".into(),
+            form: "figures written down by hand".into(),
             source: None,
             kept_unix_s: 0,
             fingerprint: BTreeMap::from([("host".to_owned(), "a".to_owned())]),

@@ -50,7 +50,7 @@ fn positive(figure: Option<f64>) -> Option<Option<f64>> {
 pub struct Bandwidth {
     /// Operations per second.
     pub iops: f64,
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub block_bytes: f64,
     /// Bytes per second.
     pub bytes_per_sec: f64,

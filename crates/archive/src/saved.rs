@@ -10,8 +10,8 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use model::results::{FORMAT_VERSION, Results};
 use model::study::Study;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::atomic::write_whole;
@@ -227,37 +227,44 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     if bytes.starts_with(&GZIP_MAGIC) {
         bytes = Cow::Owned(decompress(&bytes).map_err(|error| foreign(error.to_string()))?);
     }
-    let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
-        foreign(match bytes.trim_ascii_start().first() {
-            None => "it is empty".into(),
-            Some(b'{' | b'[') => error.to_string(),
-            Some(_) => "its content is not JSON".into(),
-        })
-    })?;
-    let version = value.get("format_version").and_then(Value::as_u64);
-    let version = version.ok_or_else(|| foreign("it has no format_version".into()))?;
-    let value = migrate(value, version).ok_or_else(|| ArchiveError::Version {
-        path: path.to_owned(),
-        found: version,
-    })?;
-    match value.get("kind").and_then(Value::as_str) {
+    let no_version = || "it has no format_version".to_owned();
+    match bytes.trim_ascii_start().first() {
+        None => return Err(foreign("it is empty".into())),
+        Some(b'{') => {}
+        Some(b'[') => return Err(foreign(no_version())),
+        Some(_) => return Err(foreign("its content is not JSON".into())),
+    }
+    let header: Header = serde_json::from_slice(&bytes).map_err(|error| foreign(error.to_string()))?;
+    match header.format_version.as_u64() {
+        None => return Err(foreign(no_version())),
+        Some(version) if version != u64::from(FORMAT_VERSION) => {
+            let path = path.to_owned();
+            return Err(ArchiveError::Version { path, found: version });
+        }
+        Some(_) => {}
+    }
+    match header.kind.as_str() {
         Some("summary") => Err(foreign(
             "it is a summary (`--out json`), which lacks the measurements".into(),
         )),
-        Some("study") => read(value).map(Saved::Study).map_err(foreign),
-        _ => read(value).map(Saved::Run).map_err(foreign),
+        Some("study") => read(&bytes).map(Saved::Study).map_err(foreign),
+        _ => read(&bytes).map(Saved::Run).map_err(foreign),
     }
 }
 
-fn read<T: DeserializeOwned>(value: Value) -> Result<Box<T>, String> {
-    serde_json::from_value(value)
-        .map(Box::new)
-        .map_err(|error| error.to_string())
+/// What tells the kinds and versions of documents apart.
+#[derive(Deserialize)]
+struct Header {
+    #[serde(default)]
+    format_version: Value,
+    #[serde(default)]
+    kind: Value,
 }
 
-/// Migrates the previous format to the current one. There is none yet.
-fn migrate(value: Value, version: u64) -> Option<Value> {
-    (version == u64::from(FORMAT_VERSION)).then_some(value)
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Box<T>, String> {
+    serde_json::from_slice(bytes)
+        .map(Box::new)
+        .map_err(|error| error.to_string())
 }
 
 pub(crate) fn decompress(bytes: &[u8]) -> io::Result<Vec<u8>> {

@@ -456,7 +456,7 @@ fn what_is_no_history_is_refused_and_left_as_it_is() {
     newer.execute_batch("DROP TABLE job").unwrap();
     drop(newer);
     check(&format!(
-        "the history FILE has form {}, and this version of fathom knows forms up to {HISTORY_VERSION}",
+        "the history FILE has format {}, and this version of fathom knows formats up to {HISTORY_VERSION}",
         HISTORY_VERSION + 1
     ));
 }

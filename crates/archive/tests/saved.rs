@@ -82,7 +82,10 @@ fn what_is_no_saved_result_is_refused_with_a_reason() {
     check("{}", &foreign("it has no format_version"));
     check("{\"fio version\": \"fio-3.42\"}", &foreign("it has no format_version"));
     check("{\"format_version\": \"1\"}", &foreign("it has no format_version"));
-    check("{\"format_version\": 1}", &foreign("missing field `kind`"));
+    check(
+        "{\"format_version\": 1}",
+        &foreign("missing field `kind` at line 1 column 21"),
+    );
     let summary = complaint(b"{\"format_version\": 1, \"kind\": \"summary\"}");
     assert!(summary.contains("it is a summary (`--out json`)"), "{summary}");
 }

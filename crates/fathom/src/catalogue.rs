@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
-/// Names one folder or file, or several as in `PATH`.
+/// The variable with a folder or file, or several separated as in `PATH`.
 const VARIABLE: &str = "FATHOM_POLICIES";
 /// Flags that name policy files.
 #[derive(clap::Args)]
@@ -21,25 +21,26 @@ pub struct CatalogueArgs {
         long,
         value_name = "PATH",
         value_hint = ValueHint::AnyPath,
-        long_help = "Policy files of your own, or a folder of them; an entry replaces the one of the same name. So do the files that \
-            FATHOM_POLICIES names, and those in fathom/policies below XDG_CONFIG_HOME or ~/.config.",
+        long_help = "Your own policy files, or a folder of them; an entry replaces the built-in one \
+            of the same name. Files in FATHOM_POLICIES, and in fathom/policies below \
+            XDG_CONFIG_HOME or ~/.config, do the same.",
     )]
     catalogue: Vec<PathBuf>,
 }
 
 /// The heading of [`InputArgs`].
-const DISK: &str = "The disk, as the policy asks for it";
+const DISK: &str = "Inputs of the policy";
 
 /// Flags that describe a disk.
 #[derive(clap::Args)]
 pub struct InputArgs {
-    /// Size that was ordered, such as 500GiB
+    /// Ordered size, such as 500GiB
     #[arg(long, value_name = "SIZE", help_heading = DISK)]
     size: Option<String>,
-    /// Operations per second that were ordered
+    /// Ordered operations per second
     #[arg(long, value_name = "NUMBER", help_heading = DISK)]
     iops: Option<String>,
-    /// Throughput that was ordered, in the vendor's unit
+    /// Ordered throughput, in the vendor's unit
     #[arg(long, value_name = "NUMBER", help_heading = DISK)]
     mbps: Option<String>,
     /// Row of the policy's table, such as P30
@@ -72,7 +73,7 @@ pub fn inputs(args: &InputArgs) -> Result<Inputs, Faults> {
     let mut inputs: Inputs = own.collect();
     for pair in &args.set {
         let Some((name, value)) = pair.split_once('=') else {
-            let fault = Fault::new("an input has a name and a value").at(format!("--set {pair}"));
+            let fault = Fault::new("an input needs a name and a value").at(format!("--set {pair}"));
             return Err(Faults::usage(fault.help("for example --set rpm=7200")));
         };
         inputs.insert(name.trim().to_owned(), value.trim().to_owned());
@@ -96,7 +97,7 @@ pub fn catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue,
         return Err(Faults::many(faults, Exit::Refused));
     }
     Catalogue::with_user_files(&files).map_err(|faults| {
-        let help = "`fathom policies NAME --toml` prints an entry as a model";
+        let help = "`fathom policies NAME --toml` prints an entry as a template";
         let fault = |what: String| Fault::new(what).help(help);
         Faults::many(faults.into_iter().map(fault).collect(), Exit::Usage)
     })

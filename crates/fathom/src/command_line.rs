@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use clap::Command;
-use clap::builder::Styles;
+use clap::builder::{StyledStr, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::commands::{self, COMMANDS, CommandRow};
@@ -75,16 +75,17 @@ fn help_line(row: &CommandRow, command: &Command) -> String {
 }
 
 /// Prints an error of clap's. Help and version go to stdout and are not errors.
-pub fn explain(mut error: clap::Error) -> ExitCode {
+pub fn explain(mut error: clap::Error, arguments: &[String]) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = screen::print(&error.render().to_string());
             Exit::Done.code()
         }
         _ => {
-            suggest_command(&mut error);
             // An argument that begins with a dash is usually a mistyped flag, not a file.
             error.remove(ContextKind::Suggested);
+            suggest_command(&mut error);
+            suggest_option(&mut error, arguments);
             screen::note(&readable(&error.render().to_string()));
             Exit::Usage.code()
         }
@@ -120,6 +121,50 @@ fn suggest_command(error: &mut clap::Error) {
         let suggestion = ContextValue::Strings(vec![name.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, suggestion);
     }
+}
+
+/// Suggests the option of this command that fio calls so, or one spelt alike. What clap suggests
+/// only shares some letters: `--trim` for `--runtime`.
+fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
+        return;
+    };
+    let Some(word) = typed
+        .strip_prefix("--")
+        .filter(|_| error.kind() == ErrorKind::UnknownArgument)
+    else {
+        return;
+    };
+    let known = long_options(&command_for(arguments), arguments);
+    let same = dialects::native::option_called(word);
+    let is_of_fio = same.is_some_and(|option| option.other_tools.contains(word));
+    let found = same
+        .map(|option| option.name)
+        .filter(|name| known.iter().any(|known| known == name))
+        .or_else(|| dialects::nearest(word, known.iter().map(String::as_str)));
+    match found {
+        Some(name) => error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{name}"))),
+        None => error.remove(ContextKind::SuggestedArg),
+    };
+    // It shows clap's own suggestion.
+    error.remove(ContextKind::Usage);
+    if is_of_fio {
+        let tip = StyledStr::from("`fathom fio` takes fio's own options");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+}
+
+/// The visible long options of the command that `arguments` name.
+fn long_options(root: &Command, arguments: &[String]) -> Vec<String> {
+    let command = arguments
+        .iter()
+        .skip(1)
+        .try_fold(root, |command, word| command.find_subcommand(word).ok_or(command));
+    let (Ok(command) | Err(command)) = command;
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    shown
+        .filter_map(|argument| argument.get_long().map(str::to_owned))
+        .collect()
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use model::results::Results;
 pub enum Exit {
     /// Success.
     Done,
-    /// Operations failed, a promise is broken, or there are warnings where none are wanted.
+    /// Operations failed, a promise is broken, or there are warnings with `--strict`.
     Failed,
     /// The verdict is INCONCLUSIVE, or the test cannot decide.
     Inconclusive,
-    /// Refused by the guard, or not possible with this target.
+    /// The guard refused the test, or the target does not allow it.
     Refused,
     /// The command line is wrong.
     Usage,
@@ -24,7 +24,7 @@ pub enum Exit {
     /// Only part was done: a worker or host was lost, a conversion is incomplete, or a warm-up ran
     /// out of time.
     Partial,
-    /// A signal ended it; what was measured is reported.
+    /// A signal ended it; the report covers the time until then.
     Interrupted(i32),
 }
 
@@ -87,7 +87,7 @@ impl Exit {
             jobs.flat_map(|job| &job.workers)
                 .filter_map(|worker| worker.failure.as_ref())
         };
-        // A worker that failed with a system error has reported; one without an error is lost.
+        // A worker with a system error failed; one without an error is lost.
         let bad = if strict { Severity::Warning } else { Severity::Error };
         if failures().any(|failure| failure.errno.is_none()) || has("HOST-LOST") {
             Exit::Partial

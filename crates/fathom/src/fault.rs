@@ -1,4 +1,4 @@
-//! A problem as a user sees it: what, where, why, and what to do.
+//! A problem as shown to users: what, where, why, and what to do.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,20 +11,20 @@ use run::{RunError, SetupError};
 
 use crate::exit::Exit;
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong, in a sentence.
+    /// The problem, in a sentence.
     pub what: String,
     /// Where.
     pub at: Option<String>,
-    /// Why, one reason a line.
+    /// The reasons, one per line.
     pub why: Vec<String>,
     /// What the user can do.
     pub help: Option<String>,
 }
 
-/// Everything that is wrong, and the code that the program ends with.
+/// All problems, and the exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults {
     list: Vec<Fault>,
@@ -56,7 +56,7 @@ impl Fault {
         }
     }
 
-    /// A file of the user's that cannot be read or written.
+    /// A user's file that cannot be read or written.
     pub fn for_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
         let why = match error.raw_os_error() {
             Some(number) => engine::os_error_name(number),
@@ -64,8 +64,8 @@ impl Fault {
         };
         let help = match error.kind() {
             io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
-            io::ErrorKind::PermissionDenied => Some("choose a place that this user may use, or run as root".into()),
-            io::ErrorKind::StorageFull => Some("free some space, or write it elsewhere".into()),
+            io::ErrorKind::PermissionDenied => Some("choose a path that this user may use, or run as root".into()),
+            io::ErrorKind::StorageFull => Some("free some space, or choose another path".into()),
             _ => None,
         };
         Fault {
@@ -95,7 +95,7 @@ impl Faults {
         Faults::one(fault, Exit::Usage)
     }
 
-    /// A file of the user's that cannot be read.
+    /// A user's file that cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
         Faults::one(Fault::for_file("read", path, error), Exit::Refused)
     }
@@ -122,7 +122,7 @@ impl Faults {
 
     /// Prints the faults on stderr.
     pub fn print(&self, colour: bool) {
-        // Where stderr is closed the lines are lost.
+        // If stderr is closed, the lines are lost.
         let _ = io::stderr().write_all(self.text(colour).as_bytes());
     }
 
@@ -177,8 +177,8 @@ impl From<Vec<TargetError>> for Faults {
     }
 }
 
-/// True if an operation failed while targets were prepared. A missing permission does not count: it
-/// refuses the test.
+/// True if an operation failed while targets were prepared. A missing permission refuses the test,
+/// so it does not count.
 fn is_operation_failure(error: &TargetError) -> bool {
     let TargetError::Fill(error) = error else { return false };
     let kind = error.errno().map(|errno| io::Error::from_raw_os_error(errno).kind());
@@ -239,7 +239,10 @@ impl From<RunError> for Faults {
             },
             RunError::Interrupted => {
                 let signal = engine::sys::signals::stop_signal().unwrap_or(2);
-                let fault = Fault::new("interrupted before anything was measured; what was being prepared is removed");
+                let fault = Fault::new(
+                    "interrupted before the measurement; files that were being \
+                    prepared are removed",
+                );
                 Faults::one(fault, Exit::Interrupted(signal))
             }
         }
@@ -266,8 +269,8 @@ impl From<ArchiveError> for Faults {
             ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
             ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => Faults::one(
                 Fault::new(error.to_string()).help(
-                    "name a file that `--save FILE` wrote, or an entry of the history (`history:12`; `fathom history` \
-                     lists them)",
+                    "give a file of `--save FILE`, or an entry of the history (`history:12`; \
+                    `fathom history` lists them)",
                 ),
                 Exit::Refused,
             ),

@@ -1,6 +1,6 @@
-//! Tests on several hosts: connects the processes that take part.
+//! Tests on several hosts: connects their processes.
 //!
-//! Either an MPI launcher has started this program on each host, or `--hosts` names them and this
+//! Either a launcher has started this program on each host, or `--hosts` lists the hosts and this
 //! process is the coordinator. In both cases all commands execute their plans on all hosts.
 
 mod acceptor;
@@ -124,10 +124,11 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
         return Ok(FleetRole::Alone { widened_from });
     }
     let comm = run::hosts::mpi(&launch).map_err(|why| {
-        let what = format!("{}, and its MPI cannot be joined", launch.describe());
+        let what = format!("{}: cannot join its MPI", launch.describe());
         let fault = Fault::new(what).help(format!(
-            "{}; without MPI they meet over TCP where FATHOM_HEAD=HOST:7745 names the host of the first one \
-             (docs/fleet.md); FATHOM_MPI_LIBRARY names a library, FATHOM_FLEET=off lets every process run by itself",
+            "{}; to connect over TCP instead, set FATHOM_HEAD=HOST:7745 to the host of the first \
+            process (docs/fleet.md); set FATHOM_MPI_LIBRARY to a library, or FATHOM_FLEET=off to \
+            run every process alone",
             launch.install_advice()
         ));
         Faults::one(
@@ -145,7 +146,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
     }
 }
 
-/// Starts a coordinator that executes a share itself.
+/// Starts a coordinator, which also executes a share of the plan.
 fn start_coordinator(comm: Box<dyn Comm>, place: &LocalHost<'_>, continues_on_loss: bool) -> Result<FleetRole, Faults> {
     let coordinator = Coordinator::new(comm, true, place, &[])
         .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| faults(list)))?;
@@ -170,7 +171,7 @@ pub fn run_as_agent(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
 }
 
 /// Expands host names and ranks in target names for a single host, and refuses jobs for other
-/// hosts. A coordinator must not call it: there each host expands its own names.
+/// hosts. A coordinator must not call it, because each host expands its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.
@@ -182,10 +183,10 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
     };
     for job in &mut document.jobs {
         if let Some(other) = job.hosts.iter().find(|name| **name != rank.host && *name != "0") {
-            let what = format!("the job is for the host `{other}`, but {} runs alone", rank.host);
+            let what = format!("the job is for the host `{other}`, but only {} runs it", rank.host);
             let fault = Fault::new(what).at(job.name.as_deref().unwrap_or("for-hosts"));
             return Err(Faults::usage(
-                fault.help("name the hosts with --hosts, or leave out for-hosts"),
+                fault.help("list the hosts with --hosts, or omit for-hosts"),
             ));
         }
         for target in &mut job.targets {
@@ -201,10 +202,10 @@ pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> 
 /// [`Faults`] if a host cannot be reached or cannot take part.
 pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result<Option<Fleet>, Faults> {
     if named.is_some_and(|text| text.trim().is_empty()) {
-        let fault = Fault::new("--hosts names no host").at("--hosts");
-        return Err(Faults::usage(
-            fault.help("name them: --hosts db1,db2; without --hosts this machine runs alone"),
-        ));
+        let fault = Fault::new("--hosts has no host").at("--hosts");
+        return Err(Faults::usage(fault.help(
+            "list the hosts: --hosts db1,db2; without --hosts only this machine runs",
+        )));
     }
     let named = named
         .cloned()
@@ -219,10 +220,9 @@ pub fn connect_from_options(process: &Process, named: Option<&String>) -> Result
 /// [`Faults`] if hosts are named.
 pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults> {
     let Some(named) = named else { return Ok(()) };
-    let fault = Fault::new("a launcher has started this process with others, and --hosts names hosts as well")
-        .at(named.as_str());
+    let fault = Fault::new("cannot use --hosts in processes that a launcher has started").at(named.as_str());
     Err(Faults::usage(fault.help(
-        "leave --hosts out: what the launcher has started is the test; or start fathom without the launcher",
+        "omit --hosts to use the launcher's processes, or start fathom without the launcher",
     )))
 }
 
@@ -236,16 +236,13 @@ pub fn refuse(ranks: Option<u32>, command: &str, named: Option<&String>) -> Resu
         Some(format!("FATHOM_HOSTS={named}"))
     };
     let place = match ranks {
-        Some(ranks) => format!("{ranks} processes that were started together"),
+        Some(ranks) => format!("{ranks} processes of a launcher"),
         None => match named.map(|named| format!("--hosts {named}")).or_else(of_environment) {
             Some(named) => named,
             None => return Ok(()),
         },
     };
-    let fault = Fault::new(format!(
-        "`fathom {command}` is about the one machine that it is started on"
-    ))
-    .at(place);
+    let fault = Fault::new(format!("`fathom {command}` runs only on this machine")).at(place);
     Err(Faults::usage(fault.help(
         "`fathom run --preset NAME` and `fathom sweep` measure on several hosts together, with --hosts or under the same launcher",
     )))
@@ -266,7 +263,7 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
         .filter(|host| !host.starts_with("listen://"))
         .collect();
     let quiet = process.is_quiet() || answering.is_empty();
-    let notice = waiting::Notice::new(quiet, format!("waiting for an answer of {}", answering.join(", ")));
+    let notice = waiting::Notice::new(quiet, format!("waiting for {} to answer", answering.join(", ")));
     let mut reached = transport::connect_all(&hosts, interrupt)?;
     let coordinator = Coordinator::new(
         Box::new(reached.comm),
@@ -326,7 +323,7 @@ fn continues_on_loss(default: bool) -> Result<bool, Faults> {
         "continue" => Ok(true),
         "stop" => Ok(false),
         other => {
-            let fault = Fault::new(format!("`{other}` is not an action for a lost host"));
+            let fault = Fault::new(format!("invalid action `{other}` for a lost host"));
             Err(Faults::usage(
                 fault.at("FATHOM_ON_LOSS").help("set it to `stop` or `continue`"),
             ))

@@ -1,8 +1,7 @@
-//! Results are recorded in the history unless the user disables it; and where that history
-//! lies.
+//! Records results in the history, unless the user disables it, and finds the history's file.
 //!
-//! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. A failure here is only a warning: the
-//! figures are there, and the exit code is theirs.
+//! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. A failure is only a warning, and does
+//! not change the exit code.
 
 use std::path::{Path, PathBuf};
 
@@ -17,14 +16,14 @@ const VARIABLE: &str = "FATHOM_HISTORY";
 /// Prefix that names an entry where a file name is expected.
 const PREFIX: &str = "history:";
 
-/// Where the history is.
+/// The place of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    /// The user wants none.
+    /// The user disabled it.
     Off,
     /// In this file; `true` if the user explicitly requested it.
     At(PathBuf, bool),
-    /// The environment names no folder for it.
+    /// The environment has no folder for it.
     Nowhere,
 }
 
@@ -70,7 +69,7 @@ pub fn record_as(
         Place::Off => {}
         Place::Nowhere => warn(&nowhere()),
         Place::At(path, _) => match add(&path, &recording) {
-            Ok(id) if !args.progress.quiet => screen::note(&format!("kept as {PREFIX}{id}")),
+            Ok(id) if !args.progress.quiet => screen::note(&format!("recorded as {PREFIX}{id}")),
             Ok(_) => {}
             Err(error) => warn(&fault(&error)),
         },
@@ -94,7 +93,7 @@ fn add(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError> {
 }
 
 fn nowhere() -> Fault {
-    let fault = Fault::new(format!("cannot place the history: {}", user_data::NOWHERE));
+    let fault = Fault::new(format!("cannot find a folder for the history: {}", user_data::NOWHERE));
     fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
 }
 
@@ -109,28 +108,33 @@ fn warn(fault: &Fault) {
 pub fn fault(error: &HistoryError) -> Fault {
     let shown = |path: &Path| path.display().to_string();
     let help = match error {
-        HistoryError::Missing { .. } => "every command that measures adds to it: fathom quick".to_owned(),
+        HistoryError::Missing { .. } => "run a command that measures, such as fathom quick".to_owned(),
         HistoryError::NoEntry { .. } => "`fathom history` lists the entries".into(),
         HistoryError::Locked { .. } => {
-            "wait for the other program, or end it: usually another fathom, or a database viewer".into()
+            "wait for the other program, or end it: usually another fathom or a database viewer".into()
         }
         HistoryError::CannotOpen { path } | HistoryError::ReadOnly { path } => format!(
-            "check the owner of {} and its folder, and that its file system is writable; FATHOM_HISTORY=FILE names another",
+            "check the owner of {} and its folder, and that its file system is writable; or set FATHOM_HISTORY=FILE",
             shown(path)
         ),
         HistoryError::Full { .. } => {
-            "free some space, remove old entries (`fathom history prune --keep 100`), or name another place: FATHOM_HISTORY=FILE".into()
+            "free some space, remove old entries (`fathom history prune --keep 100`), or set FATHOM_HISTORY=FILE".into()
         }
         HistoryError::Damaged { path, .. } => {
-            format!("move it away, and the next run begins a new one: mv {0} {0}.damaged", shown(path))
+            format!(
+                "move the file, so that the next run creates a new one: mv {0} {0}.damaged",
+                shown(path)
+            )
         }
         HistoryError::Foreign { .. } | HistoryError::NotRegularFile { .. } => {
-            "name a file of its own: FATHOM_HISTORY=FILE".into()
+            "use a separate file: FATHOM_HISTORY=FILE".into()
         }
         HistoryError::Newer { .. } => {
-            "use the version of fathom that made it, or a newer one; FATHOM_HISTORY=FILE names another history".into()
+            "use the version of fathom that wrote it, or a newer one; or set FATHOM_HISTORY=FILE".into()
         }
-        HistoryError::System { .. } | HistoryError::Database { .. } => "FATHOM_HISTORY=FILE names another place for it".into(),
+        HistoryError::System { .. } | HistoryError::Database { .. } => "set FATHOM_HISTORY=FILE to \
+            use another file"
+            .into(),
         HistoryError::Document(_) => "`fathom history prune` removes entries".into(),
     };
     Fault::new(error.to_string()).help(help)
@@ -150,13 +154,13 @@ impl From<HistoryError> for Faults {
 /// The file of the history.
 ///
 /// # Errors
-/// [`Faults`] if the history is turned off, or has no place.
+/// [`Faults`] if the history is disabled, or has no folder.
 pub fn path() -> Result<PathBuf, Faults> {
     match Place::from_env() {
         Place::At(path, _) => Ok(path),
         Place::Nowhere => Err(Faults::usage(nowhere())),
         Place::Off => {
-            let fault = Fault::new("the history is turned off: FATHOM_HISTORY is `off`");
+            let fault = Fault::new("the history is disabled: FATHOM_HISTORY is `off`");
             Err(Faults::usage(fault.help(
                 "unset the variable, or set it to `on` or to the path of a history",
             )))
@@ -187,7 +191,7 @@ pub fn number(history: &History, word: &str) -> Result<u64, Faults> {
         let empty = || {
             let fault = Fault::new(format!("the history {} is empty", history.path().display()));
             Faults::one(
-                fault.help("every command that measures adds to it: fathom quick"),
+                fault.help("run a command that measures, such as fathom quick"),
                 Exit::Refused,
             )
         };
@@ -195,7 +199,7 @@ pub fn number(history: &History, word: &str) -> Result<u64, Faults> {
     }
     text.parse().map_err(|_| {
         let fault = Fault::new(format!("`{word}` is not an entry of the history"));
-        Faults::usage(fault.help("an entry is named by its number, or is `last`; `fathom history` lists them"))
+        Faults::usage(fault.help("give the number of an entry, or `last`; `fathom history` lists them"))
     })
 }
 

@@ -16,7 +16,7 @@ use crate::screen;
 
 /// The verdicts of all jobs.
 pub struct Judged {
-    /// Name of the job and the verdict; absent where nothing was measured.
+    /// The name and the verdict of each job; no verdict if nothing was measured.
     jobs: Vec<(String, Option<Verdict>)>,
 }
 
@@ -42,7 +42,7 @@ pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     })
 }
 
-/// Why there is nothing to judge, with what to do if that is known.
+/// The fault if there is nothing to judge.
 pub fn nothing_to_judge(results: &Results) -> Fault {
     let is_failure = |finding: &&Finding| finding.severity == Severity::Error && finding.rule != "NOTHING-MEASURED";
     match results.findings.iter().find(is_failure) {
@@ -53,7 +53,7 @@ pub fn nothing_to_judge(results: &Results) -> Fault {
             ..Fault::default()
         },
         None => Fault::new("no operation completed in the measured window, so there is nothing to judge")
-            .help("measure for longer, or find out with `fathom run` what the target waits for"),
+            .help("measure for longer, or use `fathom run` to find out what the target waits for"),
     }
 }
 
@@ -143,7 +143,7 @@ impl Judged {
     }
 }
 
-/// The usual report for people.
+/// The default text report.
 pub fn report(results: &Results) -> String {
     let mut bytes = Vec::new();
     (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");

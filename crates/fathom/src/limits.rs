@@ -1,6 +1,5 @@
-//! Options about limits between the program and the disks (`--cap`, `--vm`, `--disk`, `--disks`),
-//! and about the storage below each job (`--host-cache`, `--path`, `--role`, `--replicas`,
-//! `--hops`).
+//! Options for limits between the program and the disks (`--cap`, `--vm`, `--disk`, `--disks`), and
+//! for the storage below each job (`--host-cache`, `--path`, `--role`, `--replicas`, `--hops`).
 
 use std::path::{Path, PathBuf};
 
@@ -21,13 +20,14 @@ use crate::metadata;
 /// Source of limits from the command line, for reports.
 const CAP: &str = "--cap";
 /// Help for a machine or disk that the catalogue lacks.
-pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks, and `fathom policies aws/vm`, azure/vm and gcp/vm the names of machines; a limit that is not \
-     in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'";
+pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks; `fathom policies aws/vm`, azure/vm \
+    and gcp/vm list machines; give limits that are not in the catalogue with --cap \
+    'VM:iops=1920,mbps=22.5,kind=vm'";
 
 /// The heading of the flags.
 pub const HEADING: &str = "Diagnosis";
 
-/// Limits, for commands that diagnose.
+/// Limits for commands that diagnose.
 #[derive(clap::Args)]
 pub struct LimitArgs {
     #[command(flatten, next_help_heading = HEADING)]
@@ -35,13 +35,13 @@ pub struct LimitArgs {
     /// Size of the virtual machine, such as Standard_B2ms
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     vm: Option<String>,
-    /// A disk under the target, such as P30: its limits are looked up
+    /// A disk under the target, such as P30; the catalogue has its limits
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     disk: Vec<String>,
-    /// How many there are of each [default: 1]
+    /// Number of each of these disks [default: 1]
     #[arg(long, value_name = "N", help_heading = HEADING, requires = "disk", value_parser = value_parser!(u32).range(1..=1024))]
     disks: Option<u32>,
-    /// The host's cache serves every job that names no path
+    /// The host's cache serves every job without a path
     #[arg(long, help_heading = HEADING, requires = "vm")]
     pub host_cache: bool,
 }
@@ -60,13 +60,13 @@ pub struct CapArgs {
     #[arg(
         long,
         value_name = "[NAME:]iops=N,mbps=N,…",
-        long_help = "A limit between the program and the data. The report says which of them binds, how much of each is used and \
-            what is out of reach. Repeat it for several.\n\
-            iops=N operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; unit=256KiB longer \
-            operations count as several; for=reads or for=writes; kind=vm, disk, cgroup or link.\n\
-            path=cached or path=uncached, role=NAME, job=NAME: only these jobs share the limit; rates of jobs that run \
-            at the same time are added up.\n\
-            Example: --cap 'VM:iops=1920,mbps=22.5,kind=vm' --cap '4 disks:iops=20000,mbps=800'"
+        long_help = "A limit between the program and the data; may be repeated. The report shows \
+            which limit binds, how much of each is used, and which capacity is stranded.\niops=N \
+            operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; \
+            unit=256KiB longer operations count as several; for=reads or for=writes; kind=vm, disk, \
+            cgroup or link.\npath=cached or path=uncached, role=NAME, job=NAME: only these jobs \
+            share the limit; rates of jobs that run at the same time are added up.\nExample: --cap \
+            'VM:iops=1920,mbps=22.5,kind=vm' --cap '4 disks:iops=20000,mbps=800'"
     )]
     cap: Vec<String>,
 }
@@ -78,9 +78,9 @@ pub struct MetadataArgs {
     #[arg(
         long,
         conflicts_with = "vm",
-        long_help = "Ask the cloud's metadata service (EC2, Azure, Google) for the machine's size, for 1 s at most; its limits are \
-            looked up as with --vm. FATHOM_METADATA=ADDRESS:PORT names another address than 169.254.169.254:80. \
-            An EC2 instance also has its type in its firmware."
+        long_help = "Ask the cloud's metadata service (EC2, Azure, Google) for the machine's size, \
+            for at most 1 s, and use its limits as with --vm. FATHOM_METADATA=ADDRESS:PORT replaces \
+            the address 169.254.169.254:80. EC2 instances also have their type in the firmware."
     )]
     pub metadata: bool,
 }
@@ -136,7 +136,7 @@ impl<const OF_JOBS: bool> Args for StorageArgs<OF_JOBS> {
     fn augment_args(command: Command) -> Command {
         command.args(STORAGE.map(|name| {
             let option = OPTIONS.iter().find(|option| option.name == name);
-            let option = option.expect("it is a native option");
+            let option = option.expect("a native option");
             let flag = Arg::new(name).long(name).help(option.help.trim_end_matches('.'));
             match OF_JOBS {
                 false => flag.value_name(option.value),
@@ -214,7 +214,7 @@ impl Storage {
         for (name, text) in &args.0 {
             storage.set(name, text).map_err(|why| {
                 let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
-                Faults::usage(fault.help("the value is for all jobs, or for one: --path reader1=cached"))
+                Faults::usage(fault.help("give a value for all jobs, or for one: --path reader1=cached"))
             })?;
         }
         Ok(storage)
@@ -282,7 +282,7 @@ impl Storage {
         match self.of_jobs.iter().find(|(job, _)| !jobs.contains(&job.as_str())) {
             None => Ok(()),
             Some((job, _)) => Err(Faults::usage(
-                Fault::new(format!("no job is named `{job}`")).help(format!("there are {}", jobs.join(", "))),
+                Fault::new(format!("unknown job `{job}`")).help(format!("the jobs are {}", jobs.join(", "))),
             )),
         }
     }
@@ -318,10 +318,10 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
     match layers.iter().filter(selects).find(|layer| !covers(layer)) {
         None => Ok(()),
         Some(layer) => {
-            let fault = Fault::new(format!("no job has the limit `{}`", layer.name));
+            let fault = Fault::new(format!("the limit `{}` applies to no job", layer.name));
             Err(Faults::usage(fault.help(
-                "its job=, role= and path= select the jobs that share it; `role` and `path` of a job file, or --role and --path, \
-                 name those of a job",
+                "job=, role= and path= of the limit select jobs; set the role and path of a job in \
+                the job file, or with --role and --path",
             )))
         }
     }
@@ -419,15 +419,15 @@ pub fn machine(
         let described = format!("machine type {name}, from {source}");
         if !has_machine(catalogue, &name, disks) {
             return Err(match disks.is_empty() {
-                true => format!(
-                    "{described}: the catalogue has no limits of it that hold for every disk; name the disk: --disk"
-                ),
-                false => format!("{described}: the catalogue has no limits of it with the disks of --disk"),
+                true => {
+                    format!("{described}: the catalogue has its limits only for certain disks; give the disk: --disk")
+                }
+                false => format!("{described}: the catalogue has no limits for it with the disks of --disk"),
             });
         }
         match disks.is_empty() && !is_on_cloud_disk(cloud) {
             true => Err(format!(
-                "{described}: its limits are not used, since a target is not on a disk of {}",
+                "{described}: its limits are not used, because a target is not on a disk of {}",
                 cloud.name()
             )),
             false => Ok((name, described)),
@@ -435,7 +435,7 @@ pub fn machine(
     });
     let (name, fact) = match usable {
         Ok((name, described)) => {
-            let fact = format!("{described}: its limits are used; --vm names another machine");
+            let fact = format!("{described}: its limits are used; set --vm to use another machine's");
             (Some(name), Some(fact))
         }
         Err(why) => (None, Some(why).filter(|_| requested)),
@@ -511,7 +511,7 @@ mod tests {
     use super::*;
     use analysis::caps::LayerKind;
 
-    /// The case that the diagnosis was made for: a small machine with four large disks.
+    /// A small machine with four large disks.
     #[test]
     fn names_are_looked_up() {
         let look_up = |machine: Option<&str>, disks: &[&str], count: u32| {

@@ -1,4 +1,4 @@
-//! The program: picks the command or the drop-in mode, connects the fleet, and returns the exit
+//! The program: selects the command or the drop-in mode, connects the fleet, and returns the exit
 //! code.
 //!
 //! Nothing is measured, judged or rendered here.
@@ -91,7 +91,7 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let arguments = &session.process.arguments;
     let matches = match command_line::command_for(arguments).try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return Ok(command_line::explain(error)),
+        Err(error) => return Ok(command_line::explain(error, arguments)),
     };
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
     // Only commands that measure have --hosts.
@@ -101,7 +101,7 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
         }
         connect_fleet(session, hosts)?;
     }
-    let row = commands::find(name).expect("clap knows the rows only");
+    let row = commands::find(name).expect("clap accepts only rows");
     (row.execute)(session, args).map(Exit::code)
 }
 
@@ -114,7 +114,7 @@ fn find_non_utf8_arg(words: &[OsString]) -> Option<Fault> {
         .skip(1)
         .find(|(_, word)| word.to_str().is_none())?;
     let what = format!("argument {number} is not valid Unicode: {word:?}");
-    Some(Fault::new(what).help("rename the file, or name it by a link whose name is UTF-8 (Windows: UTF-16)"))
+    Some(Fault::new(what).help("rename the file, or use a link whose name is UTF-8 (Windows: UTF-16)"))
 }
 
 fn print_faults(faults: &Faults) -> ExitCode {

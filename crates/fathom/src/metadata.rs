@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use engine::probe::Cloud;
 
-/// Names another address of the service than [`ADDRESS`].
+/// The variable that replaces [`ADDRESS`].
 pub const VARIABLE: &str = "FATHOM_METADATA";
-/// Where the service is in every cloud that is known here.
+/// The address of the service in all known clouds.
 const ADDRESS: &str = "169.254.169.254:80";
 /// All requests together may take this long.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// Answers are a line; headers are not much more.
+/// An answer is a line, plus headers.
 const MAX_ANSWER: usize = 64 << 10;
 
 /// The machine's type and the cloud that answered. Without a known cloud all are tried in turn.
@@ -23,8 +23,8 @@ const MAX_ANSWER: usize = 64 << 10;
 pub fn machine_type(cloud: Option<Cloud>) -> Result<(Cloud, String), String> {
     let address = std::env::var(VARIABLE).unwrap_or_else(|_| ADDRESS.to_owned());
     let parsed = address.parse();
-    let parsed: SocketAddr =
-        parsed.map_err(|_| format!("{VARIABLE} is `{address}`; write an address and a port: {ADDRESS}"))?;
+    let parsed: SocketAddr = parsed
+        .map_err(|_| format!("invalid value `{address}` of {VARIABLE}; give an address and a port: {ADDRESS}"))?;
     ask(parsed, cloud, TIMEOUT)
 }
 
@@ -115,7 +115,7 @@ fn body(bytes: &[u8]) -> Option<String> {
     body.get(..length).map(|body| body.trim().to_owned())
 }
 
-/// A word that can be shown and sent on.
+/// The text, if it is a printable word.
 fn plain(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_plain = !text.is_empty() && text.len() <= 1024 && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -129,8 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// A service on the loopback. It answers a request whose start and header it knows, and says
-    /// 404 to others.
+    /// A service on loopback. It answers known requests, and others with 404.
     fn service(answers: &'static [(&'static str, &'static str, &'static str)]) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -194,7 +193,7 @@ mod tests {
             let address = service(answers);
             let expected = Ok((cloud, name.to_owned()));
             assert_eq!(ask(address, Some(cloud), TIMEOUT), expected);
-            assert_eq!(ask(address, None, TIMEOUT), expected, "whichever answers");
+            assert_eq!(ask(address, None, TIMEOUT), expected, "the first cloud that answers");
         }
         let error = ask(service(AZURE), Some(Cloud::Amazon), TIMEOUT).unwrap_err();
         assert!(error.contains("does not report the machine's type"), "{error}");

@@ -11,13 +11,13 @@ use crate::screen::ProgressArgs;
 /// Options that exclude each other.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-/// Which options of a load a command has.
+/// The load options of a command.
 pub trait Subset {
-    /// The command has the option of this name.
+    /// True if the command has this option.
     fn has(name: &str) -> bool;
 }
 
-/// A command has every option of a load.
+/// All load options.
 pub struct AllOptions;
 
 impl Subset for AllOptions {
@@ -137,11 +137,13 @@ pub struct MeasureArgs {
         visible_alias = "host",
         value_name = "HOST,…",
         help_heading = "Output",
-        help = "Run on this host instead of here, or on several together; @FILE lists one per line",
-        long_help = "Run on another host instead of here, or on several together, and report the sum. `db1` or `user@db1` is reached by ssh, `tcp://db1:7745` is a \
-            `fathom agent --listen` there, `listen://0.0.0.0:7745*16` waits until 16 agents have connected, `local` is a process on this \
-            machine; @FILE has a line for each. In names of targets %h is the host and %r its number. See docs/fleet.md. The \
-            variable FATHOM_HOSTS does the same, in the place of fio and DiskSpd too."
+        help = "Run on this host, or on several; @FILE lists one per line",
+        long_help = "Run on another host instead of this one, or on several hosts, and report the \
+            sum. `db1` or `user@db1` connects by ssh, `tcp://db1:7745` to a `fathom agent --listen` \
+            on that host; `listen://0.0.0.0:7745*16` waits for 16 agents to connect; `local` is a \
+            process on this machine; @FILE has one host per line. In target names %h is the host \
+            and %r its number. See docs/fleet.md. The variable FATHOM_HOSTS does the same, also for \
+            the drop-in modes."
     )]
     pub hosts: Option<String>,
     #[command(flatten)]

@@ -1,11 +1,11 @@
-//! Where results go: any number of formats, each to stdout or to a file of its own.
+//! Outputs of results: any number of formats, each to stdout or a file.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Subject};
-use archive::serve::{AuthGuard, MAX_CONNECTIONS, Watched};
+use archive::serve::{AuthGuard, LiveServer, MAX_CONNECTIONS};
 use clap::ValueHint;
 use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
@@ -16,7 +16,7 @@ use model::plan::{Plan, Target};
 use model::results::Results;
 use report::html::{self, page};
 use report::live::Metrics;
-use report::{FORMATS, Format, charts, formats, stream};
+use report::{FORMATS, Format, charts, formats, stream, words};
 use run::descriptors_needed;
 
 use crate::exit::Exit;
@@ -38,7 +38,7 @@ pub struct OutputSpec {
     /// Reports to write, each to stdout or a file: text, json, csv, html [default: text]
     #[arg(long, value_name = "FORMAT[=FILE],…", help_heading = "Output")]
     pub out: Vec<String>,
-    /// Write a page with charts, which any browser opens offline
+    /// Write an HTML page with charts, readable offline
     #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub report: Option<PathBuf>,
 }
@@ -51,7 +51,7 @@ impl OutputSpec {
     }
 }
 
-/// Charts in the report for people.
+/// Charts in the text report.
 #[derive(Clone, Copy, clap::Args)]
 pub struct ChartsArg {
     /// Add charts of rate and latency to the text
@@ -77,9 +77,10 @@ pub struct OutputArgs {
         long,
         value_name = "ADDR",
         help_heading = "Output",
-        long_help = "Serve the live run over HTTP: / is a page that shows it, /metrics is OpenMetrics text, \
-            /events is the NDJSON stream as server-sent events. A port alone (9101) listens on the loopback address, which no other host \
-            reaches; 0.0.0.0:9101 is every network, without a token. The server ends with the run. See docs/serve.md."
+        long_help = "Serve the live run over HTTP: / is a live page, /metrics is OpenMetrics text, \
+            /events is the NDJSON stream as server-sent events. A port alone (9101) listens on \
+            loopback, which other hosts cannot reach; 0.0.0.0:9101 listens on every network, \
+            without a token. The server ends with the run. See docs/serve.md."
     )]
     metrics: Option<String>,
     #[command(flatten)]
@@ -98,10 +99,10 @@ impl OutputArgs {
     }
 }
 
-/// The help of `--out` where all formats can be written, and what follows them.
+/// The help of `--out` with all formats, followed by `end`.
 pub fn out_help(end: &str) -> String {
     let formats = list_formats();
-    format!("Reports to write, each to standard output or to a file of its own; the default is text.\n{formats}{end}")
+    format!("Reports to write, each to standard output or to a file; the default is text.\n{formats}{end}")
 }
 
 /// One output.
@@ -114,11 +115,11 @@ struct Output {
 
 #[derive(Clone, Copy, Debug)]
 enum OutputKind {
-    /// Made from finished results.
+    /// A report of finished results.
     Report(&'static Format),
-    /// A page for browsers, made from finished results and what else is known.
+    /// An HTML page of finished results and further facts.
     Page,
-    /// A line for each event, as it happens.
+    /// A line for each event, live.
     Stream,
 }
 
@@ -127,7 +128,7 @@ impl Output {
         matches!(self.what, OutputKind::Report(format) if format.name == FORMATS[0].name)
     }
 
-    /// It is a report for people on standard output.
+    /// A text report on standard output.
     fn is_read_by_people(&self) -> bool {
         let for_people = matches!(self.what, OutputKind::Report(format) if ["text", "markdown"].contains(&format.name));
         for_people && self.file.is_none()
@@ -144,7 +145,7 @@ pub struct Outputs {
     metrics: Option<String>,
     /// Lists this run for `fathom serve`.
     announcement: Option<Notice>,
-    watched: Option<Watched>,
+    live_server: Option<LiveServer>,
 }
 
 /// An open stream.
@@ -152,7 +153,7 @@ pub struct Outputs {
 enum Sink {
     Stdout,
     File(File, PathBuf),
-    /// A write failed, which was reported.
+    /// A write failed; this was reported.
     Closed,
 }
 
@@ -178,7 +179,7 @@ impl Outputs {
         Ok(self)
     }
 
-    /// Reads `--out` and `--save` and opens nothing.
+    /// Reads `--out` and `--save`, and opens nothing.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
@@ -213,11 +214,11 @@ impl Outputs {
             return Err(Faults::usage(
                 fault
                     .at("--out")
-                    .help("write each of the others to a file: --out text,json=result.json"),
+                    .help("write the others to files: --out text,json=result.json"),
             ));
         }
         if charts && !list.iter().any(Output::is_text) {
-            let fault = Fault::new("charts are part of the text report, and --out has no text").at("--charts");
+            let fault = Fault::new("charts need the text report, which --out does not include").at("--charts");
             return Err(Faults::usage(fault.help("add it: --out text,json=result.json")));
         }
         Ok(Outputs {
@@ -227,7 +228,7 @@ impl Outputs {
             streams: Vec::new(),
             metrics,
             announcement: None,
-            watched: None,
+            live_server: None,
         })
     }
 
@@ -243,7 +244,7 @@ impl Outputs {
             streams: Vec::new(),
             metrics: None,
             announcement: None,
-            watched: None,
+            live_server: None,
         };
         one.check_not_target(plan)?;
         one.check_writable()
@@ -279,20 +280,22 @@ impl Outputs {
         Ok(())
     }
 
-    /// Starts the server of `--metrics`, before anything is measured: its address may be in use.
+    /// Starts the server of `--metrics` before the measurement, because its address may be in use.
     fn open_server(&mut self, plan: &Plan) -> Result<(), Faults> {
         const OPTION: &str = "--metrics";
         let Some(text) = &self.metrics else { return Ok(()) };
         let (listener, bound) = address::bind(OPTION, address::parse(OPTION, text)?)?;
         let metrics = Metrics::new(&plan.name, env!("CARGO_PKG_VERSION"));
-        let watched = Watched::begin(listener, max_connections(plan), AuthGuard::new(bound, None), metrics);
+        let (title, about) = (words::title(plan), words::plan(plan));
+        let guard = AuthGuard::new(bound, None);
+        let server = LiveServer::start(listener, max_connections(plan), guard, metrics, &title, &about);
         let failed = |error| {
             Faults::one(
                 Fault::new(format!("cannot start the server: {error}")).at(OPTION),
                 Exit::Refused,
             )
         };
-        self.watched = Some(watched.map_err(failed)?);
+        self.live_server = Some(server.map_err(failed)?);
         self.announcement = running::announce(bound, &plan.name);
         screen::note(&format!(
             "watch it at http://{bound}/ (figures: http://{bound}/metrics)"
@@ -300,7 +303,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// True if events are printed on standard output while they happen.
+    /// True if standard output is a live stream of events.
     pub fn streams_to_stdout(&self) -> bool {
         self.streams.iter().any(|sink| matches!(sink, Sink::Stdout))
     }
@@ -308,12 +311,12 @@ impl Outputs {
     /// Writes an event to the streams. Returns a message about streams that failed.
     pub fn handle_event(&mut self, event: &Event) -> Option<String> {
         let is_unreported = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
-        if is_unreported || self.streams.is_empty() && self.watched.is_none() {
+        if is_unreported || self.streams.is_empty() && self.live_server.is_none() {
             return None;
         }
         let line = stream::line(event);
-        if let Some(watched) = &self.watched {
-            watched.take(event, &line);
+        if let Some(server) = &self.live_server {
+            server.send_event(event, &line);
         }
         self.write_line(&line)
     }
@@ -360,8 +363,8 @@ impl Outputs {
     /// the text report goes to stderr, so that the results are not lost.
     pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
         let last = stream::last_line(results);
-        if let Some(watched) = &self.watched {
-            watched.tell(&last);
+        if let Some(server) = &self.live_server {
+            server.send_line(&last);
         }
         if let Some(message) = self.write_line(&last) {
             let _ = io::stderr().write_all(message.as_bytes());
@@ -437,7 +440,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
     for path in files {
         let identity = identity_of(path);
         let fault = |what: String| {
-            let fault = Fault::new(what).help("give the report a file of its own");
+            let fault = Fault::new(what).help("write the report to another file");
             Err(Faults::one(fault, Exit::Refused))
         };
         if matches!(identity, Some(Identity::BlockDevice(_))) {
@@ -459,7 +462,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
     Ok(())
 }
 
-/// Checks that files can be written: better now than after an hour of measuring.
+/// Checks that files can be written, before an hour of measuring.
 pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Faults> {
     for path in files {
         let folder = match path.parent() {
@@ -507,13 +510,13 @@ fn parse(text: &str) -> Result<Output, Fault> {
         name => match formats::find(name) {
             Some(format) => OutputKind::Report(format),
             None => {
-                let fault = Fault::new(format!("there is no output format `{name}`")).at(format!("--out {text}"));
-                return Err(fault.help(format!("there are {}", names().join(", "))));
+                let fault = Fault::new(format!("unknown output format `{name}`")).at(format!("--out {text}"));
+                return Err(fault.help(format!("formats: {}", names().join(", "))));
             }
         },
     };
     if file.is_some_and(str::is_empty) {
-        let fault = Fault::new("the name of the file is missing").at(format!("--out {text}"));
+        let fault = Fault::new("missing file name").at(format!("--out {text}"));
         return Err(fault.help(format!("for example --out {name}=result.{name}")));
     }
     Ok(Output {
@@ -529,11 +532,8 @@ pub fn names() -> Vec<&'static str> {
 
 /// A line for each format, for the help.
 fn list_formats() -> String {
-    let page = (
-        PAGE,
-        "a page with charts for browsers, in one file; --report FILE is the same",
-    );
-    let stream = (STREAM, "one line of JSON for each event, as it happens");
+    let page = (PAGE, "an HTML page with charts, in one file; --report FILE is the same");
+    let stream = (STREAM, "one line of JSON for each event, live");
     let formats = FORMATS
         .iter()
         .map(|format| (format.name, format.about))

@@ -62,7 +62,10 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
         return None;
     }
     if !quiet {
-        crate::screen::note(&format!("watching for {time} what others do to {}", devices.join(", ")));
+        crate::screen::note(&format!(
+            "watching for {time} for I/O of other programs on {}",
+            devices.join(", ")
+        ));
     }
     let time = Duration::from_nanos(time.0);
     Some(probe::watch_background_io(&system, &devices, time, &|| {

@@ -1,4 +1,4 @@
-//! This process: its clock, its command line, and whether it was asked to stop.
+//! This process: its clock, its command line, and stop requests.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use engine::Clock;
 use engine::clock::ClockStart;
 use engine::sys::signals;
 
-/// What every command receives.
+/// The process facts that every command receives.
 #[derive(Debug)]
 pub struct Process {
     clock: ClockStart,
@@ -63,7 +63,8 @@ impl Process {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// True with `--quiet`. The fleet is connected before the command line is parsed.
+    /// True with `--quiet`. Reads the raw arguments, because the fleet is connected before the
+    /// command line is parsed.
     pub fn is_quiet(&self) -> bool {
         self.arguments.iter().any(|word| word == "--quiet" || word == "-q")
     }

@@ -1,4 +1,4 @@
-//! Every command and every option that a text of ours recommends exists.
+//! Tests that every command and option in fathom's texts exists.
 //!
 //! The texts are the string literals of all crates and the pages for users. A command line,
 //! `fathom` with the words behind it in backquotes, at the start of a line or behind a prompt, is
@@ -29,7 +29,7 @@ const PRINTED_BY: [(&str, &[&str]); 6] = [
     ("crates/fathom/src/commands/sweep/", &["sweep"]),
 ];
 
-/// A text with where it stands, for messages.
+/// A text with its place, for messages.
 struct Text {
     place: String,
     text: String,
@@ -60,7 +60,7 @@ fn texts() -> Vec<Text> {
     let name = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
     let mut found = Vec::new();
     for path in files(&root.join("crates"), ".rs") {
-        // Tests hold words that must be refused.
+        // Tests contain words that must be refused.
         let shown = name(&path);
         let is_test = shown.ends_with("tests.rs") || shown.contains("/tests/");
         if !shown.contains("/src/") || is_test || shown.ends_with("recommendations.rs") {
@@ -104,7 +104,7 @@ fn literals(source: &str) -> Vec<String> {
             found.push(text);
             rest = after;
         } else if rest.starts_with("'\"'") || rest.starts_with("'\\") {
-            // A character: a quotation mark in it begins nothing.
+            // A character literal: a quotation mark in it begins no string.
             let end = rest[2..].find('\'').map_or(rest.len(), |end| end + 3);
             rest = &rest[end..];
         } else {
@@ -140,7 +140,7 @@ fn quoted(source: &str) -> (String, &str) {
     (text, "")
 }
 
-/// Names of long options, aliases and hidden ones included.
+/// Names of long options, including aliases and hidden options.
 fn options_of(command: &Command) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for argument in command.get_arguments() {
@@ -193,7 +193,7 @@ fn command_lines(text: &str) -> Vec<&str> {
     found
 }
 
-/// What is wrong with a command line, if anything is.
+/// The fault of a command line, if any.
 fn fault_of(root: &Command, line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut path = vec![root];
@@ -210,7 +210,7 @@ fn fault_of(root: &Command, line: &str) -> Option<String> {
             .filter(is_word)
             .map(|word| format!("there is no command `{word}`"));
     }
-    // These take the words of another dialect.
+    // These commands take arguments of another dialect.
     if ["fio", "diskspd", "vdbench", "iometer", "convert", "lint"].contains(&path[1].get_name()) {
         return None;
     }
@@ -224,7 +224,7 @@ fn fault_of(root: &Command, line: &str) -> Option<String> {
     ))
 }
 
-/// Options that a text names by themselves, and that a command which prints the text does not have.
+/// Options in a text that a command which prints the text does not have.
 fn misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<String> {
     let printing = PRINTED_BY.iter().filter(|(source, _)| place.starts_with(source));
     let mut bare = text.clone();
@@ -296,8 +296,7 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
             let about_fio = line.contains("fio") || place.contains("fio");
             let about_iometer = line.contains("iometer") || place.contains("iometer");
             let about_others = OTHER_PROGRAMS.iter().any(|program| line.contains(program));
-            // Names of job options are words of ours as well, which are not options of every
-            // dialect.
+            // Skips names of native job options, which other dialects lack.
             let known = |option: &&str| {
                 ours.contains(*option)
                     || about_others
@@ -317,7 +316,7 @@ fn every_recommended_command_and_option_exists() {
     let texts = texts();
     let lines: usize = texts.iter().map(|text| command_lines(&text.text).len()).sum();
     let options: usize = texts.iter().map(|text| named_options(&text.text).len()).sum();
-    // The scan itself must not go blind: the pages alone have more than these.
+    // The scan must find enough texts: the pages alone have more than these.
     assert!(lines > 150 && options > 500, "{lines} command lines, {options} options");
     let faults = faults_of(&texts);
     assert!(faults.is_empty(), "{}", faults.join("\n"));

@@ -1,5 +1,5 @@
-//! Runs in progress that can be watched (`--metrics`): a small file for each beside the history, so
-//! that `fathom serve` can list them.
+//! Lists runs in progress with a server (`--metrics`): each has a small file next to the history,
+//! so that `fathom serve` can find it.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -20,7 +20,7 @@ pub struct Running {
     pub address: SocketAddr,
     /// Its name.
     pub name: String,
-    /// When it began.
+    /// Its start time.
     pub started_unix_ns: u64,
 }
 
@@ -34,7 +34,7 @@ impl Drop for Notice {
     }
 }
 
-/// The folder beside a history.
+/// The folder next to the history.
 fn folder() -> Option<PathBuf> {
     let history = history::path().ok()?;
     Some(history.with_extension("running"))

@@ -1,4 +1,4 @@
-//! Progress on stderr: a view that fills the terminal, a line that is redrawn, or plain lines.
+//! Shows progress on stderr: a full-screen view, a line that is redrawn, or plain lines.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -17,13 +17,13 @@ use crate::fault::{Fault, Faults};
 use crate::session::Session;
 use crate::terminal::{self, View};
 
-/// Without a terminal the state is printed this often.
+/// The interval of progress lines without a terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
 /// The line is redrawn at most this often, so that it can be read.
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);
 /// Lines are not folded for narrower terminals.
 const MIN_WIDTH: usize = 40;
-/// A run that ends before this needs no view.
+/// A shorter run needs no view.
 const MIN_VIEW_TIME: Nanos = Nanos::secs(2);
 
 /// How progress is shown.
@@ -89,12 +89,12 @@ impl Screen {
             return Ok(screen);
         }
         let shared = streaming && std::io::stdout().is_terminal();
-        let obstacle = terminal::obstacle().or(shared.then_some("a stream of events is printed on the same terminal"));
+        let obstacle = terminal::obstacle().or(shared.then_some("the terminal shows a stream of events"));
         match (args.live.unwrap_or(LiveForm::Auto), obstacle) {
             (LiveForm::View, Some(why)) => {
                 let fault = Fault::new(format!("cannot show the live view: {why}")).at("--live view");
                 Err(Faults::usage(
-                    fault.help("leave --live out: without a terminal it is a line"),
+                    fault.help("omit --live: without a terminal, progress is a line"),
                 ))
             }
             (LiveForm::View | LiveForm::Auto, None) => {
@@ -191,7 +191,7 @@ impl Screen {
             }
             Update::State(state) => match self.form {
                 Form::Line => self.redraw_line(&state),
-                // Only figures are worth a line.
+                // Only figures get a plain line.
                 Form::Plain if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
                     if self.drawn_at.elapsed() >= PLAIN_INTERVAL {
                         note(&state);
@@ -242,7 +242,7 @@ fn write_stderr(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// True if colours are wanted on stderr.
+/// True if stderr shows colours.
 pub fn colour_on_stderr() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! One command from plan to results: this process, its fleet, watching, self-checks.
+//! Runs a command from plan to results, on this process or its fleet, with self-checks.
 
 use std::cell::{Cell, RefCell};
 
@@ -23,9 +23,10 @@ const MAX_INTERVALS_OUTSIDE_WINDOW: usize = 100_000;
 #[derive(Debug)]
 pub struct Session {
     pub process: Process,
-    /// The other hosts, where there are any.
+    /// The other hosts, if any.
     fleet: RefCell<Option<Fleet>>,
-    /// Number of CPUs that a launcher had allowed, if this process runs alone and took all of them.
+    /// The number of CPUs that a launcher allowed, if this process runs alone and widened its
+    /// affinity.
     widened_from: Cell<Option<u32>>,
 }
 
@@ -44,7 +45,7 @@ impl Session {
         *self.fleet.borrow_mut() = Some(fleet);
     }
 
-    /// Records the number of CPUs that a launcher had allowed before this process took all of them.
+    /// Records the number of CPUs that a launcher allowed before this process widened its affinity.
     pub fn set_widened_from(&self, from: Option<u32>) {
         self.widened_from.set(from);
     }
@@ -155,7 +156,7 @@ impl<'a> Execution<'a> {
         let Session { process, fleet, .. } = self.session;
         let context =
             RunContext::new(process.clock(), process.interrupt_flag(), self.permissions).with_hooks(self.hooks);
-        // This may fail, so it precedes the measurement: a failure afterwards would lose the
+        // This may fail, so it comes before the measurement: a later failure would lose the
         // results.
         let equivalents = equivalents(&self.plan);
         // Intervals outside the measured window are only published as events, so they are collected
@@ -195,7 +196,7 @@ impl<'a> Execution<'a> {
 }
 
 impl Session {
-    /// Adds what only this process knows to the results of its host.
+    /// Adds facts of this process to the results of its host.
     fn describe_host(&self, background_io: Option<BackgroundIo>, results: &mut Results) {
         let is_alone = results.fleet.is_none();
         let host = match is_alone {

@@ -2,7 +2,7 @@
 
 use crate::fault::{Fault, Faults};
 
-/// Rules that `FATHOM_SILENCE` names, for all commands and the drop-in modes.
+/// The rules in `FATHOM_SILENCE`, for all commands and the drop-in modes.
 pub fn from_env() -> Vec<String> {
     let text = std::env::var("FATHOM_SILENCE").unwrap_or_default();
     let names = text.split([',', ' ']).filter(|name| !name.is_empty());
@@ -17,17 +17,17 @@ pub struct SilenceArgs {
     silence: Vec<String>,
 }
 
-/// Rules that `--silence` names.
+/// The rules of `--silence`.
 ///
 /// # Errors
-/// An unknown rule; the help suggests one.
+/// A rule is unknown; the help suggests one.
 pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
     let names = args.silence.iter().flat_map(|value| value.split(',')).map(str::trim);
     let names: Vec<String> = names.map(str::to_owned).collect();
     for name in &names {
         let known = analysis::lint::rule_names().any(|rule| rule.eq_ignore_ascii_case(name));
         if !known {
-            let fault = Fault::new(format!("no rule is called `{name}`"));
+            let fault = Fault::new(format!("unknown rule `{name}`"));
             let wanted = name.to_ascii_uppercase();
             let near = dialects::nearest(&wanted, analysis::lint::rule_names());
             let help = near.map_or("docs/lint.md lists the rules".to_owned(), |near| {

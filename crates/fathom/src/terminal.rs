@@ -1,5 +1,5 @@
-//! Takes over the terminal for the live view, and always restores it. A separate thread draws, on
-//! stderr, and reads keys.
+//! Takes over the terminal for the live view, and always restores it. A separate thread draws on
+//! stderr and reads keys.
 
 #[cfg(windows)]
 #[path = "terminal/keys_of_console.rs"]
@@ -35,7 +35,7 @@ use keys::Keys;
 
 /// How often to check for keys.
 const KEY_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// The view is drawn no more often than this, however much happens.
+/// The view is redrawn at most this often.
 const MIN_REDRAW_GAP: Duration = Duration::from_millis(250);
 /// It is redrawn at least this often, so that a stall is visible.
 const MAX_REDRAW_GAP: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ impl Shared {
     }
 }
 
-/// Why there can be no view here.
+/// The reason why a view is impossible.
 pub fn obstacle() -> Option<&'static str> {
     use std::io::IsTerminal;
     let dumb = match std::env::var_os("TERM") {
@@ -91,7 +91,7 @@ pub fn obstacle() -> Option<&'static str> {
     if !std::io::stderr().is_terminal() {
         Some("standard error is not a terminal")
     } else if dumb {
-        Some("TERM names no terminal that can be drawn on")
+        Some("the terminal of TERM does not support drawing")
     } else if !terminal::is_in_foreground() {
         Some("the program runs in the background of its terminal")
     } else {
@@ -147,7 +147,7 @@ impl Drop for View {
         self.shared.inside().closing = true;
         self.shared.closing.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported by its hook.
+            // The panic hook has already reported a panic of the thread.
             let _ = thread.join();
         }
         restore_terminal();
@@ -169,7 +169,7 @@ enum Key {
     /// The action of Ctrl-C.
     Interrupt,
     /// The action of Ctrl-Z.
-    #[cfg_attr(windows, expect(dead_code, reason = "there are no jobs there that could be stopped"))]
+    #[cfg_attr(windows, expect(dead_code, reason = "Windows has no job control"))]
     Suspend,
     /// Draw everything anew.
     Redraw,
@@ -275,7 +275,7 @@ fn current_look(inside: &ViewState) -> Look {
     }
 }
 
-/// Decided by the locale; always assumed for a Windows console.
+/// True if the locale is UTF-8, and on Windows.
 pub fn speaks_unicode() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let set = names
@@ -317,8 +317,8 @@ fn pressed(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::i
         Key::Suspend => {
             restore_terminal();
             terminal::suspend();
-            // The stop signal may reach another thread first. Wait, so that this one does not draw
-            // before it is stopped.
+            // The stop signal may reach another thread first, so this thread waits instead of
+            // drawing.
             std::thread::sleep(KEY_POLL_INTERVAL);
             // The process may continue in the background, where it cannot draw.
             while !terminal::is_in_foreground() && !interrupt.load(Ordering::Relaxed) {

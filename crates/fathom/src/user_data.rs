@@ -10,7 +10,7 @@ pub const NOWHERE: &str = if cfg!(windows) {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor HOME is set"
 };
 
-/// The folder; `None` where the environment names none.
+/// The folder; `None` if no variable sets it.
 pub fn folder() -> Option<PathBuf> {
     folder_from_env(|name| std::env::var_os(name))
 }
@@ -43,7 +43,7 @@ mod tests {
         let below = format!("{root}/fathom");
         check(&[home, ("XDG_DATA_HOME", root), ("FATHOM_DATA", "here")], Some("here"));
         check(&[home, ("FATHOM_DATA", ""), ("XDG_DATA_HOME", root)], Some(&below));
-        // The standard says that a relative path is to be ignored.
+        // The XDG standard ignores relative paths.
         check(&[home, ("XDG_DATA_HOME", "d")], Some("/home/x/.local/share/fathom"));
         check(&[], None);
     }

@@ -34,7 +34,7 @@ pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The file cannot be opened; kind `InvalidInput` for a pipe, a socket or a device.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Opening a socket fails with an error that explains nothing, so the name is examined first.
+    // Checks the path first, because opening a socket fails with a misleading error.
     refuse_special(&std::fs::metadata(path)?, path)?;
     let file = match is_inherited(path) {
         true => File::open(path)?,
@@ -53,7 +53,7 @@ pub fn read_limited(source: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(max + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > max {
-        true => Err(refused(format!("it is longer than {} MiB, the limit", max >> 20))),
+        true => Err(refused(format!("the file exceeds the limit of {} MiB", max >> 20))),
         false => Ok(bytes),
     }
 }
@@ -63,7 +63,7 @@ fn refused(why: impl Into<String>) -> io::Error {
 }
 
 /// Whether the path is a descriptor that the shell opened, as in process substitution (`<(…)`). Its
-/// writer is already there, so reading it does not hang.
+/// writer already exists, so reading does not hang.
 fn is_inherited(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd"]
         .iter()
@@ -82,7 +82,7 @@ fn refuse_special(meta: &std::fs::Metadata, path: &Path) -> io::Result<()> {
         () if kind.is_block_device() => "a block device",
         () => return Ok(()),
     };
-    Err(refused(format!("it is {what}, not a regular file")))
+    Err(refused(format!("{what} is not a regular file")))
 }
 
 #[cfg(not(unix))]

@@ -92,7 +92,7 @@ pub enum Parameter {
     Depth,
     /// Threads.
     Workers,
-    /// Bytes of an operation.
+    /// Bytes per operation.
     Block,
     /// Share of reads in percent.
     Read,

@@ -213,6 +213,25 @@ pub fn preset(used: &PresetUse) -> String {
     }
 }
 
+/// Names of plans that the user did not name.
+pub(crate) const DEFAULT_NAMES: [&str; 3] = ["run", "verify", "quick"];
+
+/// A heading for a plan: the name that the user gave, else the load of its only job and the target.
+pub fn title(plan: &Plan) -> String {
+    let mut jobs = plan.jobs().map(|(_, job)| job);
+    match (jobs.next(), jobs.next()) {
+        (Some(job), None) if DEFAULT_NAMES.contains(&&*plan.name) => {
+            let operations = operations(job);
+            let load = format!("{}, QD {}", operations.trim_end_matches(", direct"), job.depth());
+            match &*plan.targets {
+                [target] => format!("{load} — {}", target.path),
+                targets => format!("{load} — {} targets", targets.len()),
+            }
+        }
+        _ => plan.name.clone(),
+    }
+}
+
 /// Describes a plan line by line, for `--dry-run`.
 pub fn plan(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();

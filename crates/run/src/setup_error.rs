@@ -137,7 +137,7 @@ impl SetupError {
                 Some("this file system does not support direct I/O: use `cache buffered`, or a file elsewhere".into())
             }
             SetupError::Open(error) => match error.source.kind() {
-                ErrorKind::PermissionDenied => Some("choose a target that this user may open, or run as root".into()),
+                ErrorKind::PermissionDenied => Some("use a target that this user may open, or run as root".into()),
                 ErrorKind::NotFound => Some("it existed when the run began; find out what removed it".into()),
                 ErrorKind::ReadOnlyFilesystem => {
                     Some("it is read-only: choose another target, or a job that only reads".into())

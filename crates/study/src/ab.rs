@@ -112,9 +112,40 @@ pub struct Report {
     /// Smaller relative differences count as none.
     pub margin: f64,
     /// Conclusions in sentences.
-    pub sentences: Vec<String>,
+    pub sentences: Vec<Sentence>,
     /// The comparison was cut short.
     pub interrupted: bool,
+}
+
+/// A sentence of a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Sentence {
+    /// Its text.
+    pub text: String,
+    /// What it says.
+    #[serde(skip)]
+    pub topic: Topic,
+}
+
+/// The topic of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// What the comparison means.
+    Meaning,
+    /// Figures whose changes contradict the verdict.
+    Contrary,
+    /// The statistical tests.
+    Tests,
+}
+
+impl Sentence {
+    fn new(topic: Topic, text: impl Into<String>) -> Sentence {
+        Sentence {
+            text: text.into(),
+            topic,
+        }
+    }
 }
 
 impl Report {
@@ -133,7 +164,8 @@ impl Report {
         }
         if let Some(found) = self.found.as_ref().filter(|_| operations > 0) {
             let sentence = explain_for_mirror(found.word, writes as f64 / operations as f64);
-            self.sentences.insert(self.sentences.len().min(1), sentence.to_owned());
+            let sentence = Sentence::new(Topic::Meaning, sentence);
+            self.sentences.insert(self.sentences.len().min(1), sentence);
         }
         self
     }
@@ -203,20 +235,22 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
     }
 }
 
-fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<String> {
+fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Sentence> {
     let Some(found) = found else {
-        return vec![format!(
+        let text = format!(
             "No comparison: {pairs} complete pairs were measured, but two are needed, and {MIN_PAIRS} for a \
              judgement."
-        )];
+        );
+        return vec![Sentence::new(Topic::Meaning, text)];
     };
     let decisive = found.changes.iter().find(|change| change.figure == found.primary);
-    let mut sentences: Vec<String> = decisive
-        .map(|change| compare::sentence(change, "B", "A", margin))
+    let mut sentences: Vec<Sentence> = decisive
+        .map(|change| Sentence::new(Topic::Meaning, compare::sentence(change, "B", "A", margin)))
         .into_iter()
         .collect();
     let contrary = compare::contrary(found.word, &found.changes);
-    sentences.extend(contrary.map(|both| format!("Other figures differ: B is {both}.")));
+    let contrary = contrary.map(|both| format!("Other figures differ: B is {both}."));
+    sentences.extend(contrary.map(|text| Sentence::new(Topic::Contrary, text)));
     let ranks_text = found.p_of_ranks.map_or(String::new(), |p| {
         format!(" and Wilcoxon's signed ranks (p {})", format_p(p))
     });
@@ -231,13 +265,14 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
             format!("With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, whatever they show.")
         }
     };
-    sentences.push(detectable);
-    sentences.push(format!(
+    sentences.push(Sentence::new(Topic::Meaning, detectable));
+    let tests = format!(
         "Tests of {} pairs in turns: Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for {} \
          figures){ranks_text}.",
         found.pairs,
         found.changes.len(),
-    ));
+    );
+    sentences.push(Sentence::new(Topic::Tests, tests));
     sentences
 }
 

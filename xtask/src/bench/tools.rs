@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::BenchError;
 use super::child::{self, FinishedProgram};
 use super::work::{Until, Work};
-use crate::command::{cargo, root, run};
+use crate::command::{cargo, run, target_folder};
 
 /// The program that runs a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,10 +119,6 @@ impl Tools {
         let [few, many] = operations;
         Ok((count(many)? - count(few)?) / (many - few) as f64)
     }
-}
-
-fn target_folder() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Parses the count in callgrind's output.

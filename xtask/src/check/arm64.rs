@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::arm64::{TARGET, cargo_for_arm64, emulator, folder};
-use crate::command::{cargo, output, root, run};
+use crate::command::{cargo, output, root, run, target_folder};
 
 /// The engines whose system calls the emulator supports, for `FATHOM_ENGINES` of the test suite.
 const ENGINES: &str = "psync,mmap,null,simulated";
@@ -145,8 +145,7 @@ fn built(words: &[&str]) -> Result<Command, String> {
 
 /// The program for this machine.
 fn native() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    target.join("debug/fathom")
+    target_folder().join("debug/fathom")
 }
 
 /// The program for ARM64, and the one for this machine.

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::command::{cargo, output, root, run};
+use crate::command::{cargo, output, root, run, target_folder};
 
 const USAGE: &str =
     "usage: cargo xtask dist [linux-gnu|linux-musl|linux-arm64|windows|deb]…, all of them if none is named";
@@ -102,8 +102,7 @@ fn pages(folder: &Path) -> Result<PathBuf, String> {
         fs::create_dir_all(pages.join(part)).map_err(cannot("make", &pages))?;
     }
     run(cargo().args(["build", "--package", "fathom", "--bin", "fathom"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let program = target.join("debug/fathom");
+    let program = target_folder().join("debug/fathom");
     let printed = |words: &[&str]| -> Result<String, String> {
         output(Command::new(&program).args(words)).map(|text| text + "\n")
     };

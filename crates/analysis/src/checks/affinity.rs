@@ -32,13 +32,13 @@ pub(super) const AFFINITY_WIDENED: Check = Check {
         let found =
             found.why("MPI launchers bind each process to one processor, which all its workers would have shared");
         findings.push(found.help(
-            "to restrict the test to some processors, name them in the job (`cpus`), or use a control group; \
-             FATHOM_FLEET=off keeps the binding",
+            "to restrict the test to some processors, set `cpus` in the job or use a control group; \
+            FATHOM_FLEET=off keeps the launcher's binding",
         ));
     },
 };
 
-/// A test with a single process, which has no fleet.
+/// Describes a test with a single process, which has no fleet.
 fn describe_host(environment: &Environment) -> Option<String> {
     Some(describe(&environment.host.name, environment.widened_from?, environment))
 }

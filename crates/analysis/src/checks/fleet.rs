@@ -12,9 +12,9 @@ use super::{Check, CheckInput};
 
 /// A start skew above this share of the window is a warning.
 const WARNING_SKEW_SHARE: f64 = 0.01;
-/// A smaller skew is never reported.
+/// Smaller skews are never reported.
 const MIN_SKEW: Nanos = Nanos::millis(5);
-/// A skew from here on is a note, whatever the window.
+/// A skew of at least this is a note, even in a long window.
 const NOTE_SKEW: Nanos = Nanos::millis(50);
 /// A rank with less than this share of the median is a straggler.
 const STRAGGLER_SHARE: f64 = 0.8;
@@ -37,16 +37,21 @@ pub(super) const LOST: Check = Check {
             let found = Finding::new("HOST-LOST", Severity::Error, what).at(format!("{} (rank {number})", facts.host));
             let found = found.why(match facts.machine {
                 Some(_) if others_continue => {
-                    "the figures include what it reported until shortly before; the other hosts continued without \
-                     it. Totals are divided by the longest window, so they are lower than the rate with all hosts"
+                    "the figures include its measurements until shortly before; the other hosts \
+                    continued without it. Totals are divided by the longest window, so they are \
+                    lower than the rate with all hosts"
                 }
                 Some(_) => {
-                    "the figures include what it reported until shortly before; the other hosts were then stopped. \
-                     Totals are divided by the longest window, so they may be lower than the rate with all hosts"
+                    "the figures include its measurements until shortly before; fathom then stopped \
+                    the other hosts. Totals are divided by the longest window, so they may be lower \
+                    than the rate with all hosts"
                 }
                 None => "the figures include none of its measurements",
             });
-            findings.push(found.help("examine that host; `fathom recover` reads what the hosts have saved locally"));
+            findings.push(found.help(
+                "examine that host; `fathom recover` reads the results that \
+                the hosts saved locally",
+            ));
         }
     },
 };
@@ -72,10 +77,10 @@ pub(super) const START_SKEW: Check = Check {
                 severity,
                 format!("the hosts started up to {skew} apart, and measured for {measured}"),
             );
-            let found = found.why("during that time only some hosts loaded the storage, so the total mixes two loads");
+            let found = found.why("in the meantime only some hosts loaded the storage, so the total mixes two loads");
             findings.push(found.help(
-                "measure for longer, with a warm-up; a host with busy processors starts late: check what else runs \
-                 there",
+                "measure for longer, with a warm-up; look for other programs on late hosts, since \
+                busy processors delay the start",
             ));
         }
     },

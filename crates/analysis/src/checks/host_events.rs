@@ -118,13 +118,16 @@ fn find_health_change(device: &Device) -> Option<Finding> {
         .and_then(|(now, then)| now.checked_sub(then))
         && more > 0
     {
-        complaints.push(format!("{more} transfers to it were corrupted and repeated"));
+        complaints.push(format!("{more} transfers to the device were corrupted and repeated"));
     }
     if complaints.is_empty() {
         return None;
     }
     let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
-    let finding = finding.why("this is new since the test began: repairs and retransmissions took part of the time");
+    let finding = finding.why(
+        "this is new since the start of the test: repairs and retransmissions \
+        took part of the time",
+    );
     Some(finding.help("check `dmesg`; replace the cable or the device, or let an array rebuild, then repeat the test"))
 }
 
@@ -225,7 +228,7 @@ mod tests {
                 well(),
                 Some(health(&["8 sectors wait", "it is about to fail"], Some(5)))
             ),
-            ["it is about to fail; 2 transfers to it were corrupted and repeated"]
+            ["it is about to fail; 2 transfers to the device were corrupted and repeated"]
         );
         // A decreasing counter was reset.
         assert_eq!(complaints(well(), Some(health(&[], Some(0)))), Vec::<String>::new());

@@ -1,5 +1,5 @@
-//! Compares our counters with the block layer's over a whole step: cache hits, read-ahead, load of
-//! other programs.
+//! Compares fathom's counters with the block layer's over a whole step: cache hits, read-ahead,
+//! load of other programs.
 
 use model::environment::BusyProgram;
 use model::finding::{Finding, Severity};
@@ -16,7 +16,7 @@ const MIN_DIFFERENCE_BYTES: u64 = 4 << 20;
 
 pub(super) const KERNEL: Check = Check {
     rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
-    about: "The bytes that fathom moved, compared with the kernel's byte counters of the devices.",
+    about: "fathom's byte counts, compared with the kernel's byte counts of the devices.",
     detect: |input, findings| {
         for (step, results) in input.results.steps.iter().enumerate() {
             for device in &results.devices {
@@ -77,11 +77,11 @@ fn check_device(
         let finding = match (direction, moved.direct[direction], moved.buffered[direction]) {
             (Direction::Read, false, true) if less => cache_hits(ours, kernels),
             (Direction::Read, false, true) => read_ahead(ours, kernels),
-            // The kernel writes buffered data back at any time, together with that of other
+            // The kernel may write back buffered data at any time, together with data of other
             // programs.
             (Direction::Write, false, true) | (_, true, true) => continue,
             (_, true, false) if less => not_on_device(direction, ours, kernels),
-            // A small share of all bytes has no noticeable effect.
+            // A small share of the bytes has no noticeable effect.
             _ if difference as f64 <= TOLERANCE * all as f64 => continue,
             _ => match programs {
                 Some(programs) => other_load(direction, difference, all, programs),
@@ -114,8 +114,8 @@ fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
     let (word, ours, kernels) = (direction.word(), Bytes(ours), Bytes(kernels));
     let what = format!("the test issued {ours} of direct {word}s, but the device moved only {kernels}");
     let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, what);
-    let why = "holes, unwritten extents, compression or the file system served part of the I/O; that part does not \
-        show the speed of the device";
+    let why = "holes, unwritten extents, compression or the file system served part of the I/O \
+        without the device";
     finding
         .why(why)
         .help("test a file that fathom has prepared, or the device itself")
@@ -133,8 +133,8 @@ fn other_load(direction: Direction, others: u64, all: u64, programs: &[BusyProgr
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
     finding
         .why(
-            "another program uses the device, or the file system adds I/O of its own; both take capacity from this \
-             test",
+            "another program used the device, or the file system added its own I/O; both reduce the \
+            capacity for this test",
         )
         .help("check with `iostat` or `iotop`, and repeat the test when the device is idle")
 }

@@ -1,7 +1,7 @@
 //! Little's law (1961): operations in flight = rate × latency. In a closed loop, the sum of all
 //! latencies must be queue depth × time. A lower sum means that the queue was not full; a higher
-//! sum means that fathom miscounted. [`crate::identities`] applies the law to any tool; this check
-//! uses exact counts, which only our own results contain.
+//! sum means that fathom miscounted. [`crate::identities`] applies the law to results of any tool;
+//! this check uses exact counts, which only fathom's results contain.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub(super) const LITTLE: Check = Check {
                 continue;
             }
             let found = judge_job(&job);
-            // A finding about the whole job covers every rank.
+            // A finding about the whole job already covers every rank.
             let is_reported = found
                 .as_ref()
                 .is_some_and(|finding| finding.severity >= Severity::Warning);
@@ -86,7 +86,7 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
 
 /// Why some ranks did not fill their queues, and what to do.
 const STARVED: (&str, &str) = (
-    "these hosts did not keep their queue full: their results are lower than what the target can deliver to them",
+    "these hosts did not keep their queue full, so their results are lower than the target's capacity",
     "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
 );
 /// Why flushes left slots without operations, and what to do.
@@ -148,13 +148,13 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         )
     } else if found.depth <= job.results.workers.len() as u64 {
         (
-            "with one operation in flight, the target is idle while the next one is prepared",
+            "with one operation in flight, the target is idle while fathom prepares the next one",
             "latency and rate are right for one operation in flight; increase the depth to keep the target busy",
         )
     } else {
         (
-            "the queue was not kept full: fathom could not submit operations fast enough, so the results are lower \
-                 than what the target can do at this depth",
+            "the queue was not kept full: fathom could not submit fast enough, so the results are \
+            lower than the target's capacity at this depth",
             "use more workers with less depth each, or larger blocks (`--workers 4 --depth 8 --block 64k`), and leave `engine` at `auto`",
         )
     };
@@ -167,8 +167,8 @@ fn is_one_for_each_worker(found: &InFlight, job: &JobView<'_>) -> bool {
     found.depth as f64 >= 2.0 * workers && (found.average / workers - 1.0).abs() < 0.02
 }
 
-/// Upper bound of what operations started before the window add to the average, as a share of the
-/// window. Each slot contributes at most one whole latency.
+/// Upper bound for the contribution of operations that started before the window, as a share of the
+/// window. Each slot adds at most one whole latency.
 fn max_share_before_window(job: &JobView<'_>) -> f64 {
     let phases = &job.plan.phases;
     let measured = job.results.measured().0;
@@ -265,7 +265,7 @@ mod tests {
             let mut found = super::super::check(&results).into_iter();
             let short = found.find(|finding| finding.rule == "QD-NOT-ACHIEVED");
             let short = short.expect("half of the queue was in use");
-            (short.what, short.why.expect("it has a reason"))
+            (short.what, short.why.expect("a reason"))
         };
         let (what, reason) = why(Nanos::secs(1));
         assert_eq!(
@@ -292,10 +292,7 @@ mod tests {
         reads.total.record_times(200_000_000, 32);
         reads.operations += 32;
         let mismatch = "LITTLE-MISMATCH".to_owned();
-        assert!(
-            rules(&results).contains(&mismatch),
-            "without warm-up nothing explains it"
-        );
+        assert!(rules(&results).contains(&mismatch), "without warm-up it is a mismatch");
         results.plan.steps[0].jobs[0].phases.warm_up_ns = Nanos::secs(1);
         assert!(!rules(&results).contains(&mismatch));
     }
@@ -331,7 +328,7 @@ mod tests {
         let found = super::super::check(results).into_iter();
         found
             .filter(|finding| finding.rule == "QD-NOT-ACHIEVED" && finding.severity == Severity::Warning)
-            .map(|finding| (finding.what, finding.why.expect("it has a reason")))
+            .map(|finding| (finding.what, finding.why.expect("a reason")))
             .collect()
     }
 

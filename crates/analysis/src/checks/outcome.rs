@@ -37,7 +37,7 @@ pub(super) const OUTCOME: Check = Check {
                 if counts.short > 0 {
                     let what = format!("{} {word} operations transferred less than requested", counts.short);
                     let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, what).at(&*job.plan.name);
-                    findings.push(finding.why("the target ended early, or its file system is full"));
+                    findings.push(finding.why("the target is shorter than expected, or its file system is full"));
                 }
             }
             if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {

@@ -1,4 +1,4 @@
-//! Figures beyond what the device can do: its link, its disk arm, or a known limit.
+//! Checks for rates beyond the device's link, its disk arm, or a known limit.
 
 use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
@@ -8,8 +8,8 @@ use super::{Check, CheckInput};
 use crate::caps::{Layer, LayerKind};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
-/// More random reads per second than any disk arm reaches: seek and rotation take milliseconds, so
-/// even a deep queue on a small range gives only three or four hundred.
+/// No disk arm reaches this many random reads per second: seek and rotation take milliseconds, so
+/// even a deep queue on a small range gives only 300 to 400.
 const MAX_SPINDLE_IOPS: f64 = 1000.0;
 /// Tolerance for counters and clocks; the speed of a link is exact.
 const LINK_TOLERANCE: f64 = 1.05;
@@ -55,7 +55,7 @@ pub(super) const CACHE_HIT: Check = Check {
 /// control group throttles above every cache, so a rate beyond its limit means that the limit does
 /// not apply.
 pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
-    // The page cache has a rule of its own.
+    // BUFFERED reports the page cache.
     if observation.load.direct == Some(false) {
         return None;
     }
@@ -79,7 +79,10 @@ pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[Know
         bound.layer
     );
     let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*observation.name);
-    let finding = finding.why("a cache of the device, the host or a controller served the I/O: the figures are those of the cache, and hold only until it is full");
+    let finding = finding.why(
+        "a cache of the device, the host or a controller served the I/O: the \
+        figures describe that cache, and only until it is full",
+    );
     Some(finding.help(
         "test a range several times as large as the cache, or measure for longer; if there is no cache, another \
          limit applies",
@@ -133,7 +136,7 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
     let used = one_way(&observation.directions.read).max(one_way(&observation.directions.write));
     (used > LINK_TOLERANCE * limit).then(|| {
         let what = format!(
-            "{:.0} MB/s were transferred in one direction, and the link of {} has only {:.0} MB/s",
+            "{:.0} MB/s were transferred in one direction, but the link of {} has only {:.0} MB/s",
             used / 1e6,
             join_names(disks),
             limit / 1e6
@@ -141,7 +144,7 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
         implausible(
             what,
             observation,
-            "data beyond the speed of the link comes from memory, so the figures are not those of the device",
+            "data beyond the speed of the link comes from memory, so the figures do not describe the device",
         )
     })
 }
@@ -226,7 +229,7 @@ mod tests {
             !has(&on(1100, &[spins("sda"), spins("sdb")]), "IMPLAUSIBLE"),
             "two of them"
         );
-        assert!(!has(&on(1100, &[disk("sda")]), "IMPLAUSIBLE"), "it does not spin");
+        assert!(!has(&on(1100, &[disk("sda")]), "IMPLAUSIBLE"), "not a rotating disk");
         let mut guest = on(1100, &[spins("vda")]);
         guest.hosts[0].environment.host.hypervisor = Some("KVM".into());
         assert!(
@@ -235,7 +238,7 @@ mod tests {
         );
         let mut cached = on(1100, &[spins("sda")]);
         cached.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode::BUFFERED;
-        assert!(!has(&cached, "IMPLAUSIBLE"), "the page cache has rules of its own");
+        assert!(!has(&cached, "IMPLAUSIBLE"), "other rules cover the page cache");
     }
 
     #[test]
@@ -258,7 +261,7 @@ mod tests {
             !has(&on(100_000, &[linked(380_000_000), second]), "IMPLAUSIBLE"),
             "two links"
         );
-        assert!(!has(&on(100_000, &[disk("nvme0n1")]), "IMPLAUSIBLE"), "not known");
+        assert!(!has(&on(100_000, &[disk("nvme0n1")]), "IMPLAUSIBLE"), "unknown link");
         // A SATA disk, at home and in a virtual machine.
         let sata = || Device {
             name: "sda".into(),
@@ -316,7 +319,7 @@ mod tests {
         };
         assert!(
             beyond_limits(&observation, &[machine], &[]).is_none(),
-            "a machine's limit on the way is passed by its own cache"
+            "the machine's own cache can exceed its limit"
         );
     }
 }

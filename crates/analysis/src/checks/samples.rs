@@ -1,4 +1,4 @@
-//! Sound results, which the tests of the checks then change.
+//! Sound results, as the starting point for tests of checks.
 
 use model::environment::{Device, DeviceUse, Environment, TargetFacts};
 use model::event::{Counts, EndReason};
@@ -33,7 +33,7 @@ pub(super) fn closed_loop(depth: u32, operations: u64, latency: Nanos) -> Result
     results(&workload, operations, latency)
 }
 
-/// The same, with a requested rate of 10,000 operations per second.
+/// The same worker, with a requested rate of 10,000 operations per second.
 pub(super) fn paced(depth: u32, operations: u64, latency: Nanos) -> Results {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
     (workload.depth, workload.rate) = (depth, Some(Rate::iops(10_000)));

@@ -11,12 +11,12 @@ use super::{Check, JobView};
 const RATE_TOLERANCE: f64 = 0.01;
 /// Schedule delays up to this share of the service time are normal.
 const MAX_LAG_SHARE: f64 = 0.10;
-/// If at least this share of the operations was due when every slot was taken, the target delayed
-/// them ...
+/// If at least this share of the operations was due while all slots were in use, the target delayed
+/// them.
 const MIN_BLOCKED_SHARE: f64 = 0.1;
-/// ... and below this share it did not.
+/// Below this share, the target did not delay them.
 const MAX_FREE_SHARE: f64 = 0.01;
-/// A queue with this average use was full, whatever single operations show.
+/// A queue with this average use counts as full.
 const FULL_QUEUE_SHARE: f64 = 0.98;
 /// Shorter delays come from timers and the scheduler.
 const MIN_LAG: Nanos = Nanos::micros(50);
@@ -147,7 +147,7 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
              can do",
         ),
         Some(false) | None => (
-            "the queue was full or the processor busy; response times count from when they were due",
+            "the queue was full or the processor busy; response times count from the due time",
             "compare service and response time; if the target is not the limit, use more workers",
         ),
     };
@@ -257,7 +257,7 @@ mod tests {
             let of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
             [of("RATE-NOT-KEPT"), of("SCHED-LAG")]
         };
-        // A target that became slow halfway blocks fewer than half of them.
+        // A target that slows down halfway blocks fewer than half of the operations.
         for blocked in [8_900, 2_200] {
             let help = advice(blocked);
             let is_of_target = |help: &String| help.contains("request a lower rate") && !help.contains("workers");
@@ -285,7 +285,7 @@ mod tests {
     fn a_mix_far_from_the_requested_one_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::drawn(30.0, MixRule::Independent);
-        // There was not a single write.
+        // The mix has writes, but none completed.
         assert!(rules(&results).contains(&"MIX-DRIFT".to_owned()));
     }
 }

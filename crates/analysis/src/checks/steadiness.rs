@@ -10,14 +10,14 @@ use crate::figures;
 
 /// A shorter window is not judged.
 const MIN_SECONDS: usize = 20;
-/// Share of the mean by which the fitted line may rise or fall over the window (SNIA SSS PTS 2.0.1,
-/// slope excursion).
+/// The fitted line may change by this share of the mean over the window (SNIA SSS PTS 2.0.1, slope
+/// excursion).
 const MAX_SLOPE_EXCURSION: f64 = 0.10;
 /// A slope with a weaker correlation with time is noise.
 const MIN_CORRELATION: f64 = 0.5;
 /// Shorter levels are merged into their neighbours.
 const MIN_LEVEL_SECONDS: usize = 5;
-/// A drift is described by the means of this share of the window at each end.
+/// A drift is reported as the means of this share of the window at each end.
 const TREND_END_SHARE: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one count as the same.
 const MIN_LEVEL_CHANGE: f64 = 0.10;
@@ -119,8 +119,8 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the mean lies between the levels: the device never ran at that rate");
     Some(finding.help(
-        "find out what happened at that time (full cache, exhausted burst credits, \
-        other programs), and judge each level separately",
+        "look for a cause at that time (full cache, exhausted burst credits, other programs), and \
+        judge each level separately",
     ))
 }
 

@@ -1,5 +1,5 @@
-//! How far percentiles can be trusted: with fewer than ten values beyond it, a percentile is little
-//! better than the maximum.
+//! Checks whether percentiles are reliable: with fewer than ten values beyond it, a percentile is
+//! little better than the maximum.
 
 use model::finding::{Finding, Severity};
 use model::plan::{EngineKind, Job};
@@ -18,7 +18,7 @@ const REPORTED_PERCENTILES: [(f64, &str); 4] = [
 
 pub(super) const PERCENTILES: Check = Check {
     rules: &["PCT-UNSUPPORTED"],
-    about: "Whether there were enough operations for the usual percentiles.",
+    about: "Whether there were enough operations for the reported percentiles.",
     detect: |input, findings| {
         for job in input.jobs() {
             for (direction, found) in job.results.directions().iter() {
@@ -34,7 +34,7 @@ pub(super) const PERCENTILES: Check = Check {
                 };
                 let (word, operations) = (direction.word(), found.operations);
                 let beyond = (operations as f64 * (1.0 - fraction)).floor();
-                let what = format!("{name} of {word}s depends on only {beyond:.0} of {operations} operations");
+                let what = format!("{name} of {word}s: only {beyond:.0} of {operations} operations lie beyond it");
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
                 let finding = finding
@@ -42,7 +42,8 @@ pub(super) const PERCENTILES: Check = Check {
                 let times = needed / operations as f64;
                 let longer = match times {
                     ..1.1 => "a little longer".to_owned(),
-                    _ => format!("{times:.1} times as long"),
+                    ..9.95 => format!("{times:.1} times as long"),
+                    _ => format!("{times:.0} times as long"),
                 };
                 findings.push(finding.help(format!("measure {longer}, for {needed:.0} {word}s")));
             }
@@ -87,7 +88,11 @@ mod tests {
 
     #[test]
     fn percentiles_of_few_operations_are_weak() {
-        for (operations, help) in [(999, "measure a little longer"), (500, "measure 2.0 times as long")] {
+        for (operations, help) in [
+            (999, "measure a little longer"),
+            (500, "measure 2.0 times as long"),
+            (10, "measure 100 times as long"),
+        ] {
             let found = super::super::check(&samples::closed_loop(1, operations, Nanos::millis(1)));
             let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
             let advice = weak.and_then(|finding| finding.help.as_deref()).expect("advice");

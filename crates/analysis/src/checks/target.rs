@@ -1,4 +1,4 @@
-//! State of the targets: never-written ranges that need no device, the page cache, the owning
+//! Checks the targets: never-written ranges, which need no device, the page cache, and the owning
 //! cluster node.
 
 use model::Direction;
@@ -35,7 +35,10 @@ pub(super) const ALLOCATION: Check = Check {
                 if allocation.unwritten_unknown && existed {
                     let what = "the file system does not report which part of the file has been written";
                     let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, what).at(&*facts.path);
-                    let finding = finding.why("reads beyond that part need no I/O, so the figures may be too good");
+                    let finding = finding.why(
+                        "reads of never-written parts need no I/O, so the \
+                        figures may be too good",
+                    );
                     findings
                         .push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
                 }
@@ -86,7 +89,7 @@ pub(super) const OWNER: Check = Check {
                     format!("the volume belonged to {before} at the start of the test and to {after} at its end");
                 let finding = Finding::new("OWNER-MOVED", Severity::Warning, what).at(&*facts.path);
                 let finding =
-                    finding.why("part of the operations went over the network and part did not: two tests in one");
+                    finding.why("only some of the operations crossed the network, so the result mixes two loads");
                 findings.push(finding.help(match &facts.cluster_volume {
                     Some(name) => format!(
                         "repeat the test without moving the volume; Move-ClusterSharedVolume -Name \
@@ -123,7 +126,8 @@ mod tests {
         assert_eq!(rules(&results), Vec::<String>::new());
     }
 
-    /// Known holes stay known. Of files that existed before, the unknown is reported once.
+    /// Known holes are still reported; for files that existed before, the unknown part is reported
+    /// once.
     #[test]
     fn an_unknown_end_of_valid_data_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));

@@ -7,7 +7,9 @@ use super::context::Counts;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
 use crate::shared_limits::sums_beyond_one_path;
 
-/// Tolerance around a rate that the test sets; narrow, because schedules are exact.
+/// The name of the limit that the test sets itself.
+pub(super) const REQUESTED_RATE: &str = "the requested rate";
+/// Tolerance around the requested rate; narrow, because schedules are exact.
 const REQUESTED_RATE_TOLERANCE: f64 = 0.01;
 
 /// One limit of one layer, on operations or on bytes.
@@ -68,7 +70,7 @@ pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers:
     let loads = caps::concurrent_loads(observation, others);
     let sums = sums_beyond_one_path(&loads, layers);
     for layer in layers.iter().chain(&sums) {
-        // A layer that this load does not use cannot limit the load.
+        // Skips layers that this load does not use.
         if caps::demand(layer, &[observation]).is_some()
             && let Some(demand) = caps::demand(layer, &loads)
         {
@@ -87,7 +89,7 @@ pub(super) fn total_iops(observation: &Observation) -> Option<f64> {
 fn requested_rate_bound(observation: &Observation) -> Option<Bound> {
     let (asked, used) = (observation.load.rate_iops?, total_iops(observation)?);
     (asked > 0.0).then(|| Bound {
-        layer: "the rate that the test asks for".into(),
+        layer: REQUESTED_RATE.into(),
         kind: LayerKind::Application,
         counts: Counts::Operations,
         limit: Limit::exactly(asked),

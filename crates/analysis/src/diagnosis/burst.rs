@@ -23,9 +23,9 @@ const LEVEL_TOLERANCE: f64 = 0.05;
 
 pub(super) const BURST_END: Signature = Signature {
     answer: Answer::BurstEnd,
-    about: "The rate has one step down, and afterwards it is as flat as only an enforced rate is (variation below \
-        1.5 %), or both levels match known credits of the layer. Bucket = (level before − level after) × time \
-        before.",
+    about: "The rate has one step down. Afterwards it is as flat as an enforced rate (variation \
+        below 1.5 %), or both levels match known credits of the layer. Bucket = (level before − \
+        level after) × time before.",
     detect,
 };
 
@@ -62,8 +62,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let step = find_step_down(input)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
     let burst = find_burst(input, &step, bucket);
-    // A step of a write load without known credits counts as a full cache if that signature
-    // matches.
+    // Without known credits, a step of a write load is more likely a full cache: that signature
+    // takes precedence.
     if burst.is_none() && (!is_flat(&step.after) || slc::detect(input).is_some()) {
         return None;
     }
@@ -100,7 +100,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             100.0 * step.after.variation(),
             "%",
             100.0 * MAX_FLAT_VARIATION,
-            "an allowance",
+            "an enforced rate",
         ))
         .with_evidence(match burst {
             Some(burst) => figure_vs(
@@ -119,12 +119,12 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let which = if burst.is_some() {
         "credits"
     } else {
-        "if these were credits, they"
+        "credits, if this is the cause,"
     };
     Some(
         symptom
             .with_advice(format!(
-                "{which} are full again after about {} without any load",
+                "{which} are full again after about {} without load",
                 format_duration(refill_secs)
             ))
             .with_advice(

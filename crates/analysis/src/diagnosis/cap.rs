@@ -13,7 +13,7 @@ use crate::caps::LayerKind;
 
 /// A shorter series is too short to show a level.
 const MIN_SECONDS: f64 = 10.0;
-/// A limit reached in this share of the seconds counts as reached, although stalls lower the mean.
+/// A limit reached in this share of the seconds counts as reached, even if stalls lower the mean.
 const MIN_SHARE_AT_LIMIT: f64 = 0.75;
 /// Maximum share of the seconds above such a limit: the rate overshoots after a stall.
 const MAX_SHARE_ABOVE: f64 = 0.1;
@@ -151,7 +151,7 @@ fn is_refuted_by_deeper_run(input: &Input<'_>, bound: &Bound) -> bool {
 fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     let mut advice = Vec::new();
     match bound.kind {
-        // A promised rate cannot be removed.
+        // A promised rate must stay.
         LayerKind::Application if input.context.question != Question::Limit => {}
         LayerKind::Application => {
             advice.push("remove the rate to see what the target can do: `fathom sweep --over depth=1..64`".to_owned())
@@ -166,8 +166,8 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     let can_repeat = input.context.question == Question::Limit && input.verdict().is_none();
     if can_repeat && bound.kind != LayerKind::Application {
         advice.push(
-            "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, IOPS stay the same \
-             and latency doubles"
+            "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, the \
+            IOPS stay the same and the latency doubles"
                 .into(),
         );
     }

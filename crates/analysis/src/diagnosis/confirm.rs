@@ -11,8 +11,8 @@ const RATE_TOLERANCE: f64 = 0.03;
 const STANDARD_ERRORS: f64 = 2.0;
 /// At least this share of the added depth must be in flight before an unchanged rate means a limit.
 const MIN_ADDED_IN_FLIGHT: f64 = 0.5;
-/// If the operations in flight exceed the depth by more than this share, the stated depth is wrong
-/// and the comparison proves nothing.
+/// If more operations than this are in flight relative to the depth, the stated depth is wrong and
+/// the comparison proves nothing.
 const MAX_OVERFULL: f64 = 0.15;
 /// A latency-bound load must turn at least this share of the added depth into a higher rate.
 const MIN_RATE_GAIN: f64 = 0.5;

@@ -1,4 +1,4 @@
-//! Facts other than the observation and the layers.
+//! Facts for a diagnosis in addition to the observation and the layers.
 
 use model::Nanos;
 use model::environment::VolumeUse;
@@ -6,7 +6,7 @@ use model::observation::Observation;
 use model::plan::{EngineKind, Job};
 use model::results::Results;
 
-/// Facts other than the observation and the layers. Each may be absent.
+/// Facts for a diagnosis in addition to the observation and the layers. Each may be absent.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
     /// The same load at another depth.

@@ -6,6 +6,7 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::Results;
 
+use super::bounds::REQUESTED_RATE;
 use super::context::Context;
 use super::processor::OTHER_PROGRAMS_FIGURE;
 use super::{diagnose, system_layers};
@@ -30,15 +31,8 @@ pub(crate) fn diagnosis_finding(
 
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
     let severity = match diagnosis.answer {
-        // A requested rate is not worth a finding.
-        Answer::Cap
-            if diagnosis
-                .layer
-                .as_deref()
-                .is_some_and(|layer| layer.starts_with("the rate")) =>
-        {
-            return None;
-        }
+        // A requested rate is not a problem.
+        Answer::Cap if diagnosis.layer.as_deref() == Some(REQUESTED_RATE) => return None,
         Answer::Cap => Severity::Note,
         Answer::BurstEnd | Answer::SlcCliff | Answer::ThrottleQuantum | Answer::Thermal | Answer::GarbageCollection => {
             Severity::Warning
@@ -53,7 +47,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         Answer::Processor if diagnosis.evidence.iter().any(|one| one.what == OTHER_PROGRAMS_FIGURE) => {
             Severity::Warning
         }
-        // Other checks report these causes, or they are not worth a finding.
+        // Other checks report these causes, or they are no problem.
         Answer::Generator
         | Answer::Processor
         | Answer::Saturated
@@ -64,7 +58,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         | Answer::Undetermined => return None,
     };
     let finding = Finding::new(diagnosis.answer.rule(), severity, diagnosis.sentence.clone());
-    let why = "the mean of the whole window does not describe the target at any one time";
+    let why = "the mean of the window does not describe the target at any time";
     let finding = match diagnosis.answer {
         Answer::Cap => finding,
         Answer::Processor => finding.why("operations waited for a processor: the target may be able to do more"),

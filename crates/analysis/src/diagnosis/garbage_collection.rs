@@ -8,7 +8,7 @@ use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 
-/// Minimum percentage of writes; fewer leave little garbage.
+/// Minimum percentage of writes. Fewer writes leave little garbage.
 const MIN_WRITE_PERCENT: f64 = 30.0;
 /// The mean of the second half must be lower than that of the first by this share.
 const MIN_SLOWDOWN: f64 = 0.03;

@@ -84,7 +84,7 @@ fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
     Some(
         Symptom::new(sentence)
             .with_evidence(figure_vs("operations in flight", in_flight, "", depth, "the depth"))
-            .with_advice("use an asynchronous engine, or more workers with less depth each"),
+            .with_advice("use more workers with less depth each; check that the engine is asynchronous"),
     )
 }
 

@@ -11,8 +11,9 @@ use super::remark;
 use super::symptom::{figure, figure_vs};
 use crate::caps::{Layer, LayerKind};
 
-/// From this share of its depth on, a queue counts as full.
-const FULL_QUEUE_SHARE: f64 = 0.95;
+/// From this share of its depth on, a queue counts as full: the time between a completion and the
+/// next submission then costs at most a tenth of the rate, and something else limits the load.
+const FULL_QUEUE_SHARE: f64 = 0.90;
 /// Minimum length of a level.
 const MIN_LEVEL_SECONDS: usize = 10;
 /// Levels that differ by less are merged.
@@ -187,7 +188,7 @@ impl<'a> Input<'a> {
         found
     }
 
-    /// What cannot be judged, and which input is missing.
+    /// The parts that cannot be judged, with the missing inputs.
     pub(super) fn missing_inputs(&self) -> Vec<String> {
         let observation = self.observation;
         let mut missing = Vec::new();
@@ -216,7 +217,7 @@ impl<'a> Input<'a> {
         );
         add_if(
             !self.bounds.iter().any(|bound| bound.kind != LayerKind::Application),
-            "limits: none is known; state those of machine and disks with --vm, --disk or --cap",
+            "limits: none is known; give the limits of machine and disks with --vm, --disk or --cap",
         );
         missing
     }

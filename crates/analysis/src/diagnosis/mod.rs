@@ -1,11 +1,10 @@
-//! What limited a load: one answer, with the figures that show it.
+//! Finds what limited a load: one answer, with the figures as evidence.
 //!
 //! [`SIGNATURES`] are ordered by how reliable their sources are. The first match is the answer; the
-//! others become remarks. First come the counters of the layer that enforces a limit. Then come the
-//! generator and the processors, because no other figure is valid if these were the limit. Then
-//! come known limits, the comparison of two depths, and the shape of the series. Missing or
-//! contradictory figures give `UNDETERMINED`, never a guess. `docs/diagnosis.md` has the rules with
-//! their sources.
+//! others become remarks. The order is: counters of the layer that enforces a limit; the generator
+//! and the processors, because no other figure is valid if these were the limit; known limits; the
+//! comparison of two depths; the shape of the series. Missing or contradictory figures give
+//! `UNDETERMINED`, never a guess. `docs/diagnosis.md` has the rules with their sources.
 
 mod bounds;
 mod burst;
@@ -123,7 +122,7 @@ fn remark(rule: &str, what: String) -> Remark {
     }
 }
 
-/// The answer if no signature matches: what is unusual, and which measurement would help.
+/// The answer if no signature matches: unusual figures, and the next measurement.
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };
@@ -146,7 +145,9 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             return Symptom::new(
                 what + ": the operations in flight did not grow with the depth, so the comparison shows no limit",
             )
-            .with_advice("use an asynchronous engine or more workers, so that the whole depth is in flight");
+            .with_advice(
+                "use more workers with less depth each, or an asynchronous engine, until the whole depth is in flight",
+            );
         }
         return Symptom::new(what + ": the rate still grows, but much less than the depth")
             .with_advice("the knee is near this depth: measure at more depths");

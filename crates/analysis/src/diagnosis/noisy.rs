@@ -7,15 +7,15 @@ use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 
-/// A dip lies below this share of the usual rate ...
+/// A dip is below this share of the usual rate.
 const DIP_BELOW: f64 = 0.80;
-/// ... and this many deviations of the usual noise below the usual rate.
+/// A dip is also this many deviations of the usual noise below the usual rate.
 const MIN_DIP_DEVIATIONS: f64 = 4.0;
 /// A single dip may have any cause.
 const MIN_DIPS: usize = 2;
 /// A dip of this many seconds at the end of the window counts as a new level.
 const MAX_LAST_DIP: usize = 10;
-/// If more of the time is in dips, the rate without dips is not the usual one.
+/// With a larger share of time in dips, the rate without dips is not the usual rate.
 const MAX_DIP_SHARE: f64 = 0.5;
 
 pub(super) const NOISY: Signature = Signature {

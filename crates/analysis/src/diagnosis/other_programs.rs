@@ -10,8 +10,7 @@ use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_
 
 /// Other programs are the answer if they explain at least this share of the missing operations.
 const MIN_DECISIVE_SHARE: f64 = 0.5;
-/// Above this share, the verdict on a missed promise is inconclusive and also names the other
-/// programs.
+/// Above this share, the verdict on a missed promise is INCONCLUSIVE and names the other programs.
 const MIN_DISTURBING_SHARE: f64 = 0.1;
 
 pub(super) const OTHER_PROGRAMS: Signature = Signature {
@@ -50,7 +49,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
 /// their share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(input.observation, None)?;
-    // The missed operations were caught up, or are the storage's fault anyway.
+    // The load caught up, or the storage is the main cause anyway.
     if input.is_rate_kept() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
         return None;
     }

@@ -17,7 +17,7 @@ const MIN_KERNEL_SHARE: f64 = 0.5;
 const MAX_IDLE_WORKER_SHARE: f64 = 0.25;
 /// From this share on, other programs keep the processors busy.
 const MIN_OTHERS_SHARE: f64 = 0.3;
-/// Threads that waited at least this share of their time for a processor were short of one.
+/// Threads that wait for a processor for at least this share of their time lack processors.
 const MIN_WAITED_SHARE: f64 = 0.1;
 /// A worker above this share of a processor is busy.
 const BUSY_WORKER_SHARE: f64 = 0.9;
@@ -139,8 +139,8 @@ fn share_waited(input: &Input<'_>) -> Option<f64> {
     (all > 0.0).then(|| waited / (workers * all))
 }
 
-/// True if the load is at a known limit and its workers mostly sleep. That limit decides, whatever
-/// else uses the processors.
+/// True if the load is at a known limit and its workers mostly sleep. Then that limit is the cause,
+/// even if other programs use the processors.
 fn is_limit_met_with_idle_workers(input: &Input<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < MAX_IDLE_WORKER_SHARE;
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())

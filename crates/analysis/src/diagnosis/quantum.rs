@@ -16,7 +16,7 @@ const MIN_AUTOCORRELATION: f64 = 0.5;
 const LATENCY_TOLERANCE: f64 = 0.1;
 /// Minimum variation between intervals.
 const MIN_VARIATION: f64 = 0.4;
-/// The same if latencies have two modes; below it, waves in the queue explain them.
+/// The same minimum if latencies have two modes. Waves in the queue explain a lower variation.
 const MIN_VARIATION_WITH_MODES: f64 = 0.05;
 
 pub(super) const THROTTLE_QUANTUM: Signature = Signature {

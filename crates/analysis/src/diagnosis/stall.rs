@@ -9,7 +9,7 @@ use crate::attribution::{Attribution, Fault, MissedSecond};
 
 /// With fewer operations per interval on average, an empty interval may be chance.
 const MIN_EXPECTED_OPERATIONS: f64 = 5.0;
-/// Minimum length of a stall in seconds, because one interval may fall between two batches of
+/// Minimum length of a stall in seconds. A single empty interval may be a gap between batches of
 /// completions.
 const MIN_STALL_SECS: f64 = 0.2;
 /// A stall is longer than this many median latencies.

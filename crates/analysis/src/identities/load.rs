@@ -9,7 +9,7 @@ use super::Rule;
 
 /// Tolerance, as a share of the depth, within which a queue counts as full.
 const TOLERANCE: f64 = 0.01;
-/// Below this share of its depth, a queue is reported as a warning.
+/// A fill below this share is a warning; above it, a note.
 const MISLEADING_BELOW: f64 = 0.95;
 /// Tolerated deviation of the mix, in percentage points.
 const MAX_DRIFT_POINTS: f64 = 1.0;
@@ -56,7 +56,7 @@ fn print_rounding(load: &Observation, mean: f64) -> f64 {
 /// How a queue differs from a full one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QueueDeviation {
-    /// More operations than slots: a figure is wrong.
+    /// More operations in flight than slots: a figure is wrong.
     Beyond,
     /// Not full; how severe that is.
     Short(Severity),
@@ -213,8 +213,8 @@ pub(super) const MIX: Rule = Rule {
             let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
             let finding = finding.why("the figures belong to a different load than the described one");
             findings.push(finding.help(
-                "fio: rate= or rate_iops= with randrw fixes each direction; DiskSpd: check -w; Vdbench: -v reads \
-                 blocks before it writes them",
+                "fio: with randrw, rate= or rate_iops= set each direction separately; DiskSpd: check -w; \
+                Vdbench: -v reads blocks before it writes them",
             ));
         }
     },
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_is_counted_and_silent() {
-        let found = little(&sound()).expect("all is known");
+        let found = little(&sound()).expect("a complete load");
         assert_eq!((found.in_flight, found.depth), (64.0, Some(64)));
         let mut load = sound();
         load.load.depth = Some(63);
@@ -237,7 +237,7 @@ mod tests {
         load.load.closed_loop = Some(false);
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "a paced load");
         load.load.closed_loop = None;
-        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "not known");
+        assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "an unknown depth");
     }
 
     #[test]

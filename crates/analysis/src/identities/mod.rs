@@ -1,6 +1,6 @@
-//! Judges the figures of a load without its device: do they agree with each other, how far can they
-//! be trusted, and what weakens them? The figures may come from any tool, rounded and incomplete.
-//! Absent figures are not judged.
+//! Judges the figures of a load without access to its device: whether they are consistent, and how
+//! reliable they are. The figures may come from any tool, and may be rounded or incomplete. Missing
+//! figures are not judged.
 
 mod load;
 mod modes;

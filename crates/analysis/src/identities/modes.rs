@@ -51,8 +51,8 @@ pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
                      passes and delays; the mean describes neither",
                 )
                 .help(
-                    "judge the two separately; a range much larger than the caches on the path, or a rate below the \
-                     throttle, leaves only one",
+                    "judge the two separately, or avoid one of them: use a range much larger than \
+                    all caches, or a rate below the throttle",
                 ),
         })
     };

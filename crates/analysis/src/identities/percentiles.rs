@@ -1,4 +1,4 @@
-//! The table of percentiles, and how far to trust each: with fewer than ten values beyond it, a
+//! The table of percentiles, with the reliability of each: with fewer than ten values beyond it, a
 //! percentile is as random as the maximum.
 
 use model::finding::{Finding, Severity};
@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use super::Rule;
 
-/// How much a percentile may be trusted.
+/// The reliability of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trust {
-    /// At least a hundred values lie beyond it.
+    /// At least a hundred values are beyond it.
     Good,
-    /// Ten to a hundred lie beyond it.
+    /// Ten to a hundred values are beyond it.
     Weak,
-    /// Fewer than ten lie beyond it.
+    /// Fewer than ten values are beyond it.
     Unsupported,
-    /// The number of values is not known.
+    /// The number of values is unknown.
     Unknown,
 }
 
@@ -27,16 +27,16 @@ pub enum Trust {
 pub struct PercentileValue {
     /// Nanoseconds.
     pub ns: f64,
-    /// Values beyond it, where their number is known.
+    /// The number of values beyond it, if known.
     pub beyond: Option<f64>,
-    /// How far to trust it.
+    /// Its reliability.
     pub mark: Trust,
 }
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PercentileRow {
-    /// Share of the values that lie below the percentile.
+    /// The share of values below the percentile.
     pub share: f64,
     /// Its usual name, such as `p99.9`.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct PercentileRow {
     pub total: Option<PercentileValue>,
 }
 
-/// Percentiles shown for a histogram. A report with its own percentiles shows those instead.
+/// The percentiles for a histogram. If a report states percentiles, those are shown instead.
 const DEFAULT_SHARES: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 
 /// Builds a row for every percentile that the source states, in ascending order.
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn the_first_unsupported_row_is_reported() {
         let mut load = sound();
-        let latency = load.total.latency.as_mut().expect("it has one");
+        let latency = load.total.latency.as_mut().expect("a latency");
         latency.samples = Some(5_000);
         assert!(rules(&load).contains(&"PCT-UNSUPPORTED".to_owned()));
         let rows = percentiles(&load);

@@ -1,6 +1,6 @@
-//! Figures that follow from each other: operations × block size = bytes, IOPS = operations / time,
-//! throughput = IOPS × block size, the sum of directions or threads = total. In an unedited report
-//! they differ only by rounding.
+//! Checks figures that follow from each other: operations × block size = bytes, IOPS = operations /
+//! time, throughput = IOPS × block size, the sum of directions or threads = total. In an unedited
+//! report they differ only by rounding.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Flow, Observation};
@@ -25,7 +25,7 @@ pub(super) const OPERATIONS: Rule = Rule {
             let expected = operations as f64 * block.0 as f64;
             if relative_difference(expected, bytes.0 as f64) > MAX_SHORT_SHARE {
                 let what = format!(
-                    "{operations} {name} of {block} make {expected:.0} bytes; the report says {}",
+                    "{operations} {name} of {block} are {expected:.0} bytes, but the report states {}",
                     bytes.0
                 );
                 findings.push(disagreement("BYTES-MISMATCH", what, load));
@@ -48,7 +48,8 @@ pub(super) const RATES: Rule = Rule {
                 let allowed = RATE_ROUNDING + TIME_ROUNDING_S / seconds;
                 if relative_difference(counted, iops) > allowed && (counted - iops).abs() > 0.01 {
                     let what = format!(
-                        "{operations} {name} in {seconds:.2} s make {counted:.2} per second; the report says {iops:.2}"
+                        "{operations} {name} in {seconds:.2} s are {counted:.2} per second, but the \
+                        report states {iops:.2}"
                     );
                     findings.push(disagreement("RATE-MISMATCH", what, load));
                 }
@@ -57,7 +58,8 @@ pub(super) const RATES: Rule = Rule {
                 let (counted, stated) = (to_mib(iops * block.0 as f64), to_mib(rate));
                 if relative_difference(counted, stated) > RATE_ROUNDING && (counted - stated).abs() > 0.01 {
                     let what = format!(
-                        "{iops:.2} {name} of {block} per second make {counted:.2} MiB/s; the report says {stated:.2}"
+                        "{iops:.2} {name} of {block} per second are {counted:.2} MiB/s, but the \
+                        report states {stated:.2}"
                     );
                     findings.push(disagreement("THROUGHPUT-MISMATCH", what, load));
                 }
@@ -73,7 +75,8 @@ fn check_mean_size(load: &Observation) -> Option<Finding> {
     let (counted, stated) = (to_mib(iops * size), to_mib(load.total.bytes_per_sec?));
     (relative_difference(counted, stated) > RATE_ROUNDING && (counted - stated).abs() > 0.01).then(|| {
         let what = format!(
-            "{iops:.2} operations of {size:.0} bytes on average per second make {counted:.2} MiB/s; the report says {stated:.2}"
+            "{iops:.2} operations per second of {size:.0} bytes on average are {counted:.2} MiB/s, \
+            but the report states {stated:.2}"
         );
         disagreement("THROUGHPUT-MISMATCH", what, load)
     })
@@ -116,7 +119,7 @@ fn describe_sum_mismatch(each: &[&Flow], total: &Flow, parts_name: &str) -> Opti
         && sum != total
     {
         return Some(format!(
-            "{parts_name} did {sum} operations together; the report says {total}"
+            "{parts_name} add up to {sum} operations, but the report states {total}"
         ));
     }
     let iops: Option<f64> = each.iter().map(|flow| flow.iops).sum();
@@ -124,7 +127,7 @@ fn describe_sum_mismatch(each: &[&Flow], total: &Flow, parts_name: &str) -> Opti
     // Each row is rounded separately, and fio's clones end at different times.
     let rounding = 0.01 * (each.len() as f64 + 1.0);
     ((sum - total).abs() > rounding && relative_difference(sum, total) > RATE_ROUNDING)
-        .then(|| format!("{parts_name} did {sum:.2} operations per second together; the report says {total:.2}"))
+        .then(|| format!("{parts_name} add up to {sum:.2} operations per second, but the report states {total:.2}"))
 }
 
 /// The total and each direction, with their names.

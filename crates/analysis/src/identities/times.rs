@@ -1,4 +1,4 @@
-//! The shape of latencies: order of percentiles, tail, spread, maximum.
+//! Checks the shape of latencies: order of percentiles, tail, spread, maximum.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
@@ -7,7 +7,7 @@ use model::stats::{Support, support};
 
 use super::Rule;
 
-/// Bins and rounding can put neighbouring percentiles out of order by this share.
+/// Bins and rounding can reverse neighbouring percentiles by this share.
 const MAX_ROUNDING: f64 = 0.01;
 /// From this ratio on, the tail is a second distribution.
 const MIN_TAIL_RATIO: f64 = 5.0;
@@ -31,7 +31,7 @@ pub(super) const ORDER: Rule = Rule {
                     to_nanos(pair[1].1),
                     100.0 * pair[1].0
                 ),
-                (None, true) => format!("{whose}: the smallest value is above the largest"),
+                (None, true) => format!("{whose}: the minimum is above the maximum"),
                 (None, false) => continue,
             };
             let finding = Finding::new("PCT-DISORDER", Severity::Error, what).at(&*load.name);
@@ -57,7 +57,7 @@ pub(super) const TAIL: Rule = Rule {
         findings.push(
             finding
                 .why(why)
-                .help("find out when they occur: an interval series shows stalls, throttling and bursts"),
+                .help("look at an interval series, which shows stalls, throttling and bursts"),
         );
     },
 };
@@ -145,7 +145,7 @@ mod tests {
     #[track_caller]
     fn check(spoil: impl FnOnce(&mut model::observation::Latency), expected: &str) {
         let mut load = sound();
-        spoil(load.total.latency.as_mut().expect("it has one"));
+        spoil(load.total.latency.as_mut().expect("a latency"));
         let found = rules(&load);
         assert!(found.contains(&expected.to_owned()), "{found:?}");
     }
@@ -155,7 +155,7 @@ mod tests {
     fn the_largest_value_matches_the_table() {
         let mut load = sound();
         load.total.response.clone_from(&load.total.latency);
-        load.total.response.as_mut().expect("just set").max_ns = Some(115e9);
+        load.total.response.as_mut().expect("a response time").max_ns = Some(115e9);
         let found = super::super::examine(&load, super::super::Purpose::default());
         let largest = found
             .iter()

@@ -1,4 +1,4 @@
-//! What weakens a test regardless of its figures: length, caches, target size, busy processors.
+//! Checks for weak tests, whatever the figures: length, caches, target size, busy processors.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
@@ -10,9 +10,9 @@ use super::Rule;
 const MIN_LENGTH: Nanos = Nanos::secs(60);
 /// Minimum length to judge a promise.
 const PROMISE_LENGTH: Nanos = Nanos::secs(300);
-/// Smaller files fit into caches of hosts and arrays, and a disk's head barely moves over them.
+/// Smaller files fit into caches of hosts and arrays, and need only short seeks on a disk.
 const MIN_TARGET_BYTES: u64 = 8 << 30;
-/// A busier processor may be the limit.
+/// A processor above this share may be the limit.
 const BUSY_SHARE: f64 = 0.95;
 
 pub(super) const LENGTH: Rule = Rule {
@@ -75,12 +75,12 @@ pub(super) const SIZE: Rule = Rule {
                 _ => format!("the {files} files have only {size} each"),
             };
             let finding = Finding::new("SMALL-FILE", Severity::Note, what).at(&*load.name);
-            let why = "caches of controllers, arrays and hosts can hold that much, and the head of a rotating disk \
-                barely moves over it";
+            let why = "caches of controllers, arrays and hosts can hold the whole file, and a \
+                rotating disk needs only short seeks";
             findings.push(
                 finding
                     .why(why)
-                    .help("use a file larger than every cache on the way; for buffered I/O at least twice the memory"),
+                    .help("use a file larger than all caches on the path; for buffered I/O at least twice the memory"),
             );
         }
     },
@@ -114,8 +114,8 @@ pub(super) const PROCESSORS: Rule = Rule {
                 Severity::Note
             };
             let finding = Finding::new("IRQ-SKEW", severity, what).at(&*load.name);
-            let finding = finding
-                .why("interrupts of the device or the network arrive there, so it will be the first to saturate");
+            let finding =
+                finding.why("interrupts of the device or the network go to this processor, so it saturates first");
             findings.push(finding.help("spread the interrupts over the processors (RSS, multiple queues)"));
         }
         let full: Vec<String> = load
@@ -151,7 +151,7 @@ pub(super) const ERRORS: Rule = Rule {
         if let Some(errors) = load.errors.filter(|errors| *errors > 0) {
             let finding =
                 Finding::new("IO-ERRORS", Severity::Error, format!("{errors} operations failed")).at(&*load.name);
-            findings.push(finding.why("figures of a failing target do not show how a working one performs"));
+            findings.push(finding.why("the figures of a failing target do not describe a working one"));
         }
     },
 };
@@ -231,7 +231,7 @@ mod tests {
         let short = findings
             .iter()
             .find(|finding| finding.rule == "SHORT-RUN")
-            .expect("it is too short");
+            .expect("a short run");
         assert_eq!(short.what, "2 min were measured; 300 s are needed for a promise");
     }
 }

@@ -1,4 +1,4 @@
-//! The recommendation that follows from a curve, in a sentence that claims only what was measured.
+//! Derives the recommendation from a curve, as a sentence that claims only measured facts.
 
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub enum AdviceKind {
     LimitNotReached,
     /// No point keeps it.
     LimitMissed,
-    /// Too few operations to decide whether the limit is kept.
+    /// Too few operations to tell whether the limit is kept.
     LimitUnknown,
     /// The largest offered rate that was delivered.
     Delivered,
@@ -52,8 +52,8 @@ pub enum AdviceKind {
     NoneDelivered,
 }
 
-/// At this multiple of the unloaded latency, an operation waits as long as its service takes: the
-/// usual sign of a queue.
+/// At this multiple of the unloaded latency, waiting takes as long as the service: the usual sign
+/// of a queue.
 const WAITING_FACTOR: f64 = 2.0;
 /// A rate that grows by less than this over the whole sweep does not depend on the load.
 const MIN_GAIN: f64 = 1.1;
@@ -76,7 +76,7 @@ fn format_load(axis: Axis, load: f64) -> String {
 pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
     if knee.points.len() < 2 {
         return Advice {
-            sentence: "One point does not make a curve: measure more to find a knee.".into(),
+            sentence: "One point is not a curve: measure more points to find a knee.".into(),
             ..Advice::default()
         };
     }
@@ -86,7 +86,7 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
         _ => curve_advice(knee, axis),
     };
     if knee.retrograde {
-        let last = knee.points.last().expect("there are two points");
+        let last = knee.points.last().expect("at least two points");
         let best = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
         let peak = knee.bounds.map_or(last.load, |bounds| bounds.most_at);
         advice.sentence += &format!(
@@ -112,8 +112,8 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (None, _) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
-                "It is unknown whether {limit} is kept: even at {} too few operations are beyond the percentile. \
-                 Measure for longer.",
+                "Cannot tell whether {limit} is kept: even at {} too few operations are beyond the \
+                percentile. Measure for longer.",
                 format_load(axis, first)
             ),
         ),
@@ -360,11 +360,11 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     );
     if index > 0 {
         let times = match format_number(bounds.times_alone(here)) {
-            one if one == "1" => String::new(),
-            times => format!("{times} times "),
+            one if one == "1" => "as".to_owned(),
+            times => format!("{times} times that"),
         };
         let (latency, alone) = (format_time(here.mean_ns), format_load(axis, bounds.alone_at));
-        sentence += &format!(" An operation takes {latency}, {times}as long as at {alone}.");
+        sentence += &format!(" The latency is {latency}, {times} at {alone}.");
     }
     if let (Some(below), Some(above)) = (below, above) {
         sentence += &format!(
@@ -384,7 +384,7 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     };
     if let Some(power) = knee.power.filter(|power| steps(*power).is_some_and(|steps| steps > 1)) {
         sentence += &format!(
-            " The best ratio of rate to latency is at {}; which of the two suits you depends on the cost of latency.",
+            " The best ratio of rate to latency is at {}; choose it if latency matters more than rate.",
             format_load(axis, power)
         );
     }
@@ -402,8 +402,8 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(
-        "The knee lies between {} and {}, and the points do not say where: an ideal device is full at {}. At {} an operation takes \
-         {}, at {} {} times as long for {} times the rate.",
+        "The knee is between {} and {}, but the points are too far apart to locate it: an ideal \
+        device is full at {}. At {} the latency is {}, at {} {} times that for {} times the rate.",
         format_number(low.load),
         format_load(axis, high.load),
         format_number(bounds.meet_at),

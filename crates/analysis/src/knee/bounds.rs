@@ -17,8 +17,8 @@ pub struct Bounds {
     pub most_iops: f64,
     /// The load at which it was measured.
     pub most_at: f64,
-    /// N* = R₀ · X_max, where the two bounds meet. Fewer operations leave the device idle at times;
-    /// with more, some have to wait.
+    /// N* = R₀ · X_max, where the two bounds meet. With fewer operations the device is sometimes
+    /// idle; with more, some wait.
     pub meet_at: f64,
 }
 
@@ -39,7 +39,7 @@ pub fn bounds(points: &[Point]) -> Option<Bounds> {
     let peak = points
         .iter()
         .fold(first, |peak, point| if point.iops > peak.iops { point } else { peak });
-    // A load counts operations in flight, or something that multiplies them, such as targets.
+    // A load is the operations in flight, or proportional to them, like targets.
     let in_flight_each = first.iops * first.mean_ns / 1e9 / first.load;
     let unit = if (0.9..1.1).contains(&in_flight_each) {
         1.0

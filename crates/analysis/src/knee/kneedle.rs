@@ -1,7 +1,7 @@
 //! Kneedle (Satopää, Albrecht, Irwin and Raghavan, *Finding a "Kneedle" in a Haystack*, ICDCS
 //! workshops 2011).
 
-/// How far the difference must fall after a knee; the authors use 1.
+/// The required fall of the difference after a knee; the authors use 1.
 const SENSITIVITY: f64 = 1.0;
 
 /// Finds the index of the knee of a rising, concave curve in order of x. With both axes scaled to 0

@@ -40,7 +40,7 @@ impl FromStr for Limit {
         };
         let clauses = requirement::parse(text).map_err(|mut errors| errors.remove(0))?;
         let [clause] = &clauses[..] else {
-            return Err(refuse("only one limit on a latency is possible here"));
+            return Err(refuse("only one latency limit is allowed"));
         };
         let figure = match clause.metric {
             Metric::Mean => LimitedFigure::Mean,
@@ -63,7 +63,7 @@ impl fmt::Display for LimitedFigure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LimitedFigure::Mean => out.pad("mean"),
-            // 99.9 and not 99.90000000000001.
+            // Prints 99.9, not 99.90000000000001.
             LimitedFigure::Quantile(fraction) => out.pad(&format!("p{}", (fraction * 1e8).round() / 1e6)),
         }
     }

@@ -1,7 +1,7 @@
-//! How much load a device can serve before more load only waits: bounds, knee, limit, scalability.
-//! A sweep gives points with operations in flight, rate and latency. Several methods to read such a
-//! curve are in use, and they can disagree. All are computed, and one sentence states the
-//! conclusion and between which points it lies.
+//! Finds the load beyond which more load only adds waiting: bounds, knee, limit, scalability. A
+//! sweep gives points with operations in flight, rate and latency. The common methods to find a
+//! knee can disagree, so all are computed. One sentence states the conclusion, and between which
+//! points the knee is.
 
 mod advice;
 mod bounds;

@@ -39,9 +39,10 @@ fn three_distant_points_do_not_locate_the_knee() {
     assert_eq!((knee.advice.at_least, knee.advice.at_most), (Some(1.0), Some(64.0)));
     assert_eq!(
         knee.advice.sentence,
-        "The knee lies between 1 and 64 in flight, and the points do not say where: an ideal device is full at 4.9. At 1 an \
-         operation takes 33.3 us, at 64 17.9 times as long for 3.6 times the rate. From 64 to 512 the rate changes by \
-         +36 % for 5.9 times the latency. Measure between 1 and 64."
+        "The knee is between 1 and 64 in flight, but the points are too far apart to locate it: an \
+        ideal device is full at 4.9. At 1 the latency is 33.3 us, at 64 17.9 times that for 3.6 \
+        times the rate. From 64 to 512 the rate changes by +36 % for 5.9 times the latency. Measure \
+        between 1 and 64."
     );
 }
 
@@ -76,9 +77,9 @@ fn the_knee_of_equal_servers_is_their_number() {
     let eight = analyse(&servers(8.0, 100.0), Axis::InFlight, None).advice.sentence;
     assert_eq!(
         eight,
-        "Use 8 in flight: 80,000 operations per second, 100 % of the measured maximum. An operation takes 100 us, as \
-         long as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by +100 %; the knee is \
-         between 4 and 16."
+        "Use 8 in flight: 80,000 operations per second, 100 % of the measured maximum. The latency \
+        is 100 us, as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by \
+        +100 %; the knee is between 4 and 16."
     );
 }
 
@@ -350,7 +351,7 @@ fn limits_are_parsed() {
         ("p99<=0ms", "not above 0"),
         ("p99>=3ms", "needs <="),
         ("read.p99<=3ms", "of all operations"),
-        ("p99<=3ms,mean<=1ms", "only one limit"),
+        ("p99<=3ms,mean<=1ms", "only one latency limit"),
     ] {
         let error = wrong.parse::<Limit>().unwrap_err();
         assert!(error.why.contains(why), "{wrong}: {error}");

@@ -19,9 +19,9 @@ const MIN_THREADS: usize = 8;
 pub(super) const SEQUENTIAL_OVERLAP: Rule = Rule {
     name: "SEQ-OVERLAP",
     severity: Severity::Warning,
-    about: "Several threads access the same part of a target sequentially, each from its beginning.",
-    why: "all threads issue the same operations: a cache serves what another thread has already read, and the \
-        pattern on the device is random",
+    about: "Several threads access the same part of a target sequentially, starting at the same position.",
+    why: "all threads issue the same operations: a cache serves data that another thread has \
+        already read, and the device sees a random pattern",
     fix: "use one thread per file, one shared position (DiskSpd -si), or different starts for the threads (DiskSpd \
         -T, fio offset_increment)",
     detect: |rule, test, findings| {
@@ -78,7 +78,7 @@ pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     name: "SYNC-FEW-THREADS",
     severity: Severity::Note,
     about: "Fewer than eight threads, each with one operation in flight, are used to measure maximum performance.",
-    why: "with so few operations in flight, the storage is idle most of the time",
+    why: "with so few operations in flight, most storage is idle much of the time",
     fix: "use more threads or an asynchronous engine, unless the application works like this",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostIops)) {
@@ -143,9 +143,9 @@ pub(super) const COMPRESSIBLE: Rule = Rule {
 fn describe_repetition(content: &Content) -> Option<&'static str> {
     match content {
         Content::Fresh | Content::Drawn | Content::Stamped | Content::Source { .. } => None,
-        Content::Once => Some("the same random data again and again"),
+        Content::Once => Some("the same random data each time"),
         Content::Zeros => Some("zeros"),
-        Content::Counting => Some("the bytes 0 to 255 repeating"),
+        Content::Counting => Some("the repeated bytes 0 to 255"),
         Content::Pattern { .. } => Some("a pattern"),
         Content::Compressible { percent: 0, .. } | Content::Duplicated { percent: 0, .. } => None,
         Content::Compressible { .. } => Some("compressible data"),
@@ -177,7 +177,7 @@ pub(super) const WRITE_ONLY: Rule = Rule {
     name: "WRITE-ONLY-SUITE",
     severity: Severity::Note,
     about: "The test only writes.",
-    why: "in nearly all applications reads prevail, and caches make writes look better than they are",
+    why: "most applications mainly read, and caches make writes look faster than they are",
     fix: "add a job that reads, or a mix",
     detect: |rule, test, findings| {
         let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
@@ -211,7 +211,7 @@ pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
     name: "BW-RANDOM",
     severity: Severity::Note,
     about: "The test measures throughput with random positions.",
-    why: "throughput is about sequential streams, which random positions interrupt",
+    why: "maximum throughput needs sequential streams, which random positions interrupt",
     fix: "use sequential access, one thread for each file",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)) {
@@ -226,8 +226,8 @@ pub(super) const SEQUENTIAL_SMALL: Rule = Rule {
     name: "SEQ-SMALL",
     severity: Severity::Note,
     about: "Small blocks are accessed sequentially.",
-    why: "this gives more operations per second than random access, because of merging and read-ahead, and is rare \
-        in practice",
+    why: "merging and read-ahead give more operations per second than random access, and real \
+        applications rarely access storage like this",
     fix: "use random positions for operations per second, large blocks for throughput",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_files(test, job)) {
@@ -280,7 +280,7 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
     name: "MIX-NOT-PINNED",
     severity: Severity::Warning,
     about: "Reads and writes have separate rates, which alone determine their shares.",
-    why: "if one direction falls behind, the mix changes, and the load differs from the promised one",
+    why: "if one direction falls behind, the mix changes, and the load differs from the intended one",
     fix: "set the share of reads (fio rwmixread) and one rate for both",
     detect: |rule, test, findings| {
         for job in test.jobs() {

@@ -1,4 +1,4 @@
-//! Rules about the machine: processors, power, neighbours, health.
+//! Rules about the machine: processors, power saving, other programs, health.
 
 use model::finding::Severity;
 use model::observation::{rate_iops, rate_of};
@@ -10,8 +10,8 @@ use crate::attribution::name_programs;
 
 /// Maximum exit time of an idle state; a longer one shows in the latency of single operations.
 const MAX_IDLE_EXIT: Nanos = Nanos::micros(50);
-/// I/O of other programs disturbs the test above this share of its rate, or, without a rate, above
-/// this many operations per second.
+/// I/O of other programs disturbs the test above this share of its rate, or above `MAX_OTHERS_IOPS`
+/// if it has no rate.
 const MAX_OTHERS_SHARE: f64 = 0.01;
 const MAX_OTHERS_IOPS: f64 = 10.0;
 
@@ -109,8 +109,7 @@ pub(super) const REMOTE_NODE: Rule = Rule {
 pub(super) const BUSY_DISK: Rule = Rule {
     name: "BUSY-DISK",
     severity: Severity::Warning,
-    about: "Before the test, other programs used the devices under the targets by more than 1 % of the requested \
-        rate.",
+    about: "Before the test, other programs used the target's devices at more than 1 % of the requested rate.",
     why: "their operations and those of the test slow each other down: the figures are wrong, and other work suffers",
     fix: "stop the programs that use the disk; never test a disk in production",
     detect: |rule, test, findings| {
@@ -152,7 +151,7 @@ pub(super) const CGROUP_LIMIT: Rule = Rule {
     name: "CGROUP-LIMIT",
     severity: Severity::Warning,
     about: "A control group limits the device under a target to less than the test requests.",
-    why: "the figures will show this limit instead of the storage",
+    why: "the figures will show this limit instead of the storage's",
     fix: "raise or remove the limit (`io.max`, `blkio.throttle.*`, or the container's limit), unless you want to \
         measure the limited performance",
     detect: |rule, test, findings| {
@@ -193,7 +192,7 @@ pub(super) const CGROUP_LIMIT: Rule = Rule {
     },
 };
 
-/// What a step requests of a device in one direction.
+/// The load of a step on a device in one direction.
 struct Demand {
     /// Operations per second; absent without a rate.
     iops: Option<f64>,

@@ -29,7 +29,7 @@ pub use target::lies_on_array;
 /// A rule about a test before it runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Its name, by which it can be silenced.
+    /// Its name, with which users can silence it.
     pub name: &'static str,
     /// Its highest severity.
     pub severity: Severity,
@@ -117,7 +117,7 @@ pub const GUARD_RULES: &[(&str, &str)] = &[
 /// The purpose of a test, which is not part of its plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Purpose {
-    /// What the test is meant to show.
+    /// The intent of the test.
     pub intent: Option<Intent>,
     /// Operations per second that were promised.
     pub promised_iops: Option<f64>,
@@ -166,7 +166,7 @@ impl Warmed {
     }
 }
 
-/// What a test is meant to show.
+/// The intent of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Maximum operations per second.
@@ -297,7 +297,7 @@ impl<'a> Test<'a> {
             })
     }
 
-    /// Like `targets`, without targets that have no facts.
+    /// The targets that have facts.
     fn known_targets(&self) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts)> {
         self.targets()
             .filter_map(|usage| usage.facts.map(|facts| (usage, facts)))
@@ -325,7 +325,7 @@ impl TargetUse<'_> {
             .any(|stream| stream.mix.includes(model::Direction::Write))
     }
 
-    /// The size that the test will give the target.
+    /// The size of the target after preparation.
     fn planned_size(&self) -> Option<Bytes> {
         use model::plan::Prepare;
         match &self.target.prepare {

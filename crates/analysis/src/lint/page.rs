@@ -27,25 +27,22 @@ pub fn page() -> String {
             severity.word()
         );
     }
-    text +=
-        "\n## The guard\n\nA test that would write is refused (exit code 3) where:\n\n| rule | when |\n| --- | --- |\n";
+    text += "\n## The guard\n\nA test that would write is refused (exit code 3) in these cases:\n\n| \
+        rule | when |\n| --- | --- |\n";
     for (name, about) in GUARD_RULES {
         let _ = writeln!(text, "| {name} | {about} |");
     }
-    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| rules | what is \
-        checked |\n| --- | --- |\n";
+    text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| \
+        rules | check |\n| --- | --- |\n";
     for check in CHECKS {
         let _ = writeln!(text, "| {} | {} |", check.rules.join(", "), check.about);
     }
-    text += "\n## The rules before the run, one by one\n";
+    text += "\n## Details of the rules before the run\n";
     for Rule {
         name, about, why, fix, ..
     } in RULES
     {
-        let _ = write!(
-            text,
-            "\n### {name}\n\n{about}\n\n*Why:* {why}.\n\n*What to do:* {fix}.\n"
-        );
+        let _ = write!(text, "\n### {name}\n\n{about}\n\n*Why:* {why}.\n\n*Fix:* {fix}.\n");
     }
     text
 }

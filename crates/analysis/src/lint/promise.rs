@@ -1,5 +1,5 @@
-//! Rules about promises: does the test issue the promised load, and can it show that the promise is
-//! kept?
+//! Rules about promises: does the test issue the promised load, and can it decide whether the
+//! promise is kept?
 
 use model::finding::Severity;
 use model::plan::{Job, Pacing, Stream};
@@ -10,8 +10,8 @@ pub(super) const UNCAPPED: Rule = Rule {
     name: "UNCAPPED-SLA",
     severity: Severity::Error,
     about: "The test judges a promised latency without a rate limit.",
-    why: "a load at the limit fills the queues in front of it, so the latency is that of the queue; the promise \
-        applies at the promised rate",
+    why: "an unlimited load fills every queue, so its latency is mostly waiting time; the promise \
+        applies to the promised rate",
     fix: "set the promised rate (`rate`), or use `fathom verify`, which sets it",
     detect: |rule, test, findings| {
         if test.purpose.promised_latency_ns.is_none() {
@@ -55,7 +55,7 @@ pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
     severity: Severity::Warning,
     about: "With this block size, a limit on bytes per second is reached before the promised operations per second.",
     why: "operations per second × block size cannot exceed the allowed bytes per second",
-    fix: "judge operations per second with smaller blocks, and bytes per second with these",
+    fix: "use smaller blocks to judge operations per second, and this block size to judge bytes per second",
     detect: |rule, test, findings| {
         let Some(promised) = test.purpose.promised_iops else {
             return;

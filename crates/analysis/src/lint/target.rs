@@ -10,7 +10,7 @@ use super::{Intent, Rule, TargetUse, Warmed};
 const MAX_FILL_SHARE: f64 = 0.80;
 /// A test that needs at most this share of the file system is small.
 const SMALL_TEST_SHARE: f64 = 0.01;
-/// Above this share, even a small test has to search for space.
+/// Above this share, even a small test must search for free space.
 const MAX_FILL_SHARE_OF_SMALL_TEST: f64 = 0.95;
 /// A file system below this share is nearly empty.
 const EMPTY_BELOW: f64 = 0.10;
@@ -176,7 +176,8 @@ pub(super) const SPARSE: Rule = Rule {
     fix: "set a size and a new file name, or remove the file; the test then creates and fills it",
     detect: |rule, test, findings| {
         for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
-            // A file that fathom has filled has no holes; one with holes is used unchanged.
+            // A file that fathom filled has no holes, but `Filled` does not refill an existing file
+            // with holes.
             let is_made_anew = matches!(usage.target.prepare, Prepare::Recreate { .. });
             let Some(space) = facts.allocation.filter(|_| !is_made_anew) else {
                 continue;
@@ -255,7 +256,10 @@ pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
         };
         for usage in test.targets() {
             if let Some(size) = usage.size().filter(|size| *size > cache) {
-                findings.push(rule.finding(format!("{size} do not fit into a cache of {cache}"), &usage.target.path));
+                findings.push(rule.finding(
+                    format!("{size} does not fit into a cache of {cache}"),
+                    &usage.target.path,
+                ));
             }
         }
     },
@@ -281,7 +285,7 @@ pub(super) const SHORT_STROKE: Rule = Rule {
                 continue;
             }
             if usage.is_rotational() {
-                let what = format!("{size} are {:.1} % of {} ({})", 100.0 * share, device.name, device.size);
+                let what = format!("{size} is {:.1} % of {} ({})", 100.0 * share, device.name, device.size);
                 findings.push(rule.finding(what, &facts.path));
                 continue;
             }
@@ -315,7 +319,7 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
                 .find(|device| model(device).contains("Elastic Block Store"));
             if let Some(device) = ebs_volume {
                 let what = format!(
-                    "{} is {}; whether it was restored from a snapshot is not visible here",
+                    "{} is {}; fathom cannot see whether it was restored from a snapshot",
                     device.name,
                     model(device)
                 );
@@ -359,7 +363,7 @@ pub(super) const CACHE_COLD: Rule = Rule {
 fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
     let Some(size) = usage.size() else {
         return Some(
-            "it is unknown how much of the target the test reads, so also whether all of it was warmed".into(),
+            "it is unknown how much of the target the test reads, and therefore whether the warm-up covered it".into(),
         );
     };
     let reading = usage
@@ -401,7 +405,7 @@ pub(super) const NOT_COORDINATOR: Rule = Rule {
                 continue;
             };
             let found = rule.finding(
-                format!("the volume belongs to {owner}, this is {host_name}"),
+                format!("the volume belongs to {owner}, but this node is {host_name}"),
                 &facts.path,
             );
             findings.push(match &facts.cluster_volume {
@@ -418,13 +422,13 @@ pub(super) const NOT_ON_POOL: Rule = Rule {
     name: "TARGET-NOT-ON-POOL",
     severity: Severity::Note,
     about: "The target is a local disk of a cluster node, but other targets or the system use cluster volumes.",
-    why: "it shows one disk of one node, not the pool",
+    why: "the result shows one disk of one node, not the pool",
     fix: "put the file under the cluster's namespace, such as C:\\ClusterStorage",
     detect: |rule, test, findings| {
         let clustered = test.known_targets().any(|(_, facts)| facts.owner.is_some());
         for (_, facts) in test.known_targets().filter(|_| clustered) {
             if facts.owner.is_none() {
-                findings.push(rule.finding("it is not on a volume of the cluster", &facts.path));
+                findings.push(rule.finding("the target is not on a cluster volume", &facts.path));
             }
         }
     },

@@ -1,4 +1,4 @@
-//! Every rule is silent about a sound test, and reports a test with one defect.
+//! Every rule accepts a sound test, and reports a test with the rule's defect.
 
 use std::collections::BTreeSet;
 
@@ -97,7 +97,10 @@ impl Case {
     }
 
     fn file_system(&mut self) -> &mut FileSystem {
-        self.facts().file_system.as_mut().expect("a sound target lies on one")
+        self.facts()
+            .file_system
+            .as_mut()
+            .expect("a sound target has a file system")
     }
 }
 
@@ -234,7 +237,7 @@ fn a_sound_test_has_no_findings() {
 
 type Spoil = fn(&mut Case);
 
-/// For each rule, a defect that it reports.
+/// A defect for each rule.
 const SPOILT: &[(&str, Spoil)] = &[
     ("TARGET-IS-DIR", |case| {
         case.facts().kind = "directory".into();
@@ -569,7 +572,7 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
     let finding = found
         .iter()
         .find(|finding| finding.rule == "BW-BINDS-FIRST")
-        .expect("it binds");
+        .expect("the limit binds");
     // 200·10⁶ / 65,536
     assert!(finding.what.contains("3052 IOPS"), "{}", finding.what);
 }

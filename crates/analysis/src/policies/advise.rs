@@ -9,16 +9,16 @@ use super::{BurstOf, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyErr
 use crate::caps::{Applies, Layer};
 use crate::requirement::Metric;
 
-/// Default block size for IOPS: small enough that no limit on bytes binds first.
+/// Default block size for IOPS: so small that no throughput limit binds first.
 const DEFAULT_BLOCK: Bytes = Bytes::kib(4);
 
 /// Upper bound of the search if an entry names none: no vendor has larger disks.
 const MAX_DISK_SIZE: Bytes = Bytes::gib(64 << 10);
 
-/// The inputs that are ordered; others have defaults.
+/// The inputs to order; others have defaults.
 const ORDERED: [&str; 3] = ["size", "iops", "mbps"];
 
-/// The storage that a user needs.
+/// The requirements of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Need {
     /// Operations per second.
@@ -29,7 +29,7 @@ pub struct Need {
     pub latency_ns: Option<f64>,
     /// Bytes of the disk.
     pub size: Option<Bytes>,
-    /// Bytes of an operation; absent: 4 KiB, for which no limit on bytes binds first.
+    /// Bytes per operation; absent: 4 KiB, for which no throughput limit binds first.
     pub block: Option<Bytes>,
     /// Percent of the operations that read.
     pub read_percent: Option<f64>,
@@ -40,19 +40,19 @@ pub struct Need {
 pub struct Advice {
     /// The entry.
     pub policy: String,
-    /// What it is about.
+    /// Its kind.
     pub kind: PolicyKind,
     /// The row of its table.
     pub tier: Option<String>,
     /// Its figures satisfy the need.
     pub fits: bool,
-    /// What to order: inputs with their values.
+    /// The inputs to order, with their values.
     pub with: Vec<(String, String)>,
-    /// Operations per second that it allows at the block size of the need.
+    /// The allowed operations per second at the required block size.
     pub iops: Option<f64>,
     /// Bytes per second with large blocks.
     pub bytes_per_sec: Option<f64>,
-    /// The latency that it promises, in nanoseconds.
+    /// The promised latency, in nanoseconds.
     pub latency_ns: Option<f64>,
     /// Unmet needs; if there are none, remarks about the entry.
     pub remarks: Vec<String>,
@@ -63,7 +63,7 @@ pub fn advise(catalogue: &Catalogue, need: &Need) -> Vec<Advice> {
     let mut list: Vec<Advice> = Vec::new();
     for policy in catalogue.entries() {
         match policy.kind() {
-            // Limits that the user states satisfy any need.
+            // Limits that the user states would satisfy any need.
             PolicyKind::Disk if policy.has_unlimited_input() => {}
             PolicyKind::Disk => list.push(advise_disk(policy, need)),
             PolicyKind::Machine => list.extend(advise_machines(policy, need)),
@@ -81,7 +81,7 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     let largest = policy.largest_size().unwrap_or(MAX_DISK_SIZE.0 as f64);
     if smallest > largest {
         let max = Bytes(largest as u64);
-        return refusal(policy, format!("its disks have at most {max}"));
+        return refusal(policy, format!("the largest disk has {max}"));
     }
     let found = |size: f64| resolve_disk(policy, need, size);
     let largest_disk = match found(largest) {
@@ -109,8 +109,8 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     }
 }
 
-/// A disk of a size, with the IOPS and throughput to order. If the maximum throughput depends on
-/// the ordered IOPS, or the reverse, the smallest sufficient order of the other is found.
+/// Resolves a disk of a size, with the IOPS and throughput to order. If the maximum of one depends
+/// on the other, it orders the smallest sufficient value of the other.
 fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, PolicyError> {
     let resolve_with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&InputGoals {
@@ -150,7 +150,7 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, Pol
         )
     };
     let mut best = None;
-    // A million times exceeds what any vendor sells; thirty halvings decide every whole number.
+    // No vendor sells a million times as much, and thirty halvings decide between whole numbers.
     let (mut low, mut high) = (1.0, f64::from(1 << 20));
     for _ in 0..30 {
         let middle = f64::sqrt(low * high);
@@ -255,35 +255,35 @@ fn unmet_needs(resolved: &Resolved, need: &Need) -> Vec<String> {
     if let Some(wanted) = need.iops {
         match &resolved.reach {
             Some(reach) if reach.iops.low < wanted * (1.0 - 1e-9) => missing.push(format!(
-                "at most {} IOPS at {block}, of {} that are needed",
+                "at most {} IOPS at {block}, but {} are needed",
                 Metric::Iops.show(reach.iops.low),
                 Metric::Iops.show(wanted)
             )),
             Some(_) => {}
-            None => missing.push("its IOPS are not in the catalogue".into()),
+            None => missing.push("the catalogue has no IOPS for it".into()),
         }
     }
     if let Some(wanted) = need.bytes_per_sec {
         match max_throughput(resolved) {
             Some(most) if most < wanted * (1.0 - 1e-9) => missing.push(format!(
-                "at most {}, of {} that are needed",
+                "at most {}, but {} are needed",
                 Metric::Throughput.show(most),
                 Metric::Throughput.show(wanted)
             )),
             Some(_) => {}
-            None => missing.push("its throughput is not in the catalogue".into()),
+            None => missing.push("the catalogue has no throughput for it".into()),
         }
     }
     if let (Some(wanted), PolicyKind::Disk) = (need.latency_ns, resolved.kind) {
         let (wanted, time) = (wanted * (1.0 + 1e-9), |ns: f64| Nanos(ns as u64));
         match resolved.latency_ns {
             Some(promised) if promised > wanted => missing.push(format!(
-                "it is made for {}, and {} are needed",
+                "its latency is {}, but {} is needed",
                 time(promised),
                 time(wanted)
             )),
             Some(_) => {}
-            None => missing.push("it promises no latency".into()),
+            None => missing.push("no promised latency".into()),
         }
     }
     missing
@@ -299,7 +299,7 @@ fn remarks(resolved: &Resolved, need: &Need) -> Vec<String> {
         }
     }
     if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {
-        remarks.push("a machine's limits say nothing about latency".into());
+        remarks.push("the limits of a machine do not include latency".into());
     }
     remarks
 }

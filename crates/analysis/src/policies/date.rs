@@ -1,4 +1,4 @@
-//! Dates of entries, as coarse as their sources. Callers pass in the current day.
+//! Dates of entries, as precise as their sources. Callers pass in the current day.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ impl Date {
         }
     }
 
-    /// Whole months from this date to another. Where only a year or a month is known, its last day
+    /// Whole months from this date to another. For a date without day or month, the last day
     /// counts.
     pub fn months_until(self, other: Date) -> i32 {
         let (year, month, day) = (i32::from(self.year), self.month.unwrap_or(12), self.day.unwrap_or(31));
@@ -107,7 +107,7 @@ mod tests {
             ("2026-11-21", false),
             ("2025-11-23", false),
             ("2025-11-22", true),
-            // The last day of what is known counts: it may be as young as that.
+            // The last possible day counts, because the entry may be that new.
             ("2025-11", false),
             ("2025-10", true),
             ("2025", false),

@@ -1,6 +1,6 @@
 //! The arithmetic of policy files: `+ − × ÷`, parentheses, a few functions, numbers with units, and
-//! named values. Small on purpose: a policy is data for people to read, so it has no conditions,
-//! assignments or loops. Every error names its character position.
+//! named values. It has no conditions, assignments or loops, so that policies stay readable data.
+//! Every error has a character position.
 
 use std::fmt;
 
@@ -13,7 +13,8 @@ const FUNCTIONS: [(&str, usize, usize); 5] = [
     ("floor", 1, 1),
 ];
 
-/// Units that may follow a number: bytes count in bytes, times in seconds, shares in parts of one.
+/// Units that may follow a number. Sizes are in bytes, times in seconds, shares are fractions of
+/// one.
 const UNITS: [(&str, f64); 16] = [
     ("B", 1.0),
     ("KiB", 1024.0),
@@ -33,11 +34,10 @@ const UNITS: [(&str, f64); 16] = [
     ("%", 0.01),
 ];
 
-/// Maximum nesting of parentheses and functions: no formula needs more, and a file must not exhaust
-/// the stack.
+/// Maximum nesting of parentheses and functions, so that a file cannot overflow the stack.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum number of operators in a formula: its tree can be as deep, and evaluation recurses.
+/// Maximum number of operators in a formula: evaluation recurses, and the tree can be this deep.
 const MAX_OPERATORS: usize = 1000;
 
 /// A parsed formula.
@@ -112,7 +112,7 @@ impl Expression {
                 root,
             }),
             Some(other) => Err(reader.error(format!(
-                "`{other}` is not expected here; expected the end of the formula, or + - * /"
+                "unexpected `{other}`; expected the end of the formula, or + - * /"
             ))),
         }
     }
@@ -145,9 +145,7 @@ impl Expression {
     fn evaluate_node(&self, node: &Node, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
         Ok(match node {
             Node::Number(value) => *value,
-            Node::Name(name, at) => {
-                find(name).ok_or_else(|| self.error(*at, format!("there is no value called `{name}` here")))?
-            }
+            Node::Name(name, at) => find(name).ok_or_else(|| self.error(*at, format!("unknown value `{name}`")))?,
             Node::Negative(inner) => -self.evaluate_node(inner, find)?,
             Node::Binary(operator, left, right, at) => {
                 let (left, right) = (self.evaluate_node(left, find)?, self.evaluate_node(right, find)?);
@@ -174,7 +172,7 @@ impl Expression {
             (Function::Clamp, [_, low, high]) => {
                 return Err(self.error(
                     at,
-                    format!("the lower bound of clamp, {low}, is above the upper one, {high}"),
+                    format!("the lower bound {low} of clamp is above the upper bound {high}"),
                 ));
             }
             (Function::Ceil, [value]) => snap_to_integer(*value).ceil(),
@@ -194,7 +192,8 @@ impl Expression {
     }
 }
 
-/// Rounds a value next to a whole number, which 4000 × 0.003 × 1.25 misses in its last digits.
+/// Rounds a value that is almost a whole number: in floating point, 4000 × 0.003 × 1.25 is not
+/// exactly 15.
 fn snap_to_integer(value: f64) -> f64 {
     let rounded = value.round();
     match (value - rounded).abs() <= 1e-9 * value.abs().max(1.0) {
@@ -315,7 +314,7 @@ impl Reader<'_> {
             }
             Some(first) if first.is_ascii_digit() || first == '.' => self.parse_number(),
             Some(first) if first.is_alphabetic() || first == '_' => self.parse_name_or_call(),
-            Some(other) => Err(self.error(format!("a number, a name or a parenthesis is expected, not `{other}`"))),
+            Some(other) => Err(self.error(format!("expected a number, a name or a parenthesis, not `{other}`"))),
         }
     }
 
@@ -371,7 +370,7 @@ impl Reader<'_> {
         Ok(Node::Number(value * self.parse_unit()?))
     }
 
-    /// The factor of the unit that follows a number; 1 where there is none.
+    /// The factor of the unit after a number; 1 without a unit.
     fn parse_unit(&mut self) -> Result<f64, ExpressionError> {
         let start = self.at;
         let unit: String = self.characters[start..]
@@ -387,7 +386,7 @@ impl Reader<'_> {
             let names: Vec<&str> = UNITS.iter().map(|(name, _)| *name).collect();
             self.error_at(
                 start,
-                format!("there is no unit `{unit}`; there are {}", names.join(", ")),
+                format!("unknown unit `{unit}`; known units: {}", names.join(", ")),
             )
         })
     }
@@ -409,7 +408,7 @@ impl Reader<'_> {
             let known: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
             return Err(self.error_at(
                 start,
-                format!("there is no function `{name}`; there are {}", known.join(", ")),
+                format!("unknown function `{name}`; known functions: {}", known.join(", ")),
             ));
         };
         let opened = self.at;
@@ -420,7 +419,7 @@ impl Reader<'_> {
             .find(|(known, ..)| *known == name)
             .map_or((1, usize::MAX), |(_, least, most)| (*least, *most));
         if arguments.len() < least || arguments.len() > most {
-            let why = format!("`{name}` takes {least} values here, not {}", arguments.len());
+            let why = format!("`{name}` takes {least} values, not {}", arguments.len());
             return Err(self.error_at(start, why));
         }
         Ok(Node::Call(function, arguments, start))
@@ -502,13 +501,13 @@ mod tests {
         complains("1 + * 2", 5, "not `*`");
         complains("(1 + 2", 1, "not closed");
         complains("min(1, 2", 4, "not closed");
-        complains("1 2", 3, "`2` is not expected");
-        complains("size_gb * 2", 1, "no value called `size_gb`");
-        complains("sqrt(2)", 1, "no function `sqrt`");
+        complains("1 2", 3, "unexpected `2`");
+        complains("size_gb * 2", 1, "unknown value `size_gb`");
+        complains("sqrt(2)", 1, "unknown function `sqrt`");
         complains("clamp(1, 2)", 1, "takes 3 values");
         complains("1 / (size_gib - 100)", 3, "division by zero");
-        complains("clamp(1, 3, 2)", 1, "is above the upper one");
-        complains("4KIB", 2, "no unit `KIB`");
+        complains("clamp(1, 3, 2)", 1, "is above the upper bound");
+        complains("4KIB", 2, "unknown unit `KIB`");
         complains("1.2.3", 1, "not a number");
         complains("1e308 * 1e308", 1, "too large");
         complains(&"(".repeat(100), 65, "nested more than 64");
@@ -528,7 +527,7 @@ mod tests {
         assert!(why.why.contains("more than 1000 operators"), "{}", why.why);
     }
 
-    /// A formula and the value that it must have, made together.
+    /// Generates formulas with their values.
     fn formulas() -> impl Strategy<Value = (String, f64)> {
         let leaf = prop_oneof![
             (0u32..10_000).prop_map(|value| (value.to_string(), f64::from(value))),

@@ -1,5 +1,5 @@
-//! The form of a policy file: TOML whose limits, targets and times are formulas over named inputs.
-//! Parsing checks the structure of a file; resolving evaluates its formulas.
+//! The format of a policy file: TOML with limits, targets and times as formulas over named inputs.
+//! Parsing checks the structure; resolving evaluates the formulas.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::expression::Expression;
 use super::{Confidence, PolicyKind};
 use crate::caps::{Applies, LayerKind};
 
-/// The version of the form.
+/// The version of the format.
 const SCHEMA: u32 = 1;
 
-/// A policy as its file has it.
+/// A parsed policy file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -24,7 +24,7 @@ pub(super) struct File {
     pub(super) input: Vec<Input>,
     #[serde(default)]
     pub(super) tier: Vec<Tier>,
-    /// More rows of the size table in compact form, after those of `tier`.
+    /// More rows of the size table in compact format, after the rows of `tier`.
     pub(super) table: Option<Table>,
     #[serde(default)]
     pub(super) layer: Vec<LayerForm>,
@@ -36,7 +36,7 @@ pub(super) struct File {
     pub(super) burst: Vec<BurstForm>,
 }
 
-/// What the policy is and where it comes from.
+/// Name, kind and source of the policy.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -46,16 +46,16 @@ pub(super) struct Header {
     pub(super) as_of: Date,
     pub(super) source: String,
     pub(super) confidence: Confidence,
-    /// The latency that its words promise, as a formula in seconds.
+    /// The promised latency, as a formula in seconds.
     pub(super) latency: Option<Formula>,
-    /// Those words.
+    /// The wording of that promise.
     pub(super) wording: Option<String>,
     #[serde(default)]
     pub(super) notes: Vec<String>,
-    /// All disks of this kind on one machine share one limit, by their sizes together.
+    /// All disks of this kind on a machine share one limit, which depends on their total size.
     #[serde(default)]
     pub(super) pooled: bool,
-    /// Of a machine: the disks that its figures are for, as ids of the catalogue. Empty: any.
+    /// For a machine: the disks that its figures apply to, as catalogue ids. Empty: any.
     #[serde(default)]
     pub(super) disks: Vec<String>,
 }
@@ -79,30 +79,30 @@ pub(super) struct Input {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputKind {
-    /// Bytes. Formulas find it as `NAME` (bytes), `NAME_gb`, `NAME_gib` and `NAME_tib`.
+    /// Bytes. Formulas use it as `NAME` (bytes), `NAME_gb`, `NAME_gib` and `NAME_tib`.
     Size,
     /// A plain number.
     Number,
 }
 
-/// A row of the size table, chosen by its name or as the first with a sufficient `size`.
+/// A row of the size table, selected by name, or as the first with a sufficient `size`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Tier {
     pub(super) name: Option<String>,
     pub(super) size: Option<Formula>,
-    /// Formulas find them as `tier.NAME`; those that a row leaves out are 0.
+    /// Formulas use them as `tier.NAME`; values that a row omits are 0.
     #[serde(flatten)]
     pub(super) values: BTreeMap<String, f64>,
 }
 
-/// Rows of a table of sizes, a line each.
+/// Rows of the size table, one line per row.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Table {
     /// Names of the values after the first field.
     pub(super) columns: Vec<String>,
-    /// A line for each row: its name, then its values, with commas between them. `A|B` gives both
-    /// names the same values; an empty value, or one that the line ends before, is left out.
+    /// A line per row: the name, then the values, separated by commas. `A|B` gives both names the
+    /// same values. Empty and missing values are omitted.
     rows: String,
 }
 
@@ -110,7 +110,7 @@ impl Table {
     /// The rows.
     ///
     /// # Errors
-    /// What is wrong with a line, and the line.
+    /// The invalid line, and the reason.
     fn tiers(&self) -> Result<Vec<Tier>, String> {
         let mut tiers = Vec::new();
         for line in self.rows.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -155,12 +155,12 @@ pub(super) struct LayerForm {
     pub(super) unit: Option<Formula>,
     #[serde(default)]
     pub(super) applies: Applies,
-    /// It limits only what the host's cache serves.
+    /// It limits only operations that the host's cache serves.
     #[serde(default)]
     pub(super) cached: bool,
 }
 
-/// One formula, or the smallest and the largest reading of a source.
+/// One formula, or the lowest and the highest interpretation of a source.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Range {
@@ -168,7 +168,7 @@ pub(super) enum Range {
     Between([Formula; 2]),
 }
 
-/// What is run to verify the policy.
+/// The workload that verifies the policy.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkloadForm {
@@ -188,7 +188,7 @@ pub(super) enum PatternForm {
     Sequential,
 }
 
-/// One promise.
+/// A promise.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClauseForm {
@@ -196,11 +196,11 @@ pub(super) struct ClauseForm {
     pub(super) metric: String,
     /// Operations, bytes per second, seconds, or a share.
     pub(super) target: Formula,
-    /// Share of the target that may be missing.
+    /// Allowed shortfall, as a share of the target.
     pub(super) tolerance: Option<f64>,
 }
 
-/// Credits that let a disk go faster for a while.
+/// Burst credits.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BurstForm {
@@ -239,7 +239,7 @@ impl File {
             toml::from_str(text).map_err(|error| format!("{name}: {}", error.to_string().trim_end()))?;
         if file.schema != SCHEMA {
             return Err(format!(
-                "{name}: its schema is {}, and this version reads schema {SCHEMA}",
+                "{name}: schema {} is not supported; this version reads schema {SCHEMA}",
                 file.schema
             ));
         }
@@ -249,19 +249,19 @@ impl File {
         let mut tiers = std::collections::BTreeSet::new();
         for tier in file.tier.iter().filter_map(|tier| tier.name.as_deref()) {
             if !tiers.insert(tier.to_ascii_lowercase()) {
-                return Err(format!("{name}: the row `{tier}` is there twice"));
+                return Err(format!("{name}: duplicate row `{tier}`"));
             }
         }
         let mut seen: Vec<&str> = Vec::new();
         for input in &file.input {
             if seen.contains(&input.name.as_str()) {
-                return Err(format!("{name}: the input `{}` is there twice", input.name));
+                return Err(format!("{name}: duplicate input `{}`", input.name));
             }
             seen.push(&input.name);
         }
         if file.layer.is_empty() {
             return Err(format!(
-                "{name}: the policy limits nothing; write a [[layer]] with `iops` or `bytes_per_sec`"
+                "{name}: the policy has no limit; add a [[layer]] with `iops` or `bytes_per_sec`"
             ));
         }
         Ok(file)

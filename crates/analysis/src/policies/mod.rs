@@ -1,6 +1,6 @@
-//! The catalogue of what disks and virtual machines promise, with dates and sources, and how an
-//! entry applies to a given disk. An entry is a TOML file in `policies/` of this crate, or a user's
-//! file, which takes precedence. Callers pass in the texts and the current day.
+//! The catalogue of the limits of disks and virtual machines, with dates and sources, and their
+//! application to a disk. An entry is a TOML file in `policies/` of this crate, or a user's file,
+//! which has precedence. Callers pass in the texts and the current day.
 
 mod advise;
 mod built_in;
@@ -27,8 +27,8 @@ pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
 pub use stack::{Bound, Disks, Reach, Stranded, credits, has_machine, reach, stack, stack_of_paths};
 
-/// Default latency for sizing concurrency: it follows by Little's law from the queue guideline of
-/// three clouds, one operation in flight per 500 IOPS.
+/// Default latency for sizing concurrency. It follows by Little's law from a guideline of three
+/// clouds: one operation in flight per 500 IOPS.
 pub const DEFAULT_LATENCY_SECS: f64 = 0.002;
 /// A latency that even a busy hard disk keeps, for storage of unknown speed. [`SLOW_STORAGE_SLOTS`]
 /// is the matching number of operations in flight.
@@ -47,7 +47,7 @@ pub fn open_loop_slots(in_flight: f64) -> u32 {
     (slots.ceil().clamp(1.0, 65_536.0) as u32).max(MIN_SLOTS)
 }
 
-/// What an entry is about.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PolicyKind {
@@ -59,11 +59,11 @@ pub enum PolicyKind {
     Whole,
 }
 
-/// How far the figures of an entry can be trusted.
+/// The reliability of an entry's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
-    /// From the contract or report that this program was made for.
+    /// From a contract, or from the report of a measurement.
     Contract,
     /// From the vendor's documentation or software.
     Documented,
@@ -74,12 +74,12 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// What it means, in a few words.
+    /// A short description.
     pub fn words(self) -> &'static str {
         match self {
             Confidence::Contract => "from a contract or report",
             Confidence::Documented => "from the vendor's documentation",
-            Confidence::Secondary => "from others who quote the vendor",
+            Confidence::Secondary => "from third parties who quote the vendor",
             Confidence::Unverified => "not verified: an order of magnitude",
         }
     }
@@ -89,22 +89,22 @@ impl Confidence {
 #[derive(Clone, Debug)]
 pub struct Policy {
     file: File,
-    /// Where its text came from.
+    /// The origin of its text.
     origin: Origin,
     text: String,
 }
 
-/// Where an entry comes from.
+/// The origin of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// It is part of the program.
+    /// Part of the program.
     BuiltIn,
     /// A file of the user's.
     User(String),
 }
 
-/// All entries, in the order of their names.
+/// All entries, by name.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     entries: BTreeMap<String, Policy>,
@@ -129,7 +129,7 @@ impl Catalogue {
     /// id.
     ///
     /// # Errors
-    /// What is wrong with each of the files.
+    /// The errors of the files.
     pub fn with_user_files(files: &[(String, String)]) -> Result<Catalogue, Vec<String>> {
         let mut catalogue = Catalogue::built_in();
         let mut faults = Vec::new();
@@ -156,19 +156,31 @@ impl Catalogue {
     /// unique.
     ///
     /// # Errors
-    /// A sentence that names what comes nearest.
+    /// A sentence with the nearest name.
     pub fn find(&self, name: &str) -> Result<&Policy, String> {
         match &self.find_all(name)[..] {
             [one] => Ok(one),
-            [] => Err(match self.nearest(name) {
-                Some(near) => format!("there is no policy `{name}`; did you mean `{near}`?"),
-                None => format!("there is no policy `{name}`; `fathom policies` lists them"),
+            [] => Err(match (self.nearest(name), self.of_provider(name)[..].is_empty()) {
+                (Some(near), _) => format!("there is no policy `{name}`; did you mean `{near}`?"),
+                (None, true) => format!("there is no policy `{name}`"),
+                (None, false) => {
+                    let names: Vec<&str> = self.of_provider(name).iter().map(|policy| policy.id()).collect();
+                    format!("there is no policy `{name}`, but {}", names.join(", "))
+                }
             }),
             several => {
                 let names: Vec<&str> = several.iter().map(|policy| policy.id()).collect();
                 Err(format!("`{name}` is more than one: {}", names.join(", ")))
             }
         }
+    }
+
+    /// The entries of a provider; `name` is the provider, or the provider and more after a slash.
+    pub fn of_provider(&self, name: &str) -> Vec<&Policy> {
+        let provider = name.split('/').next().unwrap_or_default().to_lowercase() + "/";
+        self.entries()
+            .filter(|policy| policy.id().starts_with(&provider))
+            .collect()
     }
 
     /// The entry with this id, otherwise all whose part after the slash is `name`.
@@ -190,7 +202,7 @@ impl Catalogue {
         self.entries().filter(short).collect()
     }
 
-    /// The entry that was probably meant: its id or last part is within two edits.
+    /// The probably intended entry: its id or last part is within two edits.
     fn nearest(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
         let distance = |policy: &&Policy| {
@@ -259,12 +271,12 @@ impl Policy {
         &self.file.policy.id
     }
 
-    /// What it is called by people.
+    /// Its display name.
     pub fn title(&self) -> &str {
         &self.file.policy.title
     }
 
-    /// What it is about.
+    /// Its kind.
     pub fn kind(&self) -> PolicyKind {
         self.file.policy.kind
     }
@@ -274,27 +286,27 @@ impl Policy {
         self.file.policy.as_of
     }
 
-    /// Where its figures come from.
+    /// The source of its figures.
     pub fn source(&self) -> &str {
         &self.file.policy.source
     }
 
-    /// How far they can be trusted.
+    /// The reliability of its figures.
     pub fn confidence(&self) -> Confidence {
         self.file.policy.confidence
     }
 
-    /// What it promises in words.
+    /// The wording of its promise.
     pub fn wording(&self) -> Option<&str> {
         self.file.policy.wording.as_deref()
     }
 
-    /// What there is to know besides.
+    /// Further notes.
     pub fn notes(&self) -> &[String] {
         &self.file.policy.notes
     }
 
-    /// Where it comes from.
+    /// Its origin.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -326,12 +338,12 @@ impl Policy {
         self.file.tier.iter().filter_map(|tier| tier.name.as_deref())
     }
 
-    /// All disks of this kind on one machine share one limit, by their sizes together.
+    /// All disks of this kind on a machine share one limit, which depends on their total size.
     pub fn is_pooled(&self) -> bool {
         self.file.policy.pooled
     }
 
-    /// Of a machine: the disks that its figures are for, as ids of the catalogue. Empty: any.
+    /// For a machine: the disks that its figures apply to, as catalogue ids. Empty: any.
     pub fn disks(&self) -> &[String] {
         &self.file.policy.disks
     }
@@ -340,7 +352,7 @@ impl Policy {
     pub fn expired(&self, today: Date) -> Option<String> {
         self.as_of().is_old_on(today).then(|| {
             format!(
-                "the figures of {} are of {}, {} months ago; vendors change them, so compare with {}",
+                "the figures of {} are from {}, {} months ago; check whether the vendor has changed them: {}",
                 self.id(),
                 self.as_of(),
                 self.as_of().months_until(today),
@@ -350,8 +362,8 @@ impl Policy {
     }
 }
 
-/// What the user states about the disk: values by input name, as written (`500GiB`, `6000`), and
-/// the table row (`tier`).
+/// The user's inputs for a disk: values by input name, as written (`500GiB`, `6000`), and the table
+/// row (`tier`).
 pub type Inputs = BTreeMap<String, String>;
 
 /// A policy for one disk.
@@ -359,17 +371,17 @@ pub type Inputs = BTreeMap<String, String>;
 pub struct Resolved {
     /// Its name.
     pub id: String,
-    /// What it is called by people.
+    /// Its display name.
     pub title: String,
-    /// What it is about.
+    /// Its kind.
     pub kind: PolicyKind,
     /// The date of its source.
     pub as_of: Date,
-    /// Where its figures come from.
+    /// The source of its figures.
     pub source: String,
-    /// How far they can be trusted.
+    /// The reliability of its figures.
     pub confidence: Confidence,
-    /// What it promises in words.
+    /// The wording of its promise.
     pub wording: Option<String>,
     /// The stated inputs and the defaults.
     pub inputs: Vec<InputValue>,
@@ -377,23 +389,23 @@ pub struct Resolved {
     pub tier: Option<String>,
     /// Size of the disk, if stated.
     pub size: Option<Bytes>,
-    /// The latency that its words promise, in nanoseconds.
+    /// The promised latency, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// What limits operations that no host cache serves.
+    /// The limits of uncached operations.
     pub layers: Vec<Layer>,
-    /// What limits those that the host's cache serves.
+    /// The limits of operations that the host's cache serves.
     pub cached: Vec<Layer>,
-    /// What is run to verify it.
+    /// The workload that verifies it.
     pub workload: Workload,
-    /// Operations and bytes per second that can be reached with that workload, and what binds.
+    /// The maximum operations and bytes per second of that workload, and the binding limit.
     pub reach: Option<Reach>,
-    /// What is promised.
+    /// The promises.
     pub clauses: Vec<Clause>,
     /// Credits.
     pub bursts: Vec<Burst>,
-    /// What follows from all that.
+    /// Derived figures.
     pub derived: Derived,
-    /// What there is to know besides.
+    /// Further notes.
     pub notes: Vec<String>,
 }
 
@@ -406,14 +418,14 @@ pub struct InputValue {
     pub value: f64,
     /// What it counts.
     pub kind: InputKind,
-    /// StatedFigures by the user; otherwise the default.
+    /// True if the user stated it; false for a default.
     pub said: bool,
 }
 
-/// What is run to verify a policy.
+/// The workload that verifies a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Workload {
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub block: Bytes,
     /// Positions are random.
     pub random: bool,
@@ -446,7 +458,7 @@ pub struct Burst {
     pub of: BurstOf,
     /// Per second, as long as there are credits.
     pub ceiling: f64,
-    /// Per second, for ever.
+    /// Per second, sustained.
     pub refill: f64,
     /// Credits of a full bucket.
     pub bucket: f64,
@@ -476,8 +488,8 @@ pub struct Derived {
     pub concurrency: Option<u64>,
     /// Slots of an open loop for that concurrency.
     pub concurrency_with_headroom: Option<u64>,
-    /// The latency that both are for, in nanoseconds.
+    /// The latency that both assume, in nanoseconds.
     pub at_latency_ns: Option<f64>,
-    /// A run must be longer than this to see what lies beyond the credits, in seconds.
+    /// A longer run is needed to see the rate without credits, in seconds.
     pub past_burst_secs: Option<f64>,
 }

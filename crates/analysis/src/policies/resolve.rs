@@ -1,4 +1,4 @@
-//! Resolves an entry for one disk: limits, workload and clauses.
+//! Resolves an entry for a disk: limits, workload and clauses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,20 +17,19 @@ use crate::requirement::{self, Clause, Metric};
 
 /// Longer tables are not listed in errors.
 const MAX_LISTED_ROWS: usize = 20;
-/// The block size that is used where a policy names none: the operation sizes that vendors quote
-/// IOPS for lie at or below it.
+/// The default block size: vendors quote IOPS for blocks of at most this size.
 const DEFAULT_BLOCK: Bytes = Bytes::kib(16);
-/// Percent of reads where a policy names none.
+/// The default percentage of reads.
 const DEFAULT_READS: f64 = 70.0;
-/// Length of a verification in seconds, as the methods of providers ask for.
+/// The default duration of a verification in seconds, as in the methods of providers.
 const DEFAULT_DURATION: f64 = 300.0;
-/// I/O before it.
+/// The default warm-up in seconds.
 const DEFAULT_WARM_UP: f64 = 30.0;
 
 /// Settings of the user that replace those of the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overrides {
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub block: Option<Bytes>,
     /// Percent of the operations that read.
     pub read_percent: Option<f64>,
@@ -38,7 +37,7 @@ pub struct Overrides {
     pub random: Option<bool>,
 }
 
-/// Figures that chosen inputs should reach.
+/// The figures that inputs should reach.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InputGoals {
     pub(super) size: Option<f64>,
@@ -51,32 +50,32 @@ pub(super) struct InputGoals {
 pub enum PolicyError {
     /// It has no such input.
     UnknownInput {
-        /// What was given.
+        /// The given name.
         name: String,
-        /// What there is.
+        /// The known inputs.
         known: Vec<String>,
     },
     /// It needs an input.
     Missing {
         /// Its name.
         name: String,
-        /// What it is.
+        /// Its description.
         help: String,
     },
     /// The value of an input cannot be read.
     Unreadable {
         /// The input.
         name: String,
-        /// What was given.
+        /// The given value.
         value: String,
-        /// What would have been right.
+        /// The expected syntax.
         help: &'static str,
     },
     /// The value of an input is out of its bounds.
     OutOfBounds {
         /// The input.
         name: String,
-        /// What was given.
+        /// The given value.
         value: String,
         /// The lower bound.
         low: String,
@@ -87,14 +86,14 @@ pub enum PolicyError {
     NoTier {
         /// The name or size.
         wanted: String,
-        /// What there is.
+        /// The known rows.
         known: Vec<String>,
     },
     /// A formula has no value, or a clause cannot be read.
     Formula {
-        /// Where in the file.
+        /// The place in the file.
         place: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
@@ -103,27 +102,27 @@ impl fmt::Display for PolicyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PolicyError::UnknownInput { name, known } if known.is_empty() => {
-                write!(out, "it takes no `{name}`, nor any other input")
+                write!(out, "unknown input `{name}`; this policy has no inputs")
             }
             PolicyError::UnknownInput { name, known } => {
-                write!(out, "it takes no `{name}`; it takes {}", known.join(", "))
+                write!(out, "unknown input `{name}`; known inputs: {}", known.join(", "))
             }
             PolicyError::Missing { name, help } => write!(out, "the policy needs `{name}`: {help}"),
-            PolicyError::Unreadable { name, value, help } => write!(out, "`{name}` cannot be `{value}`: {help}"),
+            PolicyError::Unreadable { name, value, help } => write!(out, "invalid value `{value}` of `{name}`: {help}"),
             PolicyError::OutOfBounds { name, value, low, high } => {
-                write!(out, "`{name}` must lie between {low} and {high}, and {value} does not")
+                write!(out, "`{name}` is {value}, but must be between {low} and {high}")
             }
             PolicyError::NoTier { wanted, known } if known.len() > MAX_LISTED_ROWS => {
                 let names = known.iter().map(|name| (name.to_ascii_lowercase(), name.as_str()));
                 let near = nearest_three(&wanted.to_ascii_lowercase(), names);
                 write!(
                     out,
-                    "it has no row for `{wanted}`; the nearest of its {} are {near}",
+                    "no row for `{wanted}`; the nearest of {} rows are {near}",
                     known.len()
                 )
             }
             PolicyError::NoTier { wanted, known } => {
-                write!(out, "it has no row for `{wanted}`; it has {}", known.join(", "))
+                write!(out, "no row for `{wanted}`; known rows: {}", known.join(", "))
             }
             PolicyError::Formula { place, why } => write!(out, "{place}: {why}"),
         }
@@ -132,10 +131,10 @@ impl fmt::Display for PolicyError {
 
 impl std::error::Error for PolicyError {}
 
-/// Named values that formulas find.
+/// Named values for formulas.
 struct Values {
     known: BTreeMap<String, f64>,
-    /// Columns of the table: a row that leaves one out has 0 there.
+    /// The columns of the table. A value that a row omits is 0.
     columns: Vec<String>,
 }
 
@@ -252,7 +251,7 @@ impl Policy {
                 "mbps" => wanted.bytes_per_sec.map(|bytes| (bytes / scale).ceil()),
                 _ => None,
             };
-            // Providers sell whole units.
+            // Providers sell only whole units.
             let goal = [goal_value, default].into_iter().flatten().max_by(f64::total_cmp);
             let value = goal.unwrap_or(low).clamp(low, high.max(low)).ceil().min(high.max(low));
             values.insert_input(&input.name, input.kind, value);
@@ -298,8 +297,7 @@ impl Policy {
         })
     }
 
-    /// Reads the inputs in the order of the file, so that bounds and defaults can depend on those
-    /// before.
+    /// Reads the inputs in file order, because bounds and defaults may depend on earlier inputs.
     fn read_inputs(
         &self,
         inputs: &Inputs,
@@ -330,7 +328,7 @@ impl Policy {
             let high = values
                 .evaluate_optional(&place, input.max.as_ref())?
                 .unwrap_or(f64::INFINITY);
-            // Formulas such as 0.25 × p are inexact in the last digit.
+            // Tolerates floating-point error in formulas such as 0.25 × p.
             let slack = 1e-9 * value.abs();
             if value < low - slack || value > high + slack {
                 return Err(PolicyError::OutOfBounds {
@@ -351,7 +349,7 @@ impl Policy {
         Ok(shown)
     }
 
-    /// The named row, otherwise the first that is large enough: sizes round up to the next row.
+    /// The named row, or else the first row that is large enough.
     fn select_tier<'a>(
         &'a self,
         named: Option<&'a Tier>,
@@ -385,7 +383,7 @@ impl Policy {
                     None => PolicyError::Missing {
                         name: "tier".into(),
                         help: match self.file.tier.len() > MAX_LISTED_ROWS {
-                            true => format!("`fathom policies {}` lists the names", self.id()),
+                            true => format!("run `fathom policies {}` to list the names", self.id()),
                             false => format!("one of {}", self.tiers().collect::<Vec<_>>().join(", ")),
                         },
                     },
@@ -406,7 +404,7 @@ impl Policy {
         let (mut layers, mut cached) = (Vec::new(), Vec::new());
         for form in &self.file.layer {
             let layer = self.layer(form, tier, values)?;
-            // A row without a figure sets no limit.
+            // A row without figures has no limit.
             if layer.iops.is_none() && layer.bytes_per_sec.is_none() {
                 continue;
             }
@@ -526,7 +524,7 @@ impl Policy {
                 bucket: values.evaluate("burst.bucket", bucket)?,
                 full_after_secs: values.evaluate_optional("burst.full_after", full_after.as_ref())?,
             };
-            // Larger disks have a baseline above the ceiling, and no credits.
+            // Larger disks have no credits, because their baseline is above the ceiling.
             if burst.ceiling > burst.refill && burst.bucket > 0.0 {
                 bursts.push(burst);
             }
@@ -563,7 +561,7 @@ fn read_input(input: &Input, text: &str) -> Result<f64, PolicyError> {
     let (value, help) = match input.kind {
         InputKind::Size => {
             let bytes = text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
-            (bytes, "a size has a unit, for example 500GiB or 500GB")
+            (bytes, "expected a size with a unit, for example 500GiB or 500GB")
         }
         InputKind::Number => {
             let plain = text.trim().replace('_', "");
@@ -572,7 +570,7 @@ fn read_input(input: &Input, text: &str) -> Result<f64, PolicyError> {
                 None => (plain.as_str(), 1.0),
             };
             let value = digits.parse::<f64>().ok().map(|value| value * factor);
-            (value, "it is a plain number, for example 6000")
+            (value, "expected a number, for example 6000")
         }
     };
     value
@@ -588,7 +586,7 @@ fn read_input(input: &Input, text: &str) -> Result<f64, PolicyError> {
 pub(super) fn show_input(kind: InputKind, value: f64) -> String {
     match kind {
         _ if value.is_infinite() => "any".into(),
-        // Disks are ordered in GiB: 4097 of them are not 4.00 TiB.
+        // Disks are ordered in GiB, so 4097 GiB must not become 4.00 TiB.
         InputKind::Size if value % Bytes::gib(1).0 as f64 == 0.0 && value % Bytes::gib(1024).0 as f64 != 0.0 => {
             format!("{:.0} GiB", value / Bytes::gib(1).0 as f64)
         }

@@ -1,5 +1,5 @@
-//! The stacked limits of a machine and its disks: what can be reached through all, and what stays
-//! out of reach.
+//! The combined limits of a machine and its disks: the rate that is possible through all of them,
+//! and the stranded capacity.
 
 use model::JsonSchema;
 use model::plan::{CachePath, StoragePath};
@@ -14,16 +14,16 @@ use crate::caps::{Applies, Layer, LayerKind, Limit};
 pub struct Disks {
     /// Name of the virtual machine's size, such as `Standard_B2ms`.
     pub machine: Option<String>,
-    /// Disks: a name such as `P30` or `aws/gp3`, with inputs behind a colon
+    /// Disks: a name such as `P30` or `aws/gp3`, optionally with inputs after a colon
     /// (`aws/gp3:size=500GiB,iops=6000`).
     pub disks: Vec<String>,
     /// Number of disks of each kind.
     pub count: u32,
-    /// The host's cache serves the operations: its limits count instead of those of the disks.
+    /// The host's cache serves the operations: its limits apply instead of the disks'.
     pub cached: bool,
 }
 
-/// What can be reached through several limits.
+/// The maximum rate through several limits.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reach {
     /// Operations per second.
@@ -32,19 +32,19 @@ pub struct Reach {
     pub bytes_per_sec: Limit,
     /// Name of the limit that binds.
     pub layer: String,
-    /// Which of its figures binds.
+    /// The figure that binds.
     pub bound: Bound,
-    /// Unreachable parts of the other limits.
+    /// Stranded capacity of the other limits.
     pub stranded: Vec<Stranded>,
 }
 
-/// Which figure of a limit binds.
+/// The binding figure of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
-    /// That on operations.
+    /// Operations per second.
     Iops,
-    /// That on bytes.
+    /// Bytes per second.
     Bytes,
 }
 
@@ -53,9 +53,9 @@ pub enum Bound {
 pub struct Stranded {
     /// Name of the limit.
     pub layer: String,
-    /// Operations per second that it would allow beyond what can be reached.
+    /// The unusable operations per second.
     pub iops: f64,
-    /// That excess as a share of the limit.
+    /// The same as a share of the limit.
     pub share: f64,
 }
 
@@ -104,7 +104,7 @@ fn allowed_iops(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -
     if share <= 0.0 {
         return None;
     }
-    // A long operation counts once per started unit.
+    // A long operation counts as several units, rounded up.
     let units = layer.unit.map_or(1, |unit| block.0.div_ceil(unit.0.max(1)).max(1)) as f64;
     let scaled = |limit: Limit, by: f64| Limit {
         low: limit.low / by,
@@ -133,7 +133,7 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
         let from_machine_name = match wanted.cached {
             true if resolved.cached.is_empty() => {
                 return Err(format!(
-                    "the catalogue has no limits of the host's cache of {name}; leave --host-cache out"
+                    "the catalogue has no host cache limits for {name}; omit --host-cache"
                 ));
             }
             true => resolved.cached,
@@ -142,7 +142,7 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
         layers.extend(from_machine_name);
     }
     if wanted.cached {
-        // What the cache serves never reaches a disk.
+        // Cached operations never reach a disk.
         return Ok(layers);
     }
     let mut sums: Vec<Layer> = Vec::new();
@@ -243,7 +243,7 @@ fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Resul
         .collect();
     if found.is_empty() {
         return Err(format!(
-            "no machine `{name}` is in the catalogue; the nearest names are {}",
+            "unknown machine `{name}`; the nearest names are {}",
             nearest_machines(catalogue, name)
         ));
     }
@@ -262,7 +262,7 @@ fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Resul
             .map(String::as_str)
             .collect();
         return Err(format!(
-            "the catalogue has no limits of {name} with {}; it has them with {}",
+            "the catalogue has no limits for {name} with {}; known disks: {}",
             named.join(" and "),
             known.join(", ")
         ));
@@ -275,7 +275,7 @@ fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Resul
 fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
     let wanted = Series::from_machine_name(name);
     let is_series = |other: &Series| other.letters == wanted.letters;
-    // Only machines of the same series show the cloud of a bare series such as m8g.
+    // The cloud of a bare series such as m8g is known only from machines of that series.
     let cloud = wanted.cloud.or_else(|| {
         let mut known = machines(catalogue).map(|(_, tier)| Series::from_machine_name(tier));
         known.find(is_series)?.cloud
@@ -356,7 +356,7 @@ fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Op
     });
     let candidates = candidates.map(|(compared, name)| (compared.to_ascii_lowercase(), name));
     Err(format!(
-        "no disk `{name}` is in the catalogue; the nearest names are {}",
+        "unknown disk `{name}`; the nearest names are {}",
         nearest_three(&name.to_ascii_lowercase(), candidates)
     ))
 }
@@ -403,8 +403,8 @@ fn multiply_limits(layer: &Layer, count: u32) -> Layer {
     }
 }
 
-/// Adds up the limits of disks that share the load. The distribution of the load is unknown here,
-/// so the sum is an upper bound.
+/// Adds up the limits of disks that share the load. The distribution of the load is unknown, so the
+/// sum is an upper bound.
 fn sum_alike_disks(layers: Vec<Layer>) -> Vec<Layer> {
     let mut sums: Vec<Layer> = Vec::new();
     for layer in layers {

@@ -1,6 +1,7 @@
 //! Treats the window as a census: its missed operations are a fact. If the storage changed its
 //! state in the window, the window's own figure decides, without a confidence interval.
 
+use model::Nanos;
 use model::results::IntervalHistogram;
 
 use super::Case;
@@ -23,6 +24,8 @@ const MIN_SECONDS: usize = 10;
 const SLACK_SHARE: f64 = 0.9;
 /// This many slow seconds in a row are a slump. Fewer are a stall, which latencies show.
 const MIN_SLUMP_SECONDS: usize = 3;
+/// A second of a drawn direction is slow only beyond this many standard deviations of its count.
+const MAX_CHANCE: f64 = 3.0;
 
 /// Periods in which the storage served much less than promised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -168,18 +171,21 @@ impl Case<'_> {
     pub(super) fn slump(&self, clause: &Clause) -> Option<Slump> {
         // Only the schedule of a paced load defines which operations were due.
         Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
-        let target = self.target_iops(clause)?;
+        let target = self.clause_iops(clause)?;
         let seconds = &self.observation.seconds;
+        let served_in = self.served_by_second(clause)?;
         let is_slack = |at: usize| {
-            let facts = &seconds[at].facts;
-            (facts.operations as f64) < SLACK_SHARE * target * facts.length_ns.as_secs()
+            let due = target * seconds[at].facts.length_ns.as_secs();
+            // The share of a direction is drawn, so it varies from second to second.
+            let chance = clause.direction.map_or(0.0, |_| MAX_CHANCE * due.sqrt());
+            served_in[at] < SLACK_SHARE * due - chance
         };
         let (mut slump, mut served, mut at) = (None::<Slump>, 0.0, 0);
         while at < seconds.len() {
             let length = (at..seconds.len()).take_while(|second| is_slack(*second)).count();
             if length >= MIN_SLUMP_SECONDS {
                 let stretch = &seconds[at..at + length];
-                let operations: f64 = stretch.iter().map(|second| second.facts.operations as f64).sum();
+                let operations: f64 = served_in[at..at + length].iter().sum();
                 let time: f64 = stretch.iter().map(|second| second.facts.length_ns.as_secs()).sum();
                 served += operations;
                 let found = slump.get_or_insert(Slump {
@@ -201,16 +207,40 @@ impl Case<'_> {
         Some(slump)
     }
 
-    /// Operations per second of the whole load that a rate clause requires.
-    pub(super) fn target_iops(&self, clause: &Clause) -> Option<f64> {
-        // All directions share the queue, so the generator must be able to issue the whole load.
+    /// Operations in each second, of the clause's direction; `None` if those of a direction are
+    /// unknown.
+    fn served_by_second(&self, clause: &Clause) -> Option<Vec<f64>> {
+        let seconds = self.observation.seconds.iter().map(|second| &second.facts);
+        let Some(direction) = clause.direction else {
+            return Some(seconds.map(|facts| facts.operations as f64).collect());
+        };
+        let series = &self.observation.series;
+        (!series.is_empty()).then(|| {
+            let in_second = |from: Nanos, until: Nanos| {
+                let points = series
+                    .iter()
+                    .filter(move |point| (from..until).contains(&point.start_ns));
+                points.map(|point| point.operations[direction as usize] as f64).sum()
+            };
+            seconds
+                .map(|facts| in_second(facts.start_ns, Nanos(facts.start_ns.0 + facts.length_ns.0)))
+                .collect()
+        })
+    }
+
+    /// Operations per second that a rate clause requires of its direction.
+    fn clause_iops(&self, clause: &Clause) -> Option<f64> {
         let bytes_per_operation = match clause.metric {
             Metric::Throughput => block_bytes(self.observation)?,
             _ => 1.0,
         };
-        Some(match clause.direction {
-            None => clause.target / bytes_per_operation,
-            Some(_) => self.promised_iops().unwrap_or(clause.target / bytes_per_operation),
-        })
+        Some(clause.target / bytes_per_operation)
+    }
+
+    /// Operations per second of the whole load that a rate clause requires.
+    pub(super) fn target_iops(&self, clause: &Clause) -> Option<f64> {
+        // All directions share the queue, so the generator must be able to issue the whole load.
+        let whole = clause.direction.and_then(|_| self.promised_iops());
+        whole.or_else(|| self.clause_iops(clause))
     }
 }

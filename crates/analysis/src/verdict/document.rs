@@ -68,7 +68,7 @@ pub struct Promise {
 /// The load that was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Issued {
-    /// Bytes of an operation.
+    /// Bytes per operation.
     pub block: Bytes,
     /// Positions were random.
     pub random: bool,

@@ -25,7 +25,7 @@ const CACHE_FINDINGS: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
-const FAILURE_FINDINGS: [&str; 2] = ["WORKER-FAILED", "IO-ERRORS"];
+const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"];
 
 /// Slots that were too few for a rate.
 pub(super) struct SlotsNeeded {

@@ -180,7 +180,7 @@ fn sizes_of_azure_and_google_have_the_figures_of_their_pages() {
     assert!(!has("n2-standard-8", &["P30"]) && !has("m99.large", &[]));
     let error = with("n2-standard-8", "P30").unwrap_err();
     assert!(
-        error.contains("no limits of n2-standard-8 with azure/premium"),
+        error.contains("no limits for n2-standard-8 with azure/premium"),
         "{error}"
     );
 }

@@ -71,7 +71,7 @@ pub enum HistoryError {
     },
     /// A newer version of this program wrote it.
     #[error(
-        "the history {path} has form {found}, and this version of fathom knows forms up to {}",
+        "the history {path} has format {found}, and this version of fathom knows formats up to {}",
         HISTORY_VERSION
     )]
     Newer {

@@ -119,7 +119,7 @@ impl AuthGuard {
     fn reject_or_redirect(&self, request: &Request) -> Option<Response<Body>> {
         let changes = *request.method() == Method::POST && self.permits_changes();
         if !matches!(*request.method(), Method::GET | Method::HEAD) && !changes {
-            let what = "these pages can only be read";
+            let what = "these pages are read-only";
             let help = "start `fathom serve` with --token to label and remove entries here";
             let mut answer = Trouble::new(StatusCode::METHOD_NOT_ALLOWED, what, help).answer();
             answer
@@ -129,14 +129,14 @@ impl AuthGuard {
         }
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         if !host.is_some_and(|host| self.accepts_host(host)) {
-            let what = "this server does not go by that name";
-            let help = format!("use its address by number: http://{}/", self.address);
+            let what = "the server does not accept this host name";
+            let help = format!("use its numeric address: http://{}/", self.address);
             return Some(Trouble::new(StatusCode::MISDIRECTED_REQUEST, what, &help).answer());
         }
         let token = self.token.as_ref()?;
         if changes && !is_same_origin(request.headers()) {
-            let what = "another site asks for this change";
-            let help = "open the list here and ask again";
+            let what = "the request comes from a page of another server";
+            let help = "open the list of this server and repeat the change there";
             return Some(Trouble::new(StatusCode::FORBIDDEN, what, help).answer());
         }
         if let Some(answer) = self.redirect_with_cookie(token, request.uri()) {
@@ -145,8 +145,9 @@ impl AuthGuard {
         if self.is_authorized(token, request.headers()) {
             return None;
         }
-        let what = "this server asks for its token";
-        let help = "open the whole address that was printed where it was started, with ?token=…; programs send `Authorization: Bearer …`";
+        let what = "this server requires a token";
+        let help =
+            "open the address that `fathom serve` printed, with ?token=…; programs send `Authorization: Bearer …`";
         let mut answer = Trouble::new(StatusCode::UNAUTHORIZED, what, help).answer();
         answer
             .headers_mut()

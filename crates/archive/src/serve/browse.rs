@@ -1,4 +1,4 @@
-//! The history as pages: a list, the report of an entry, the file of an entry, a comparison.
+//! The pages of the history: the list, an entry's report and file, a comparison.
 
 use std::io;
 use std::net::TcpListener;
@@ -23,39 +23,40 @@ use super::{MAX_CONNECTIONS, Trouble, answer_until, list, of_type, page, runtime
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
 
-/// How often it is looked whether this is the end.
+/// How often to check whether the server must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// More cannot be distinguished on a page.
+/// Upper limit of compared entries: a page has no more colours that can be distinguished.
 const MAX_COMPARED: usize = 8;
-/// Bytes of a form: all entries of a list, and a label.
-const MAX_FORM: usize = 16 << 10;
+/// Upper limit of the bytes of a form: all entries of a list, and a label.
+const MAX_FORM_BYTES: usize = 16 << 10;
 
-/// What makes the pages of results, and knows the calendar.
+/// Renders results, dates and errors for the pages.
 pub trait Pages: Send + Sync {
-    /// The page of an entry; `None` if what it holds has none.
-    fn of_entry(&self, entry: &Entry, saved: Saved) -> Option<Page>;
+    /// The page of an entry; `None` if it holds a study without a page.
+    fn entry_page(&self, entry: &Entry, saved: Saved) -> Option<Page>;
 
-    /// The page that compares entries with the first of them. `force` says that different loads are
-    /// meant.
+    /// The page that compares entries with the first of them. `force` compares different loads,
+    /// too.
     ///
     /// # Errors
     /// [`Trouble`], with the reason why they cannot be compared.
-    fn compared(&self, entries: &[u64], force: bool) -> Result<Page, Trouble>;
+    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, Trouble>;
 
-    /// The moment of a date or an age, as users write it; `after` takes the end of a day.
-    fn moment(&self, text: &str, after: bool) -> Option<u64>;
+    /// The time that a user wrote as a date or an age, in Unix nanoseconds; `is_end` takes the end
+    /// of a day.
+    fn parse_time(&self, text: &str, is_end: bool) -> Option<u64>;
 
-    /// Runs that go on and can be watched: address and words of each.
+    /// Runs in progress with a server: address and description of each.
     fn running(&self) -> Vec<(String, String)>;
 
-    /// A moment as users read it.
-    fn local(&self, unix_ns: u64) -> String;
+    /// A time in the words and the zone of the user.
+    fn format_time(&self, unix_ns: u64) -> String;
 
-    /// What is wrong with a history, and what to do.
-    fn trouble(&self, error: &HistoryError) -> Trouble;
+    /// The error page for an error of the history.
+    fn error_page(&self, error: &HistoryError) -> Trouble;
 }
 
-/// What every page needs.
+/// State of the handlers.
 pub(super) struct Browse {
     history: PathBuf,
     /// Entries may be labelled and removed.
@@ -66,10 +67,10 @@ pub(super) struct Browse {
 /// Serves the pages of a history until `stop` is raised.
 ///
 /// # Errors
-/// The system's, if the server cannot begin.
+/// If the server cannot be started.
 pub fn browse(
     listener: TcpListener,
-    door: AuthGuard,
+    guard: AuthGuard,
     history: PathBuf,
     pages: Arc<dyn Pages>,
     stop: &AtomicBool,
@@ -81,29 +82,29 @@ pub fn browse(
         .route("/compare", get(compare))
         .route("/label", post(label))
         .route("/remove", post(remove))
-        .layer(DefaultBodyLimit::max(MAX_FORM))
-        .fallback(nothing)
+        .layer(DefaultBodyLimit::max(MAX_FORM_BYTES))
+        .fallback(not_found)
         .with_state(Arc::new(Browse {
             history,
-            is_writable: door.permits_changes(),
+            is_writable: guard.permits_changes(),
             pages,
         }))
-        .layer(middleware::from_fn_with_state(Arc::new(door), auth::pass));
+        .layer(middleware::from_fn_with_state(Arc::new(guard), auth::pass));
     let runtime = runtime()?;
-    let over = async {
+    let stopped = async {
         while !stop.load(Ordering::Relaxed) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    let outcome = runtime.block_on(answer_until(listener, MAX_CONNECTIONS, router, over));
-    // A page that is still being made is not waited for.
+    let outcome = runtime.block_on(answer_until(listener, MAX_CONNECTIONS, router, stopped));
+    // Do not wait for pages in progress.
     runtime.shutdown_background();
     outcome
 }
 
 impl Browse {
-    /// The history; `None` if there is none yet. It is opened anew for each page, so that it is not
-    /// held open in between.
+    /// The history; `None` if there is none yet. Each page opens it again, so that the file is
+    /// closed between requests.
     pub(super) fn history(&self) -> Result<Option<History>, Trouble> {
         match History::open_existing(&self.history) {
             Ok(history) => Ok(Some(history)),
@@ -119,11 +120,11 @@ impl Browse {
         };
         Trouble {
             status: status.as_u16(),
-            ..self.pages.trouble(error)
+            ..self.pages.error_page(error)
         }
     }
 
-    fn there(&self) -> Result<History, Trouble> {
+    fn existing_history(&self) -> Result<History, Trouble> {
         let missing = HistoryError::Missing {
             path: self.history.clone(),
         };
@@ -131,15 +132,15 @@ impl Browse {
     }
 }
 
-/// Makes an answer beside the thread that answers: databases and long reports take their time.
-async fn made(
+/// Renders a response on another thread, because databases and long reports block.
+async fn render(
     browse: Arc<Browse>,
-    make: impl FnOnce(&Browse) -> Result<Response<Body>, Trouble> + Send + 'static,
+    render: impl FnOnce(&Browse) -> Result<Response<Body>, Trouble> + Send + 'static,
 ) -> Response<Body> {
-    match tokio::task::spawn_blocking(move || make(&browse)).await {
+    match tokio::task::spawn_blocking(move || render(&browse)).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(trouble)) => trouble.answer(),
-        Err(_) => Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "this page could not be made", "").answer(),
+        Err(_) => Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be rendered", "").answer(),
     }
 }
 
@@ -153,37 +154,40 @@ fn number(text: &str) -> Result<u64, Trouble> {
         Trouble::new(
             StatusCode::NOT_FOUND,
             "entries have numbers",
-            "the list has a link to each",
+            "the list links to all pages",
         )
     })
 }
 
 async fn index(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> {
-    made(browse, move |browse| list::page(browse, &pairs(&uri)?)).await
+    render(browse, move |browse| list::page(browse, &pairs(&uri)?)).await
 }
 
 async fn entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
-    made(browse, move |browse| {
-        let history = browse.there()?;
+    render(browse, move |browse| {
+        let history = browse.existing_history()?;
         let id = number(&id)?;
         let failed = |error| browse.trouble(&error);
         let entry = history.get(id).map_err(failed)?;
         let saved = history.saved(id).map_err(failed)?;
-        let made = browse.pages.of_entry(&entry, saved).ok_or_else(|| {
+        let report = browse.pages.entry_page(&entry, saved).ok_or_else(|| {
             let what = format!("entry {id} holds a study that has no page");
             Trouble::new(StatusCode::NOT_FOUND, what, "`fathom history show` shows it as text")
         })?;
         let file = format!("/entry/{id}/file");
         let links = [("/", "History"), (file.as_str(), "The saved file")];
-        Ok(page(html::linked(&made, &links)))
+        Ok(page(html::linked(&report, &links)))
     })
     .await
 }
 
 async fn file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
-    made(browse, move |browse| {
+    render(browse, move |browse| {
         let id = number(&id)?;
-        let bytes = browse.there()?.document(id).map_err(|error| browse.trouble(&error))?;
+        let bytes = browse
+            .existing_history()?
+            .document(id)
+            .map_err(|error| browse.trouble(&error))?;
         let mut answer = of_type("application/octet-stream", bytes.into());
         let name = HeaderValue::try_from(format!("attachment; filename=\"history-{id}.fathom\""));
         let name = name.expect("a number makes a plain name");
@@ -193,48 +197,45 @@ async fn file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Resp
     .await
 }
 
-/// `a` and those after it in their order; entries that were ticked in the list begin with the
-/// oldest.
+/// Compares entries: those of the address in their order, or those ticked in the list, the oldest
+/// first.
 async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> {
-    made(browse, move |browse| {
+    render(browse, move |browse| {
         let pairs = pairs(&uri)?;
         let mut entries = Vec::new();
-        let ticked = pairs.iter().any(|(key, _)| key == "entry");
+        let is_ticked = pairs.iter().any(|(key, _)| key == "entry");
         for (_, text) in pairs
             .iter()
             .filter(|(key, _)| ["a", "b", "entry"].contains(&key.as_str()))
         {
             entries.push(number(text)?);
         }
-        if ticked {
+        if is_ticked {
             entries.sort_unstable();
         }
         if !(2..=MAX_COMPARED).contains(&entries.len()) {
-            let what = format!(
-                "2 to {MAX_COMPARED} entries can be compared, and {} are named",
-                entries.len()
-            );
+            let what = format!("2 to {MAX_COMPARED} entries can be compared, not {}", entries.len());
             let help = "tick them in the list, or name two: /compare?a=1&b=2";
             return Err(Trouble::new(StatusCode::BAD_REQUEST, what, help));
         }
-        let history = browse.there()?;
+        let history = browse.existing_history()?;
         for id in &entries {
             history.get(*id).map_err(|error| browse.trouble(&error))?;
         }
         let force = pairs.iter().any(|(key, value)| key == "force" && value == "1");
-        let made = browse.pages.compared(&entries, force)?;
-        Ok(page(html::linked(&made, &[("/", "History")])))
+        let compared = browse.pages.comparison_page(&entries, force)?;
+        Ok(page(html::linked(&compared, &[("/", "History")])))
     })
     .await
 }
 
 /// Names and values of a form.
 type Fields = Vec<(String, String)>;
-/// A form as it was sent.
-type Sent = Result<Form<Fields>, FormRejection>;
+/// A form, or why it cannot be parsed.
+type ParsedForm = Result<Form<Fields>, FormRejection>;
 
-/// The fields of a form, with the entries that are ticked.
-fn ticked(form: Sent) -> Result<(Fields, Vec<u64>), Trouble> {
+/// The fields of a form and the ticked entries.
+fn ticked_entries(form: ParsedForm) -> Result<(Fields, Vec<u64>), Trouble> {
     let unreadable = |error: FormRejection| Trouble::new(error.status(), "the form cannot be read", "");
     let Form(fields) = form.map_err(unreadable)?;
     let entries = fields.iter().filter(|(key, _)| key == "entry");
@@ -248,37 +249,37 @@ fn ticked(form: Sent) -> Result<(Fields, Vec<u64>), Trouble> {
     Ok((fields, entries))
 }
 
-/// Back to the list, so that loading it again repeats no change.
-fn to_list() -> Response<Body> {
+/// Redirects to the list, so that reloading the page does not repeat the change.
+fn redirect_to_list() -> Response<Body> {
     let mut answer = Response::new(Body::empty());
     *answer.status_mut() = StatusCode::SEE_OTHER;
     answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
     answer
 }
 
-/// Labels the ticked entries; an empty label takes theirs away.
-async fn label(State(browse): State<Arc<Browse>>, form: Sent) -> Response<Body> {
-    made(browse, move |browse| {
-        let (fields, entries) = ticked(form)?;
+/// Labels the ticked entries; an empty text removes their labels.
+async fn label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
+    render(browse, move |browse| {
+        let (fields, entries) = ticked_entries(form)?;
         let text = fields
             .iter()
             .find(|(key, _)| key == "text")
             .map(|(_, text)| text.trim());
         let text = text.ok_or_else(|| Trouble::new(StatusCode::BAD_REQUEST, "the label is missing", ""))?;
-        let history = browse.there()?;
+        let history = browse.existing_history()?;
         for id in entries {
             history.label(id, text).map_err(|error| browse.trouble(&error))?;
         }
-        Ok(to_list())
+        Ok(redirect_to_list())
     })
     .await
 }
 
-/// Shows the ticked entries, and removes them once that is confirmed.
-async fn remove(State(browse): State<Arc<Browse>>, form: Sent) -> Response<Body> {
-    made(browse, move |browse| {
-        let (fields, entries) = ticked(form)?;
-        let history = browse.there()?;
+/// Asks for confirmation, then removes the ticked entries.
+async fn remove(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
+    render(browse, move |browse| {
+        let (fields, entries) = ticked_entries(form)?;
+        let history = browse.existing_history()?;
         let failed = |error| browse.trouble(&error);
         if !fields.iter().any(|(key, value)| key == "sure" && value == "1") {
             let entries = entries
@@ -290,16 +291,16 @@ async fn remove(State(browse): State<Arc<Browse>>, form: Sent) -> Response<Body>
         for id in entries {
             history.remove(id).map_err(failed)?;
         }
-        Ok(to_list())
+        Ok(redirect_to_list())
     })
     .await
 }
 
-async fn nothing() -> Response<Body> {
+async fn not_found() -> Response<Body> {
     Trouble::new(
         StatusCode::NOT_FOUND,
         "there is no such page",
-        "the list has a link to each",
+        "the list links to all pages",
     )
     .answer()
 }

@@ -1,4 +1,4 @@
-//! The history page: a form that filters, and a table. It works without a script.
+//! The list of the history: a filter form and a table. It works without scripts.
 
 use analysis::verdict::Outcome;
 use axum::body::Body;
@@ -10,7 +10,7 @@ use super::browse::Browse;
 use super::{Trouble, page as answer};
 use crate::history::{Entry, EntryJob, EntryKind, Filter};
 
-/// Entries on a page.
+/// Upper limit of the entries of a page.
 const AT_ONCE: usize = 100;
 
 /// Fields of the filter: key in the query, label, placeholder.
@@ -23,7 +23,7 @@ const FIELDS: [(&str, &str, &str); 6] = [
     ("until", "Until", "2026-11-23"),
 ];
 
-/// Class and title of each column after the checkbox; narrow screens leave the `wide` ones out.
+/// Class and title of each column after the checkbox; narrow screens hide the `wide` ones.
 const COLUMNS: [(&str, &str); 11] = [
     ("", "Entry"),
     ("words", "Started"),
@@ -51,9 +51,9 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
     body += &form(pairs);
     match entries.is_empty() {
         true if pairs.iter().all(|(_, value)| value.is_empty()) => {
-            body += "<p>Nothing is kept yet: every command that measures adds to it, for example <code>fathom quick</code>.</p>\n";
+            body += "<p>The history is empty. Every command that measures adds an entry, for example <code>fathom quick</code>.</p>\n";
         }
-        true => body += "<p>No entry is like that. <a href=\"/\">Show all</a></p>\n",
+        true => body += "<p>No entry matches. <a href=\"/\">Show all</a></p>\n",
         false => body += &table(browse, &entries),
     }
     if let Some(last) = entries.last().filter(|_| more) {
@@ -65,7 +65,7 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
     Ok(answer(html::plain("History of measurements", &[], &body, "")))
 }
 
-/// Runs that go on now, each with a link to its own page.
+/// The runs in progress, with links to their pages.
 fn running(browse: &Browse) -> String {
     let runs = browse.pages.running();
     if runs.is_empty() {
@@ -88,7 +88,7 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble
     let wrong = |what: String, help: &str| Trouble::new(StatusCode::BAD_REQUEST, what, help);
     let moment = |name: &str| {
         let moment = |text: String| {
-            browse.pages.moment(&text, name == "until").ok_or_else(|| {
+            browse.pages.parse_time(&text, name == "until").ok_or_else(|| {
                 let what = format!("`{text}` is not a date or an age");
                 wrong(what, "for example 2026-11-22, 2026-11-22T18:00, 7d, 36h")
             })
@@ -151,20 +151,20 @@ fn older_query(pairs: &[(String, String)], before: u64) -> String {
     kept.chain([format!("before={before}")]).collect::<Vec<_>>().join("&")
 }
 
-/// What can be done with the entries that are ticked.
+/// The buttons for ticked entries.
 fn buttons(browse: &Browse) -> String {
-    let mut out = String::from("<p class=\"actions\"><button type=\"submit\">Compare what is ticked</button>\n");
+    let mut out = String::from("<p class=\"actions\"><button type=\"submit\">Compare ticked entries</button>\n");
     if browse.is_writable {
         let post = "type=\"submit\" formmethod=\"post\"";
         out += &format!(
-            "<label>Label <input name=\"text\"></label> <button {post} formaction=\"/label\">Label what is ticked</button>\n\
-             <button {post} formaction=\"/remove\">Remove what is ticked</button>\n"
+            "<label>Label <input name=\"text\"></label> <button {post} formaction=\"/label\">Label ticked entries</button>\n\
+             <button {post} formaction=\"/remove\">Remove ticked entries</button>\n"
         );
     }
     out + "</p>\n"
 }
 
-/// The page that asks whether entries are to be removed.
+/// The page that asks for confirmation.
 pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Body> {
     let mut body = String::from(
         "<form method=\"post\" action=\"/remove\">\n<input type=\"hidden\" name=\"sure\" value=\"1\">\n<ul>\n",
@@ -172,7 +172,7 @@ pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Bo
     for entry in entries {
         let id = entry.id;
         let words = [
-            browse.pages.local(entry.started_unix_ns),
+            browse.pages.format_time(entry.started_unix_ns),
             entry.kind.name().into(),
             name(entry),
         ]
@@ -227,7 +227,7 @@ fn row(browse: &Browse, entry: &Entry) -> String {
         .filter(|word| !word.is_empty())
         .collect();
     let cells = [
-        browse.pages.local(entry.started_unix_ns),
+        browse.pages.format_time(entry.started_unix_ns),
         entry.kind.name().to_owned(),
         name(entry),
         entry.host.clone(),

@@ -1,5 +1,5 @@
-//! A web server for the history ([`browse()`]) and for a run in progress ([`Watched`]). Only this
-//! module uses an asynchronous runtime, on one thread.
+//! A web server for the history ([`browse()`]) and for a run in progress ([`LiveServer`]). Only
+//! this module uses an asynchronous runtime, on one thread.
 //!
 //! [`AuthGuard`] authorizes every request before anything else. The caller supplies the pages of
 //! results ([`Pages`]).
@@ -8,7 +8,7 @@ mod auth;
 mod browse;
 mod connections;
 mod list;
-mod watched;
+mod live;
 
 use std::future::Future;
 use std::io;
@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 
 pub use auth::{AuthGuard, Token};
 pub use browse::{Pages, browse};
-pub use watched::Watched;
+pub use live::LiveServer;
 
 use connections::{LimitedListener, Tracked};
 

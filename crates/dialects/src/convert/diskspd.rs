@@ -38,18 +38,20 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
         Err(complaints) => compare::Differences {
             lost: complaints
                 .into_iter()
-                .map(|complaint| refused(plan, &complaint.what))
+                .map(|complaint| refused_text(plan, &complaint.what))
                 .collect(),
             ..compare::Differences::default()
         },
     };
     let verdict = validate(&profile, form == Form::CommandLine, None);
     if verdict.refused {
-        found.lost.extend(verdict.lines.iter().map(|line| refused(plan, line)));
+        found
+            .lost
+            .extend(verdict.lines.iter().map(|line| refused_text(plan, line)));
     }
     found
         .differs
-        .extend(super::fio::possible_directories(plan, "a file has to be named"));
+        .extend(super::fio::possible_directories(plan, "the target must be a file"));
     Conversion {
         dialect: Dialect::Diskspd,
         text,
@@ -60,10 +62,10 @@ pub fn to_diskspd(plan: &Plan) -> Conversion {
     }
 }
 
-fn refused(plan: &Plan, why: &str) -> Lost {
+fn refused_text(plan: &Plan, why: &str) -> Lost {
     Lost {
         job: None,
-        what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
+        what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
         why: format!("DiskSpd refuses it: {}", why.trim_start_matches("ERROR: ")),
     }
 }
@@ -89,7 +91,7 @@ fn newer_options(workers: &[&Worker]) -> Newer {
     }
 }
 
-/// An environment without a machine: bound threads have an explicit list of CPUs.
+/// No machine is needed: bound threads have an explicit list of CPUs.
 const NO_MACHINE: LowerEnv<'_> = LowerEnv {
     cpus: &[],
     arguments: &[],
@@ -139,7 +141,7 @@ fn profile(plan: &Plan) -> Profile {
     }
 }
 
-/// A report setting that a DiskSpd plan has for a time span.
+/// A report setting of a time span, if the plan came from DiskSpd.
 fn setting<'a>(plan: &'a Plan, name: &str, number: usize) -> Option<&'a str> {
     let wanted = format!("{name}.{}", number + 1);
     let found = plan.origin.presentation.other.iter().find(|(name, _)| *name == wanted);
@@ -240,10 +242,9 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
         let mut mine: Vec<usize> = Vec::new();
         for (id, stream) in targets_of(worker) {
             let same = |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| {
-                *other == id && is_same_but_start(known, &stream)
+                *other == id && is_equal_except_start(known, &stream)
             };
-            // The expensive comparison comes last: with many files each stream is compared with all
-            // others.
+            // The expensive comparison comes last: each stream is compared with all others.
             let free = (0..all.len()).find(|at| same(&all[*at]) && !mine.contains(at));
             let at = free.unwrap_or_else(|| {
                 all.push((id, stream.clone(), Vec::new()));
@@ -267,7 +268,12 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     let targets = all.into_iter().map(|(id, stream, threads)| {
         let starts: Vec<&Stream> = workers
             .iter()
-            .filter_map(|worker| worker.streams.iter().find(|other| is_same_but_start(other, &stream)))
+            .filter_map(|worker| {
+                worker
+                    .streams
+                    .iter()
+                    .find(|other| is_equal_except_start(other, &stream))
+            })
             .collect();
         let mut target = target(plan, id, &stream, &starts, count);
         target.weight = threads[0].weight;
@@ -306,7 +312,7 @@ fn targets_of(worker: &Worker) -> Vec<(TargetId, Stream)> {
 }
 
 /// True if two streams are the same except for start position and weight.
-fn is_same_but_start(one: &Stream, other: &Stream) -> bool {
+fn is_equal_except_start(one: &Stream, other: &Stream) -> bool {
     let neutral = |stream: &Stream| {
         let mut neutral = stream.clone();
         neutral.weight = 1;
@@ -358,7 +364,7 @@ fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], thread
     let direction = mix.directions().next().unwrap_or(Direction::Read);
     let entry = plan.target(id);
     let made = entry.prepare.size().map(|size| size.0);
-    let block = u32::try_from(block(&stream.pattern.sizes[direction])).unwrap_or(u32::MAX - 1);
+    let block = u32::try_from(most_frequent_size(&stream.pattern.sizes[direction])).unwrap_or(u32::MAX - 1);
     let base = made.map_or(stream.region.base.bytes.0, |size| stream.region.base.resolve(size));
     let length = stream.region.length.and_then(|length| match (length.percent, made) {
         (0.0, _) => Some(length.bytes.0),
@@ -419,9 +425,9 @@ fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], thread
         },
         ..Target::default()
     };
-    contents(plan, stream, &mut target);
-    places(stream, direction, starts, threads, &mut target);
-    limits(stream, &mut target);
+    set_contents(plan, stream, &mut target);
+    set_positions(stream, direction, starts, threads, &mut target);
+    set_limits(stream, &mut target);
     target
 }
 
@@ -436,7 +442,7 @@ fn size_from_other_entry(plan: &Plan, path: &str) -> Option<u64> {
 }
 
 /// The block size, or the most frequent one.
-fn block(sizes: &BlockSizes) -> u64 {
+fn most_frequent_size(sizes: &BlockSizes) -> u64 {
     match sizes {
         BlockSizes::Fixed { size } => size.0,
         BlockSizes::Range { low, .. } => low.0,
@@ -461,7 +467,7 @@ fn write_percent(mix: &Mix) -> u8 {
     }
 }
 
-fn contents(plan: &Plan, stream: &Stream, target: &mut Target) {
+fn set_contents(plan: &Plan, stream: &Stream, target: &mut Target) {
     let laid_out = match &plan.target(stream.target.ids()[0]).prepare {
         Prepare::Recreate { size: _, content } => *content == Content::Zeros,
         Prepare::Existing | Prepare::Filled { .. } | Prepare::LayOut { .. } => false,
@@ -487,7 +493,7 @@ fn contents(plan: &Plan, stream: &Stream, target: &mut Target) {
     }
 }
 
-fn places(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u32, target: &mut Target) {
+fn set_positions(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u32, target: &mut Target) {
     let random = |target: &mut Target, share: u8, of: &Placement| {
         target.random_percent = share;
         target.distribution = distribution(of, direction);
@@ -563,8 +569,8 @@ fn distribution(placement: &Placement, direction: Direction) -> Option<Distribut
     })
 }
 
-/// Sets limits and pauses of each thread on the target. Limits are per thread here too.
-fn limits(stream: &Stream, target: &mut Target) {
+/// Sets the rate limit and pauses of each thread on the target.
+fn set_limits(stream: &Stream, target: &mut Target) {
     let rates = match stream.pacing {
         Pacing::Unpaced => Vec::new(),
         Pacing::Together { rate } => vec![rate],

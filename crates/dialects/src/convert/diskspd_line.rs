@@ -263,15 +263,15 @@ impl ParseEnv for NullEnv {
     }
 
     fn read_profile(&mut self, _: &str) -> Result<String, String> {
-        Err("there are no files here".into())
+        Err("a generated line names no profile".into())
     }
 
     fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
-        Err("there are no events here".into())
+        Err("a generated line names no event".into())
     }
 
     fn signal_event(&mut self, _: &str) -> Result<(), String> {
-        Err("there are no events here".into())
+        Err("a generated line names no event".into())
     }
 
     fn version(&self) -> Version {

@@ -34,9 +34,9 @@ pub struct Conversion {
     pub form: Form,
     /// The same in one line, if a job file has only one job.
     pub one_line: Option<String>,
-    /// Settings that the dialect cannot express, or only approximately: they change the test.
+    /// Settings that the dialect cannot express, or only approximates: the test changes.
     pub lost: Vec<Lost>,
-    /// Details that the dialect always handles in its own way: the test is the same.
+    /// Details that the dialect handles differently: the test stays the same.
     pub differs: Vec<Lost>,
 }
 
@@ -92,7 +92,7 @@ fn without_writer(dialect: Dialect, what: &str) -> Conversion {
         lost: vec![Lost {
             job: None,
             what: "the whole test".into(),
-            why: format!("{what} of {} are read and not written", dialect_name(dialect)),
+            why: format!("fathom reads {} {what} but does not write them", dialect_name(dialect)),
         }],
         differs: Vec::new(),
     }

@@ -37,7 +37,7 @@ pub fn to_vdbench(plan: &Plan) -> Conversion {
         Err(complaint) => compare::Differences {
             lost: vec![Lost {
                 job: None,
-                what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
+                what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
                 why: format!("Vdbench refuses it: {}", complaint.what),
             }],
             ..compare::Differences::default()

@@ -64,8 +64,8 @@ pub(super) fn resulting_mix(stream: &Stream) -> Mix {
 pub(super) fn mix(mix: &Mix) -> String {
     let trims = mix.includes(Direction::Trim);
     match (mix, mix.write_share()) {
-        (Mix::TrimThenWrite, _) => "each block trimmed and then written".into(),
-        (Mix::Traced { .. }, _) => "as a trace says".into(),
+        (Mix::TrimThenWrite, _) => "each block trimmed, then written".into(),
+        (Mix::Traced { .. }, _) => "as in the trace".into(),
         _ if trims => "trims".into(),
         (_, 0.0) => "reads".into(),
         (_, 100.0) => "writes".into(),
@@ -127,7 +127,7 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             // `passes` covers whether a walk stops at the end.
             let start = match walk.start.0 {
                 0 => String::new(),
-                start => format!(", beginning {} into it", size(start)),
+                start => format!(", starting at {}", size(start)),
             };
             format!("sequential{}{start}", advance(stream, direction, walk.advance))
         }
@@ -136,20 +136,20 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             advance(stream, direction, Advance::Stride)
         ),
         Access::Parallel(walk) => format!(
-            "a sequence for each operation in flight{}, beginning {} into it",
+            "a sequence per slot{}, starting at {}",
             advance(stream, direction, Advance::Stride),
             size(walk.start.0)
         ),
         Access::Random { placement: of } => placement(of, direction),
         Access::Mixed(mixed) => format!(
-            "{} % jumps ({}), sequential runs between them",
+            "{} % random ({}), the others sequential",
             mixed.random_percent[direction],
             placement(&mixed.placement, direction)
         ),
         Access::Every(every) => {
             let between = match every.between {
-                Between::Continue => "others following",
-                Between::Repeat => "others repeating it",
+                Between::Continue => "the others continue from there",
+                Between::Repeat => "the others repeat it",
             };
             format!(
                 "every {}th {}, {between}",
@@ -163,7 +163,7 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
                 Some(of) => placement(of, direction),
             };
             format!(
-                "windows of {} with {} between them, {} in each, {within}",
+                "windows of {}, {} apart, {} in each, {within}",
                 size(zones.range.0),
                 size(zones.skip.0),
                 size(zones.work.0)
@@ -215,7 +215,7 @@ pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
             let moving = if list.moving { ", moving on" } else { "" };
             format!("the blocks {blocks}{moving}")
         }
-        Placement::Aged(aged) => format!("a pass that ages an SSD with {} of spare capacity", aged.spare),
+        Placement::Aged(aged) => format!("a pass that ages an SSD with {} of spare area", aged.spare),
     }
 }
 
@@ -230,11 +230,11 @@ pub(super) fn content(content: &Content) -> String {
     match content {
         Content::Fresh | Content::Drawn => "new random data for each write".into(),
         Content::Stamped => "random data, stamped at each write".into(),
-        Content::Once => "random data, the same again and again".into(),
+        Content::Once => "the same random data each time".into(),
         Content::Zeros => "zeros".into(),
-        Content::Counting => "the bytes 0 to 255 repeating".into(),
-        Content::Pattern { bytes } if *bytes == counting() => "the bytes 0 to 255 repeating".into(),
-        Content::Pattern { bytes } => format!("the bytes 0x{} repeating", hexadecimal(bytes)),
+        Content::Counting => "the repeated bytes 0 to 255".into(),
+        Content::Pattern { bytes } if *bytes == counting() => "the repeated bytes 0 to 255".into(),
+        Content::Pattern { bytes } => format!("the repeated bytes 0x{}", hexadecimal(bytes)),
         Content::Compressible {
             percent,
             chunk,
@@ -254,9 +254,9 @@ pub(super) fn content(content: &Content) -> String {
             constant,
         } => {
             let of = match (working_set, shared) {
-                (0, _) => "the write before".into(),
+                (0, _) => "the previous write".into(),
                 (set, false) => format!("{set} buffers"),
-                (set, true) => format!("{set} buffers that jobs share"),
+                (set, true) => format!("{set} buffers shared by jobs"),
             };
             let part = constant.as_ref().map(|part| {
                 let ConstantPart {
@@ -297,11 +297,7 @@ pub(super) fn mapping(mapping: Option<Mapping>) -> String {
     };
     format!(
         "a memory map{flush}{}",
-        if non_temporal {
-            ", past the processor's caches"
-        } else {
-            ""
-        }
+        if non_temporal { ", bypassing the CPU caches" } else { "" }
     )
 }
 
@@ -368,10 +364,10 @@ pub(super) fn pauses(think: Option<Think>) -> String {
         word += &format!(", or after {}", time(after));
     }
     if cycles_each > 0 {
-        word += &format!(", {cycles_each} cycles of computing after each");
+        word += &format!(", {cycles_each} CPU cycles after each");
     }
     if shifts_schedule {
-        word += ", which the schedule does not make up for";
+        word += ", not caught up by the schedule";
     }
     word
 }
@@ -380,7 +376,7 @@ pub(super) fn pauses(think: Option<Think>) -> String {
 pub(super) fn priority_rules(rules: &[PriorityRule]) -> String {
     let words: Vec<String> = rules.iter().map(priority_rule).collect();
     match words.is_empty() {
-        true => "no part has one of its own".into(),
+        true => "no part has its own".into(),
         false => words.join("; "),
     }
 }
@@ -408,8 +404,8 @@ fn priority_rule(rule: &PriorityRule) -> String {
 pub(super) fn file_lock(lock: FileLock) -> String {
     let words = match lock {
         FileLock::None => "files are not locked",
-        FileLock::Exclusive => "files are used by one at a time",
-        FileLock::ReadersTogether => "files are written to by one at a time",
+        FileLock::Exclusive => "one worker at a time uses a file",
+        FileLock::ReadersTogether => "one worker at a time writes a file",
     };
     words.into()
 }
@@ -417,11 +413,11 @@ pub(super) fn file_lock(lock: FileLock) -> String {
 pub(super) fn flow(flow: &Flow) -> String {
     let Flow { id, weight, pause_ns } = flow;
     let pause = if pause_ns.0 > 0 {
-        format!(", looking again after {pause_ns}")
+        format!(", checked every {pause_ns}")
     } else {
         String::new()
     };
-    format!("a share of {weight} in the operations of flow {id}{pause}")
+    format!("weight {weight} in flow {id}{pause}")
 }
 
 /// Operations on files.
@@ -441,7 +437,7 @@ pub(super) fn file_work(work: &FileWork) -> String {
     let how = if *in_sequence { "in sequence" } else { "drawn" };
     let order = match midpoint {
         _ if *in_order => "files in order",
-        Some(_) => "the first files most",
+        Some(_) => "the first files most often",
         None => "files at random",
     };
     let to = if destination.is_some() { " to another tree" } else { "" };
@@ -484,9 +480,12 @@ pub(super) fn replay(replay: &Replay) -> String {
         flushes,
     } = *skip;
     let mut add = |is_set: bool, what: String| words.extend(is_set.then_some(what));
-    add(*redirected, "all on one file".into());
-    add(*without_times, "without their times".into());
-    add(*speed_percent != 100, format!("at {speed_percent} % of their speed"));
+    add(*redirected, "all to one file".into());
+    add(*without_times, "without their timing".into());
+    add(
+        *speed_percent != 100,
+        format!("at {speed_percent} % of the recorded speed"),
+    );
     add(*scale > 1, format!("positions divided by {scale}"));
     add(*align > 0, format!("positions aligned to {align}"));
     for (left_out, what) in [
@@ -508,7 +507,7 @@ pub(super) fn priority(priority: Option<Priority>) -> String {
         hint,
     }) = priority
     else {
-        return "the usual priority".into();
+        return "the default priority".into();
     };
     let class = match class {
         PriorityClass::RealTime => "real time",
@@ -534,7 +533,7 @@ pub(super) fn control_group(group: &ControlGroup) -> String {
     let weight = weight
         .map(|weight| format!(" with the weight {weight}"))
         .unwrap_or_default();
-    let kept = if *keep { ", which stays" } else { "" };
+    let kept = if *keep { ", kept afterwards" } else { "" };
     format!("{path}{weight}{kept}")
 }
 
@@ -556,7 +555,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         ("checks", tolerate_verify),
     ];
     let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-    let words = lists.map(|(of, list)| format!("{of} may fail with {list:?}"));
+    let words = lists.map(|(of, list)| format!("{of} tolerate {list:?}"));
     let limit = errors_max.map(|max| format!("it ends after {max} errors"));
     let words: Vec<String> = words.chain(limit).collect();
     match words.is_empty() {
@@ -602,7 +601,7 @@ pub(super) fn control(control: &Control) -> String {
             rule.percentile,
             time(rule.window_ns),
             if rule.keep_running {
-                ", going on until the time is over"
+                ", until the time is over"
             } else {
                 ""
             }

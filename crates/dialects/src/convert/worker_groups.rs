@@ -1,10 +1,10 @@
-//! Groups of equal workers. A plan lists every worker; dialects write one, with a count.
+//! Groups of equal workers. A plan lists every worker; a dialect writes one, with a count.
 
 use model::Nanos;
 use model::draws::DrawsForm;
 use model::plan::{Depth, Job, Pacing, Region, StreamTarget, TargetId, Worker};
 
-/// Consecutive workers of a job that do the same.
+/// Consecutive equal workers of a job.
 #[derive(Clone, Debug)]
 pub(super) struct WorkerGroup<'a> {
     pub(super) job: &'a Job,
@@ -28,7 +28,7 @@ pub(super) fn worker_groups(job: &Job, allowed: AllowedDifferences) -> Vec<Worke
     let mut worker_groups: Vec<WorkerGroup<'_>> = Vec::new();
     let mut last: Option<Worker> = None;
     for worker in &job.workers {
-        let like = likeness(worker, allowed);
+        let like = without_differences(worker, allowed);
         match (&last, worker_groups.last_mut()) {
             (Some(before), Some(group)) if *before == like => group.workers.push(worker),
             _ => worker_groups.push(WorkerGroup {
@@ -42,7 +42,7 @@ pub(super) fn worker_groups(job: &Job, allowed: AllowedDifferences) -> Vec<Worke
 }
 
 /// A copy of the worker without the allowed differences.
-pub(super) fn likeness(worker: &Worker, allowed: AllowedDifferences) -> Worker {
+pub(super) fn without_differences(worker: &Worker, allowed: AllowedDifferences) -> Worker {
     let mut like = worker.clone();
     like.draws = DrawsForm::Native { seed: 0 };
     like.placement.cpus = Vec::new();
@@ -122,7 +122,7 @@ impl<'a> WorkerGroup<'a> {
         if per_target * self.targets().len() != streams.len() {
             return false;
         }
-        let like = likeness(
+        let like = without_differences(
             self.worker(),
             AllowedDifferences {
                 regions: false,
@@ -149,7 +149,7 @@ impl<'a> WorkerGroup<'a> {
 pub(super) struct Names(Vec<String>);
 
 impl Names {
-    /// Returns the name, with a number if it is taken.
+    /// Returns the name, with a number appended if it is taken.
     pub(super) fn take(&mut self, name: &str) -> String {
         let numbered = (2..).map(|number| format!("{name} {number}"));
         let free = std::iter::once(name.to_owned())

@@ -16,7 +16,7 @@ pub(super) fn read(value: &str) -> Result<Vec<Processor>, Vec<String>> {
     let mut reader = Reader::default();
     for (index, letter) in value.chars().enumerate() {
         if let Err(out_of_range) = reader.push(letter) {
-            // Two columns for `-a`; the mark stands under the letter.
+            // Two columns for `-a`, so that the mark is under the letter.
             let mark = format!("{}^", " ".repeat(index + 2));
             let head = "ERROR: syntax error parsing affinity at highlighted character".to_string();
             return Err(out_of_range

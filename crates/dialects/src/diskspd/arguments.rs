@@ -32,7 +32,7 @@ fn sort_one(typed: &str, slash: bool) -> Argument<'_> {
     let typographic = match letters.next() {
         Some('-') => false,
         Some('/') if slash => false,
-        // Documents and blogs show switches with these. DiskSpd takes such an argument for a
+        // Documents and blogs turn `-` into these dashes. DiskSpd treats such an argument as a
         // target.
         Some('\u{2010}'..='\u{2015}' | '\u{2212}') => true,
         _ => return Argument::Target(typed),

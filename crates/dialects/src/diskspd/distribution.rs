@@ -16,11 +16,11 @@ pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
     };
     let mut ranges = Vec::new();
     loop {
-        let (io_percent, after) = io_share(rest, &ranges)?;
+        let (io_percent, after) = parse_io_share(rest, &ranges)?;
         let (length, after) = if absolute {
-            length(after, block)?
+            parse_length(after, block)?
         } else {
-            target_share(after, &ranges)?
+            parse_target_share(after, &ranges)?
         };
         ranges.push(Range { io_percent, length });
         match after.strip_prefix(':') {
@@ -36,8 +36,9 @@ pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
 
 /// Adds the range that brings the shares to 100 percent, if they are below.
 ///
-/// In percent it covers the rest of the target, or nothing, which validation refuses; in bytes its
-/// length 0 extends to the end. DiskSpd adds it while parsing, so printed profiles show it.
+/// In percent, the range covers the rest of the target; if nothing is left, validation refuses it.
+/// In bytes, its length is 0, which extends to the end. DiskSpd adds the range while parsing, so
+/// printed profiles show it.
 pub fn complete(distribution: &mut Distribution) {
     let ranges = &mut distribution.ranges;
     let shares: u64 = ranges.iter().map(|range| u64::from(range.io_percent)).sum();
@@ -54,10 +55,11 @@ pub fn complete(distribution: &mut Distribution) {
     ranges.push(Range { io_percent, length });
 }
 
-/// Parses the share of the operations and the `/` after it. 0 makes a hole.
-fn io_share<'a>(text: &'a str, before: &[Range]) -> Result<(u32, &'a str), String> {
-    let left = left_of_100(before.iter().map(|range| range.io_percent));
-    let (share, after) = percent(text).ok_or_else(|| format!("Invalid integer IO%: must be > 0 and <= {left}"))?;
+/// Parses the share of the operations and the `/` after it. A share of 0 leaves a gap.
+fn parse_io_share<'a>(text: &'a str, before: &[Range]) -> Result<(u32, &'a str), String> {
+    let left = remaining_percent(before.iter().map(|range| range.io_percent));
+    let (share, after) =
+        parse_percent(text).ok_or_else(|| format!("Invalid integer IO%: must be > 0 and <= {left}"))?;
     if share > 100 {
         return Err(format!("Invalid IO% {share}: must be >= 0 and <= {left}"));
     }
@@ -67,16 +69,17 @@ fn io_share<'a>(text: &'a str, before: &[Range]) -> Result<(u32, &'a str), Strin
     Ok((share, after))
 }
 
-fn target_share<'a>(text: &'a str, before: &[Range]) -> Result<(u64, &'a str), String> {
-    let left = left_of_100(before.iter().map(|range| range.length as u32));
-    let (share, after) = percent(text).ok_or_else(|| format!("Invalid integer Target%: must be > 0 and <= {left}"))?;
+fn parse_target_share<'a>(text: &'a str, before: &[Range]) -> Result<(u64, &'a str), String> {
+    let left = remaining_percent(before.iter().map(|range| range.length as u32));
+    let (share, after) =
+        parse_percent(text).ok_or_else(|| format!("Invalid integer Target%: must be > 0 and <= {left}"))?;
     if share == 0 || share > 100 {
         return Err(format!("Invalid Target% {share}: must be > 0 and <= {left}"));
     }
     Ok((u64::from(share), after))
 }
 
-fn length(text: &str, block: u32) -> Result<(u64, &str), String> {
+fn parse_length(text: &str, block: u32) -> Result<(u64, &str), String> {
     let (length, after) = numbers::leading_size(text, block)?;
     if length == 0 {
         return Err("Invalid zero length target range".into());
@@ -84,14 +87,14 @@ fn length(text: &str, block: u32) -> Result<(u64, &str), String> {
     Ok((length, after))
 }
 
-fn percent(text: &str) -> Option<(u32, &str)> {
+fn parse_percent(text: &str) -> Option<(u32, &str)> {
     let (number, after) = numbers::digits(text).ok()?;
     Some((u32::try_from(number).ok()?, after))
 }
 
-/// The remaining percentage that DiskSpd reports, in its unsigned 32 bits: beyond 100 percent it
-/// wraps around.
-fn left_of_100(shares: impl Iterator<Item = u32>) -> u32 {
+/// The remaining percentage that DiskSpd reports: 32 bits unsigned, so it wraps around above 100
+/// percent.
+fn remaining_percent(shares: impl Iterator<Item = u32>) -> u32 {
     shares.fold(100, u32::wrapping_sub)
 }
 

@@ -3,7 +3,7 @@
 use super::newer::Version;
 use super::options::{Form, Group, Status, switches};
 
-/// The version of DiskSpd whose command line and reports these are.
+/// The version of DiskSpd whose command line and reports fathom reproduces.
 pub const VERSION: &str = "2.2.0";
 /// The date of that version.
 pub const VERSION_DATE: &str = "2024/6/3";
@@ -38,21 +38,20 @@ pub fn lines(program: &str) -> Vec<String> {
     lines
 }
 
-const HEAD: &str = "\
-A switch and its value are one argument: -b4K, not -b 4K. Switches come before targets, in any order; of a switch
-that is repeated the last one counts unless its entry says otherwise. Letters are case-sensitive.
+const HEAD: &str =
+    "A switch and its value are one argument: -b4K, not -b 4K. Switches come before targets, in any order; if a switch
+is repeated the last one counts unless its entry says otherwise. Letters are case-sensitive.
 
 A target is a file or a device. In profiles, *<n> stands for target n of the command line.
 
 <size> is a number of bytes, or a number with K, M, G or T for powers of 1024, or with b for blocks of -b.";
 
-const EXAMPLES: &str = "\
-Examples:
+const EXAMPLES: &str = "Examples:
   Random reads of 4 KiB by 4 threads with 32 in flight each, bypassing the cache, for a minute, with latencies:
     -c10G -b4K -r -t4 -o32 -Sh -d60 -L testfile.dat
   Large sequential writes through all caches:
     -c10G -b1M -w100 -o8 -Sh testfile.dat
-  What a command line means, without running it:
+  Print the profile of a command line without running it:
     -Rpxml -b8K -r -w30 testfile.dat";
 
 fn entry(lines: &mut Vec<String>, form: &Form) {

@@ -30,7 +30,7 @@ pub(super) fn for_refused_line(sorted: &[Argument<'_>], complaints: &[String], v
             });
         }
         if has_error("unspecified results format") && switch.letter == 'R' && switch.value.is_empty() {
-            hints.push("`-r` is random access; `-R` chooses the form of the report".into());
+            hints.push("`-r` is random access; `-R` selects the report format".into());
         }
     }
     hints
@@ -72,7 +72,7 @@ fn separated_values(sorted: &[Argument<'_>]) -> Vec<String> {
     separated
         .map(|(switch, value)| {
             let letter = switch.letter;
-            format!("`{value}` is taken for a target; a value is written without a blank before it: `-{letter}{value}`")
+            format!("`{value}` is read as a target; write the value without a blank before it: `-{letter}{value}`")
         })
         .collect()
 }
@@ -113,7 +113,7 @@ fn unknown(switch: &TypedSwitch<'_>) -> Option<String> {
     let row = options::find(other_case).filter(|_| other_case != letter)?;
     let meaning = row.forms.first().map(|form: &Form| form.help).unwrap_or_default();
     Some(format!(
-        "letters are case-sensitive; there is `-{other_case}{value}`: {meaning}"
+        "letters are case-sensitive; did you mean `-{other_case}{value}`: {meaning}"
     ))
 }
 
@@ -128,13 +128,13 @@ fn path_after_switch(switch: &TypedSwitch<'_>) -> Option<String> {
     }
     let letter = row.letter;
     if let Some(rest) = value.strip_prefix(":\\") {
-        // The drive letter was taken for a switch, or the blank between the two is missing.
+        // The drive letter was read as a switch, or the blank before the path is missing.
         return Some(format!(
-            "`-{letter}` takes no value, and what follows it is not looked at; was `-{letter} {letter}:\\{rest}` or \
-             `-{letter} C:\\{rest}` meant?"
+            "`-{letter}` takes no value and ignores what follows it; did you mean `-{letter} \
+            {letter}:\\{rest}` or `-{letter} C:\\{rest}`?"
         ));
     }
-    value.contains(['/', '\\', ':', '.']).then(|| {
-        format!("`-{letter}` takes no value, and what follows it is not looked at; was `-{letter} {value}` meant?")
-    })
+    value
+        .contains(['/', '\\', ':', '.'])
+        .then(|| format!("`-{letter}` takes no value and ignores what follows it; did you mean `-{letter} {value}`?"))
 }

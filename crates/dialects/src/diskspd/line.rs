@@ -106,7 +106,7 @@ pub(super) struct Line<'a> {
     pub(super) span: TimeSpan,
     /// The common values of all targets, which differ only in their paths.
     pub(super) target: Target,
-    /// Without a target, contradictory switches are not reported: the missing target is the error.
+    /// False: contradictory switches are not reported, because the missing target is the error.
     pub(super) has_targets: bool,
     pub(super) seen: SeenOnce,
     pub(super) events: Events,
@@ -116,7 +116,7 @@ pub(super) struct Line<'a> {
     pub(super) stdout: Vec<String>,
     /// Lines for stderr.
     pub(super) stderr: Vec<String>,
-    /// Why the environment refused something.
+    /// Why the system refused a file or an event.
     pub(super) hints: Vec<String>,
 }
 

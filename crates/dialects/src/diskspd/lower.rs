@@ -1,6 +1,6 @@
 //! Lowers a DiskSpd profile to a plan: time spans become steps, threads workers, targets streams.
-//! Threads are expanded here, because DiskSpd has two kinds: each target has its own (`-t`), or a
-//! pool works on all targets (`-F`). Unsupported features are refused or reported in notes.
+//! Threads are expanded here, because DiskSpd assigns them in two ways: to one target each (`-t`),
+//! or from a pool to all targets (`-F`). Unsupported features are refused or reported in notes.
 
 use std::collections::HashSet;
 
@@ -41,7 +41,7 @@ pub struct LowerEnv<'a> {
     pub cpus: &'a [u32],
     /// The arguments of the command line, the program first.
     pub arguments: &'a [String],
-    /// The form of text reports.
+    /// The format of text reports.
     pub form: TextForm,
     /// Paths are Windows paths.
     pub windows: bool,
@@ -63,7 +63,7 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
             .iter()
             .flat_map(|span| reject_impossible_values(span, env.windows)),
     );
-    complaints.extend(profile.time_spans.iter().find_map(|span| exceeded_bound(span, env)));
+    complaints.extend(profile.time_spans.iter().find_map(|span| check_bounds(span, env)));
     if !complaints.is_empty() {
         return Err(complaints);
     }
@@ -100,19 +100,19 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
     })
 }
 
-/// Rejects values that DiskSpd accepts and then fails with, or never ends with.
+/// Rejects values that DiskSpd accepts, but then fails or hangs with.
 fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
     let mut complaints = Vec::new();
     if span.newer.bypass.is_some() && !windows {
         complaints.push(
-            Diagnostic::new("ERROR: BypassIO (-Sy, -SY) is a part of Windows, and this system has no such thing")
+            Diagnostic::new("ERROR: BypassIO (-Sy, -SY) exists only on Windows")
                 .help("bypass the cache with -Su or -Sh"),
         );
     }
     if span.newer.ring.is_some_and(|ring| ring.trailing_p) {
         complaints.push(
-            Diagnostic::new("ERROR: what p behind the number of -u stands for is not published")
-                .help("leave the p away: -u<batch>"),
+            Diagnostic::new("ERROR: the meaning of p after the number of -u is not published")
+                .help("omit the p: -u<batch>"),
         );
     }
     if span.duration == 0 {
@@ -123,7 +123,7 @@ fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
     }
     if span.targets.iter().any(|target| target.block == 0) {
         complaints.push(
-            Diagnostic::new("ERROR: a block size of 0 bytes (-b0) moves nothing")
+            Diagnostic::new("ERROR: a block size of 0 bytes (-b0) transfers nothing")
                 .help("give a block size, for example -b4K"),
         );
     }
@@ -132,7 +132,7 @@ fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
 
 /// The first option that exceeds the bounds of threads or streams. Steps run one after another, so
 /// each time span counts alone.
-fn exceeded_bound(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
+fn check_bounds(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let targets = span.targets.len() as u64;
     let check = |option, threads: u32, total| {
         let complaint = bounds::WORKERS.check(option, threads, total);
@@ -145,25 +145,25 @@ fn exceeded_bound(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
         let streams = u64::from(span.threads).saturating_mul(targets);
         return check("ThreadCount (-F)", span.threads, u64::from(span.threads))
             .or_else(|| bounds::STREAMS.check("ThreadCount (-F)", span.threads, streams))
-            .or_else(|| too_many_buffers(span, env));
+            .or_else(|| check_buffers(span, env));
     }
     let mut total = 0u64;
     let too_many_threads = span.targets.iter().find_map(|target| {
         total = total.saturating_add(u64::from(target.threads));
         check("ThreadsPerFile (-t)", target.threads, total)
     });
-    too_many_threads.or_else(|| too_many_buffers(span, env))
+    too_many_threads.or_else(|| check_buffers(span, env))
 }
 
 /// Rejects more operations in flight than possible, or more buffers than memory. This is computed
 /// in advance, and reported like DiskSpd's failed buffer allocation.
-fn too_many_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
+fn check_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let common = span.threads > 0 && span.requests > 0;
     let (mut operations, mut bytes) = (0u64, 0u64);
     span.targets.iter().find_map(|target| {
         let threads = u64::from(if span.threads > 0 { span.threads } else { target.threads });
         let each = u64::from(if common { span.requests } else { target.requests });
-        // A thread of a pool with common requests has them once, not per target.
+        // In a pool with common requests, a thread has its requests once, not per target.
         let all = threads * each;
         operations = if common { all } else { operations.saturating_add(all) };
         let needed = all.saturating_mul(u64::from(target.block).next_multiple_of(4096));
@@ -203,10 +203,14 @@ fn notes(profile: &Profile, env: LowerEnv<'_>) -> Vec<String> {
     let spans = &profile.time_spans;
     let any = |predicate: fn(&Target) -> bool| spans.iter().flat_map(|span| &span.targets).any(predicate);
     if profile.etw.is_some() {
-        notes.push("-e: events of the Windows kernel are not traced here; the report has no ETW section".to_owned());
+        notes.push(
+            "-e has no effect: Windows kernel events are not traced, and the report has no \
+            ETW section"
+                .to_owned(),
+        );
     }
     if profile.experiment_flags != 0 {
-        notes.push("-: has no effect: throttled operations go out when they are due in any case".to_owned());
+        notes.push("-: has no effect: throttled operations are always submitted when they are due".to_owned());
     }
     if !env.windows && any(|target| target.temporary_file) {
         notes.push("-ft has no effect: this system has no temporary attribute".to_owned());
@@ -215,7 +219,7 @@ fn notes(profile: &Profile, env: LowerEnv<'_>) -> Vec<String> {
         notes.push("-O has no effect without -F".to_owned());
     }
     if any(|target| target.throughput > 0 && target.think_ms.is_some()) {
-        notes.push("-i and -j have no effect beside -g".to_owned());
+        notes.push("-i and -j have no effect with -g".to_owned());
     }
     notes
 }
@@ -531,7 +535,7 @@ fn weight_for(target: &Target, thread: u32) -> Option<u32> {
     })
 }
 
-/// A single request uses synchronous calls, mapped targets are copied, everything else is queued.
+/// A mapped target is copied; a single request uses synchronous calls; everything else is queued.
 fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> EngineKind {
     let mapped = uses
         .iter()
@@ -645,7 +649,7 @@ fn cache(span: &TimeSpan, target: &Target) -> CacheMode {
     }
 }
 
-/// An operation is due when its own bytes are covered too, so the first one waits.
+/// An operation is due once the rate has also paid for its own bytes, so the first one waits.
 fn pacing(target: &Target) -> Pacing {
     let limit = u64::from(target.throughput);
     if limit == 0 {

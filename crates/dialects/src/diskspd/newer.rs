@@ -27,7 +27,7 @@ pub struct Newer {
     pub separation: Option<Separation>,
     /// The order of processors without a list (`-ac`, `-ap` …).
     pub order: CoreOrder,
-    /// The file system's filters are bypassed (`-Sy`, `-SY`).
+    /// Reads bypass the filters of the file system (`-Sy`, `-SY`).
     pub bypass: Option<BypassIo>,
 }
 
@@ -151,7 +151,7 @@ pub(super) fn write_bypass(bypass: BypassIo) -> String {
 impl Separation {
     /// Entries of a page directory map 2 MiB each, and a cache line holds eight of them.
     const PAGE_DIRECTORY_LINE: u64 = 16 << 20;
-    /// The largest distance: an address space has room for many buffers this far apart.
+    /// The largest distance: an address space still holds many buffers this far apart.
     pub(super) const MAX: u64 = 1 << 30;
 
     /// Parses the value of `-bs`.
@@ -237,8 +237,8 @@ impl CoreOrder {
         text + kind.map_or("", |(_, letters)| letters)
     }
 
-    /// Arranges processors in the order in which threads use them. A processor that the topology
-    /// lacks counts as a core.
+    /// Sorts processors in the order in which threads use them. A processor that is missing from
+    /// the topology counts as a core.
     pub(super) fn arrange(self, cpus: &[u32], topology: &[LogicalCpu]) -> Vec<u32> {
         let entry = |cpu: u32| topology.iter().find(|entry| entry.cpu == cpu);
         let class = |cpu: u32| entry(cpu).map_or(0, |entry| i16::from(entry.efficiency_class));
@@ -273,7 +273,7 @@ impl CoreOrder {
             .collect();
         keyed.sort_unstable();
         if self.groups {
-            // The position in the group counts before the group.
+            // The position in the group is the major key.
             let position_in_group = |index: usize| {
                 let (major, group, ..) = keyed[index];
                 keyed[..index]
@@ -316,7 +316,7 @@ mod tests {
         let mut order = CoreOrder::default();
         assert!(order.read(letters), "{letters}");
         assert_eq!(order.arrange(&cpus, &topology), expected, "-a{letters}");
-        // Without a topology all are alike.
+        // Without a topology all processors are equal.
         let plain = order.arrange(&cpus[..6], &[]);
         assert_eq!(plain, [0, 1, 2, 3, 4, 5], "-a{letters}");
     }

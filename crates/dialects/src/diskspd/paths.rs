@@ -1,6 +1,6 @@
-//! Windows paths on other systems: they are refused, with the path to use instead. `C:\data\f.dat`
-//! is a valid file name on Linux. A test that silently creates it in the current directory measures
-//! the wrong disk.
+//! Windows paths on other systems: they are refused, with the path to use instead. On Linux
+//! `C:\data\f.dat` is a valid file name: a test would silently create it in the current directory
+//! and measure the wrong disk.
 
 use super::profile::{Profile, Target};
 use crate::Diagnostic;
@@ -38,24 +38,28 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
     if let Some(number) = path.strip_prefix('#') {
         let all = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         return all.then(|| {
-            Diagnostic::new(format!("Error opening file: {path} [2]"))
-                .help("`#n` is a physical drive of Windows; name the device here, such as /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)")
+            Diagnostic::new(format!("Error opening file: {path} [2]")).help(
+                "`#n` is a physical drive of Windows; give a device of this system, such as \
+                    /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)",
+            )
         });
     }
     if path.starts_with(r"\\.\") {
         return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(
-            "this is a device of Windows; name the device here, such as /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)",
+            "this is a device of Windows; give a device of this system, such as /dev/sdb or \
+            /dev/nvme1n1 (`fathom targets` lists them)",
         ));
     }
     if ["/?", "/h", "/help"].contains(&path) {
         return Some(
             Diagnostic::new(format!("Error opening file: {path} [2]"))
-                .help("`/` begins a path here, not a switch; `-?` shows the help"),
+                .help("on this system `/` begins a path, not a switch; `-?` shows the help"),
         );
     }
     if let Some(letter) = drive_letter(path).filter(|_| path.len() == 2) {
         return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
-            "`{letter}:` is a volume of Windows; name the device here, such as /dev/sdb1 (`fathom targets` lists them), or a file on it"
+            "`{letter}:` is a volume of Windows; give a device of this system, such as /dev/sdb1 \
+            (`fathom targets` lists them), or a file on it"
         )));
     }
     equivalent_path(path).map(|instead| not_a_path_here(path, &instead))
@@ -63,7 +67,7 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
 
 fn not_a_path_here(path: &str, instead: &str) -> Diagnostic {
     Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
-        "this is a path of Windows; here it would be {instead}, or wherever the disk to be tested is mounted"
+        "this is a Windows path; on this system use {instead}, or a path where the disk to be tested is mounted"
     ))
 }
 

@@ -1,6 +1,6 @@
-//! Reads a command line as DiskSpd does: targets, a first pass over switches on which others
-//! depend, a second over the rest, then validation. The order decides which of several mistakes is
-//! reported. Nothing is printed here; [`ParseEnv`] gives access to files and events.
+//! Reads a command line as DiskSpd does: targets, then the switches on which others depend, then
+//! the other switches, then validation. The order decides which of several mistakes is reported.
+//! Nothing is printed here; [`ParseEnv`] gives access to files and events.
 
 use super::arguments::{self, Argument, TypedSwitch};
 use super::line::{EarlyEnd, Events, Line, ParseEnv};
@@ -116,7 +116,7 @@ fn typographic_dashes(sorted: &[Argument<'_>]) -> Vec<String> {
     let list: Vec<String> = sorted.iter().filter_map(typed).collect();
     match list.as_slice() {
         [] => Vec::new(),
-        _ => vec![format!("a typographic dash was taken for `-` in {}", list.join(", "))],
+        _ => vec![format!("read a typographic dash as `-` in {}", list.join(", "))],
     }
 }
 
@@ -133,9 +133,9 @@ fn parse_and_validate(
     }
     let of_command_line = line.overrides.profile_path.is_none();
     let mut profile = match line.overrides.profile_path.clone() {
-        Some(path) => load(line, &path, paths)?,
+        Some(path) => load_profile(line, &path, paths)?,
         None => {
-            second_pass(line, &switches)?;
+            apply_second_pass(line, &switches)?;
             if line.only_signal {
                 line.stdout.push("Now exiting...".into());
                 return Err(EarlyEnd::Exit(1));
@@ -187,8 +187,8 @@ enum ProfileUse {
     WithoutProfile,
 }
 
-/// Applies `-X`, the switches that are allowed with it, and the block size. The first error ends
-/// it.
+/// Applies `-X`, the switches that are allowed with it, and the block size. Stops at the first
+/// error.
 fn read_composable_switches(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     let mut kind = ProfileUse::Unknown;
     for switch in switches {
@@ -229,7 +229,7 @@ fn find(line: &Line<'_>, switch: &TypedSwitch<'_>) -> Option<&'static Switch> {
 }
 
 /// Applies all other switches.
-fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
+fn apply_second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     for switch in switches {
         let Some(row) = find(line, switch) else {
             return Err(line.refuse(format!("ERROR: invalid option: '{}'", switch.typed)));
@@ -248,7 +248,7 @@ fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), 
 }
 
 /// Loads the profile of `-X`, with the targets of the line in its slots.
-fn load(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, EarlyEnd> {
+fn load_profile(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, EarlyEnd> {
     let mut profile = match line.env.read_profile(path) {
         Ok(text) => xml::read(&text).map_err(|why| line.refuse_all(why.lines()))?,
         Err(reason) => {

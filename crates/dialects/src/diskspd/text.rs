@@ -1,5 +1,5 @@
-//! A profile as text: the output of `-Rptext`, and the head of every text report. The command line
-//! itself is not part of a profile: callers print it first. The lines are those of DiskSpd 2.2; the
+//! Prints a profile as text: the output of `-Rptext`, and the head of every text report. A profile
+//! does not hold its command line: callers print it first. The lines are those of DiskSpd 2.2; the
 //! older form is for scripts made for 2.0.17 to 2.0.20.
 
 use super::profile::lines_of_span;
@@ -11,8 +11,7 @@ pub enum TextForm {
     /// DiskSpd 2.2: sizes have units.
     #[default]
     V2_2,
-    /// DiskSpd 2.0.17 to 2.0.20: sizes in bytes, without later features (pools, weights, limits,
-    /// distributions).
+    /// DiskSpd 2.0.17 to 2.0.20: sizes in bytes, no pools, weights, limits or distributions.
     V2_0,
 }
 
@@ -80,8 +79,8 @@ pub fn size(bytes: u64) -> String {
     format!("{figure}{unit}")
 }
 
-/// Ranges beyond the end of a target drop out of absolute distributions; the remaining shares are
-/// then relative to their sum.
+/// In absolute distributions, ranges beyond the end of a target are dropped. The remaining shares
+/// are relative to their sum.
 fn share_in_words(range: &Range, absolute: bool, shares: u64) -> String {
     if absolute && (1..100).contains(&shares) {
         format!("    {:.1}", f64::from(range.io_percent) * 100.0 / shares as f64)

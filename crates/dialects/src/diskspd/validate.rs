@@ -1,5 +1,5 @@
-//! DiskSpd's validation of profiles, in its order and with its messages. All errors are collected;
-//! warnings refuse nothing. As in DiskSpd, sector alignment and zero durations are not checked.
+//! DiskSpd's validation of profiles, in its order and with its messages. It collects all errors and
+//! warnings. Like DiskSpd, it does not check sector alignment and zero durations.
 
 use super::profile::{Cache, Distribution, Processor, Profile, Target, TimeSpan};
 
@@ -17,7 +17,7 @@ pub struct Processors {
 pub struct Validation {
     /// Lines for stderr.
     pub lines: Vec<String>,
-    /// There is an error among them.
+    /// At least one line is an error.
     pub refused: bool,
 }
 
@@ -231,8 +231,7 @@ fn sum_ranges(validation: &mut Validation, distribution: &Distribution, block: u
             ));
             return sums;
         }
-        // DiskSpd leaves the range that covers the target out of its sum, and reports the sum as
-        // well.
+        // DiskSpd omits the range that covers the target from the sum, and reports the sum too.
         if sums.target + range.length == 100 && io < 100 {
             validation.error(format!(
                 "invalid random distribution: the target is covered with {}% IO left to distribute",

@@ -16,7 +16,7 @@ const MAX_REALS: usize = 20;
 impl JobOptions {
     /// The default of every option.
     pub fn new() -> JobOptions {
-        // Reading some 200 defaults takes longer than a job file does.
+        // Parsing some 200 defaults takes longer than parsing a job file.
         static BUILT_IN: LazyLock<JobOptions> = LazyLock::new(|| {
             let mut options = JobOptions::empty();
             let mut notices = Vec::new();
@@ -30,7 +30,7 @@ impl JobOptions {
             };
             for row in table::rows().filter(|row| !row.default.is_empty()) {
                 let result = reader.apply_value(row, row.default);
-                debug_assert!(result.is_ok(), "the default of {} is not a value of it", row.name);
+                debug_assert!(result.is_ok(), "the default of {} is invalid", row.name);
             }
             options.adjust_defaults();
             options
@@ -215,7 +215,7 @@ impl Reader<'_> {
         if let Some(max) = row.max.filter(|max| value > *max) {
             return Err(self.fail(format!("{name}max value out of range: {value} ({max} max)")));
         }
-        // fio treats a minimum of 0 as none, so that -1 passes.
+        // fio treats a minimum of 0 as no minimum, so -1 is accepted.
         match row.min.filter(|min| *min != 0 && value < *min) {
             Some(min) => Err(self.fail(format!("{name}min value out of range: {value} ({min} min)"))),
             None => Ok(value),
@@ -270,7 +270,7 @@ impl Reader<'_> {
         Ok(numbers)
     }
 
-    /// A word ends at the first comma or colon. No abbreviations.
+    /// A word ends at the first comma or colon, and cannot be abbreviated.
     fn apply_word(
         &mut self,
         row: &Row,

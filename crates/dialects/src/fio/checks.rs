@@ -1,4 +1,4 @@
-//! Contradictions within a job, or between it and the jobs above it.
+//! Checks for contradictions within a job, or with the jobs above it.
 
 use model::{Direction, PerDirection};
 
@@ -7,18 +7,17 @@ use super::options::JobOptions;
 use super::session::{ExitCode, Session};
 use super::values::Amount;
 
-/// Reports the first contradiction, which ends the program, and warnings, which end it only with
-/// `--warnings-fatal`.
-pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
+/// Stops at the first contradiction. Warnings stop only with `--warnings-fatal`.
+pub(super) fn check_job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let options = &job.options;
     if session.read.flags.readonly && options.pattern.rw.changes_data() {
         return Err(session.halt("fio: trim and write operations are not allowed with the --readonly parameter."));
     }
-    waits(session, job)?;
-    rates(session, options)?;
+    check_waits(session, job)?;
+    check_rates(session, options)?;
     if let Some(Amount::Bytes(size)) = options.pattern.size {
         let min = smallest_block(options);
-        // Negative sizes are read as they are written, and are too small as well.
+        // A negative size is compared as signed, so it is too small as well.
         let size = size as i64;
         if size < 0 || size != 0 && (size as u64) < min {
             return Err(session.halt(format!(
@@ -32,7 +31,7 @@ pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> 
             return Err(ExitCode(1));
         }
     }
-    group(session, job)?;
+    check_group(session, job)?;
     if options.job.numjobs <= 0 {
         session.push_stderr("error: maximum number of jobs reached.");
         return Err(session.halt("error: failed to setup shm segment"));
@@ -40,7 +39,7 @@ pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> 
     Ok(())
 }
 
-fn waits(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
+fn check_waits(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let Some(name) = &job.options.job.wait_for else {
         return Ok(());
     };
@@ -56,7 +55,7 @@ fn waits(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     Ok(())
 }
 
-fn rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), ExitCode> {
+fn check_rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), ExitCode> {
     let pace = &options.pace;
     let any = |rates: PerDirection<u64>| rates != PerDirection::default();
     if any(pace.rate) && any(pace.rate_iops) {
@@ -87,7 +86,7 @@ fn smallest_block(options: &JobOptions) -> u64 {
 }
 
 /// Jobs of a group must report the same kind of percentiles.
-fn group(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
+fn check_group(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let Some(above) = session.read.jobs.last() else {
         return Ok(());
     };

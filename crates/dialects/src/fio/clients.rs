@@ -1,6 +1,6 @@
-//! Splits a command line among other hosts (`--client`). Job files and options after a host belong
-//! to it; consecutive hosts share what follows the last one. Job files before the first host belong
-//! to hosts without their own. Flags apply to the run, wherever they appear.
+//! Splits a command line among hosts (`--client`). A host gets the job files and options after it;
+//! consecutive hosts share those after the last one. Hosts without job files get those before the
+//! first host. Flags apply to the whole run.
 
 use super::flags::{FLAGS, Parameter};
 use super::table;
@@ -56,7 +56,7 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
         part.arguments.clone_from(&flags);
         match own.is_empty() {
             true => part.arguments.extend(common.iter().cloned()),
-            // Options without their own job are defaults of all.
+            // Options without a job are defaults for all hosts.
             false if !has_common_jobs => part.arguments.extend(common.iter().cloned().chain(own)),
             false => part.arguments.extend(own),
         }
@@ -76,15 +76,16 @@ pub enum Address {
         host: Option<String>,
         /// Its port.
         port: u16,
-        /// Some: IPv6 or IPv4 only.
+        /// IPv6 only, IPv4 only, or either if absent.
         version_6: Option<bool>,
     },
-    /// At a socket in the file system.
+    /// A socket in the file system.
     Socket(String),
 }
 
 impl Address {
-    /// Reads `HOST,PORT`, either of which may be left out, with `ip:`, `ip6:` or `sock:` before it.
+    /// Parses `HOST,PORT`, either of which may be omitted, with an optional prefix `ip:`, `ip6:` or
+    /// `sock:`.
     ///
     /// # Errors
     /// The error line.
@@ -153,14 +154,14 @@ impl ArgClass {
                 flag.parameter == Parameter::Required,
             )
         });
-        let rows = table::in_order().chain(table::of_engines());
+        let rows = table::common_rows().chain(table::engine_rows());
         let options = rows.flat_map(|row| row.names().map(|name| (name, false, false, !row.may_be_bare(false))));
         let class: Vec<_> = flags
             .chain(options)
             .filter(|(class, ..)| class.starts_with(name))
             .collect();
         let exact = class.iter().find(|(class, ..)| *class == name);
-        // Ambiguous and unknown names are reported when the part is read.
+        // Parsing the host's command line reports ambiguous and unknown names.
         match exact.or(class.first().filter(|_| class.len() == 1)) {
             Some((name, is_client, is_flag, takes)) => ArgClass {
                 kind: match (is_client, is_flag, *name) {

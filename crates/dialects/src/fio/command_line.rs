@@ -34,7 +34,7 @@ enum Section {
     Defaults,
     /// A job.
     Job,
-    /// None: `--section` excludes this one.
+    /// No job: `--section` excludes this section.
     Skipped,
 }
 
@@ -55,7 +55,7 @@ enum Resolved {
     Option(&'static Row),
     /// An option of the chosen profile.
     Profile(ProfileOption),
-    /// An option of an engine that this program lacks.
+    /// An option of an engine that fathom lacks.
     Unbuilt(UnbuiltOption),
 }
 
@@ -115,7 +115,7 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    /// Applies a flag or an option. Its value is the next argument unless it has one after `=`.
+    /// Applies a flag or an option. Without `=`, its value is the next argument.
     fn apply_argument(&mut self, arg: &DashedArg<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), ExitCode> {
         let (known, name) = self.resolve(arg)?;
         let parameter = match known {
@@ -180,14 +180,14 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    /// The flags and options that can be named now: those of an engine only if the job has it.
+    /// The known flags and options. Engine options are known only after the job's `ioengine`.
     fn visible_names(&self) -> Vec<(Resolved, &'static str)> {
         let flags = FLAGS.iter().map(|flag| (Resolved::Flag(flag), flag.name));
         let all_names = |row: &'static Row| row.names().map(move |name| (Resolved::Option(row), name));
         let engine = self.draft().options.queue.ioengine.as_str();
-        let of_engine = table::of_engines().filter(|row| row.engines.contains(&engine));
+        let of_engine = table::engine_rows().filter(|row| row.engines.contains(&engine));
         flags
-            .chain(table::in_order().flat_map(all_names))
+            .chain(table::common_rows().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
             .chain(unbuilt::options_of(engine).map(|option| (Resolved::Unbuilt(option), option.name)))
             .collect()
@@ -350,7 +350,7 @@ impl CommandLine<'_, '_> {
         Ok(())
     }
 
-    /// `--name` ends a job and begins another, or a section of defaults.
+    /// `--name` ends the previous job and begins a job, or a section of defaults.
     fn begin_section(&mut self, name: &str) -> Result<(), ExitCode> {
         self.end_job()?;
         if self.session.skips(name) {
@@ -377,7 +377,7 @@ impl CommandLine<'_, '_> {
 }
 
 impl<'t> DashedArg<'t> {
-    /// `None` for a job file. A lone dash is standard input, and `--` ends the options.
+    /// `None` for a job file, including a lone dash (standard input) and `--`.
     fn parse(text: &'t str) -> Option<DashedArg<'t>> {
         let dashes = match text {
             "-" | "--" => return None,

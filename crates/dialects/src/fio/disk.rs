@@ -1,4 +1,4 @@
-//! The file system, as lowering jobs needs it.
+//! Access to the file system for lowering.
 
 use std::io::Read;
 
@@ -7,8 +7,7 @@ pub trait Disk {
     /// The facts of a path, if it exists.
     fn find(&self, path: &str) -> Option<PathFacts>;
 
-    /// Whether a path that `find` does not know is known to be missing; false where files are not
-    /// examined.
+    /// True if a path without facts does not exist; false if files are not examined.
     fn is_complete(&self) -> bool {
         true
     }

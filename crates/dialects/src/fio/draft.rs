@@ -1,6 +1,5 @@
-//! A clone while it is lowered to the plan. Rows of the table fill in the parts. An option that is
-//! exactly one field of the plan names that field: then both its lowering and its printing follow
-//! from the row.
+//! The state of a clone during lowering. Rows of the option table fill in its parts. An option that
+//! equals one field of the plan names that field, so the row defines lowering and printing.
 
 use model::draws::DrawsForm;
 use model::plan::{Job as PlanJob, Stream, Worker};
@@ -12,8 +11,7 @@ use super::jobs::Job;
 use super::options::JobOptions;
 use crate::Diagnostic;
 
-/// The parts of a plan that a clone becomes: a job without workers, a worker without streams, and a
-/// stream.
+/// The parts of a plan for a clone: a job without workers, a worker without streams, and a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) job: PlanJob,
@@ -58,12 +56,12 @@ impl Draft<'_> {
     }
 
     /// Whether the job or a global section sets an option.
-    pub(super) fn was_given(&self, name: &str) -> bool {
-        was_given(self.clone.job, self.globals, name)
+    pub(super) fn is_option_set(&self, name: &str) -> bool {
+        is_option_set(self.clone.job, self.globals, name)
     }
 }
 
-pub(super) fn was_given(job: &Job, globals: &[(String, String)], name: &str) -> bool {
+pub(super) fn is_option_set(job: &Job, globals: &[(String, String)], name: &str) -> bool {
     job.given.iter().chain(globals).any(|(given, _)| given == name)
 }
 
@@ -91,13 +89,13 @@ pub(crate) enum PlanField {
     Not(PartField<bool>),
     /// A number from 0.
     Count(PartField<u32>),
-    /// The same with more digits.
+    /// A number from 0, with 64 bits.
     LongCount(PartField<u64>),
     /// A number from 0, if there is one.
     OptionalCount(PartField<Option<u32>>),
     /// A number of bytes.
     Size(PartField<u32>),
-    /// The same with more digits.
+    /// A number of bytes, with 64 bits.
     Bytes(PartField<Bytes>),
     /// A text, if there is one.
     Text(PartField<Option<String>>),

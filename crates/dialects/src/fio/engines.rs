@@ -1,4 +1,4 @@
-//! The engines of fio, and which of them this program supports.
+//! The engines of fio, and which of them fathom supports.
 
 use model::plan::EngineKind;
 
@@ -36,14 +36,14 @@ const fn posix(engine: Engine) -> Engine {
 }
 
 impl Engine {
-    /// Whether this system can load it; the others are known, but not loadable.
+    /// Whether this system has it. Other engines are known, but not loadable.
     pub fn is_loadable(&self) -> bool {
         (self.on_windows || cfg!(not(windows))) && EngineKind::from_fio_name(self.name).is_some()
     }
 }
 
-/// All of them, in fio's order; those that need special libraries or devices are listed so that
-/// they differ from misspellings.
+/// All engines, in fio's order. Engines that need special libraries or devices are listed too, to
+/// tell them from misspellings.
 pub const ENGINES: &[Engine] = &[
     synchronous("cpuio"),
     synchronous("mmap"),
@@ -66,7 +66,7 @@ pub const ENGINES: &[Engine] = &[
     posix(synchronous("splice")),
     posix(asynchronous("io_uring")),
     posix(asynchronous("libaio")),
-    // A job file that was written on Windows runs elsewhere too.
+    // On other systems, so that job files from Windows run.
     asynchronous("windowsaio"),
     synchronous("net"),
     synchronous("netsplice"),
@@ -95,7 +95,7 @@ pub const ENGINES: &[Engine] = &[
     synchronous("ime_psync"),
 ];
 
-/// Alternatives to engines that this program lacks.
+/// Alternatives to engines that fathom lacks.
 pub const ALTERNATIVES: &[(&[&str], &str)] = &[
     (
         &["io_uring_cmd", "xnvme", "libblkio", "libzbc", "sg"],
@@ -121,14 +121,14 @@ pub const ALTERNATIVES: &[(&[&str], &str)] = &[
     (&["mtd"], "use psync on the block device of the flash, /dev/mtdblock0"),
     (
         &["libcufile", "libhipfile"],
-        "use io_uring with direct=1, which reads into the memory of the machine; gdsio reads into that of a GPU",
+        "use io_uring with direct=1, which reads into main memory; use gdsio to read into GPU memory",
     ),
     (&["net", "netsplice"], "measure a network with iperf3"),
     (&["rdma"], "measure a network with perftest (ib_read_bw)"),
     (&["e4defrag"], "use the program e4defrag"),
 ];
 
-/// The alternative to an engine that this program lacks.
+/// The alternative to an engine that fathom lacks.
 pub(super) fn alternative_to(name: &str) -> Option<&'static str> {
     let row = ALTERNATIVES.iter().find(|(engines, _)| engines.contains(&name));
     row.map(|(_, instead)| *instead)
@@ -141,13 +141,13 @@ pub fn find(name: &str) -> Option<&'static Engine> {
         .find(|engine| engine.name == name && engine.is_loadable())
 }
 
-/// The name of an engine that fio has, whether it can be loaded here or not.
+/// True if fio has an engine of this name, loadable or not.
 pub(super) fn is_known(name: &str) -> bool {
     ENGINES.iter().any(|engine| engine.name == name)
 }
 
 /// The messages for an engine that cannot be loaded: a line for stdout, and lines for stderr.
-pub(super) fn not_loadable(name: &str) -> (String, [String; 2]) {
+pub(super) fn unloadable_messages(name: &str) -> (String, [String; 2]) {
     (
         format!(
             "fio: file:engines.rs:0, func=dlopen, error={name}: cannot open shared object file: No such file or directory"

@@ -1,4 +1,5 @@
-//! Arithmetic in values: `(2*30)`, and `8*$mb_memory` after the keyword has become a number.
+//! Evaluates arithmetic in values: `(2*30)`, and `8*$mb_memory` after the keyword was replaced by
+//! its number.
 
 use super::values::{Unit, size_factor, time_factor};
 
@@ -13,8 +14,8 @@ pub fn evaluate(text: &str, unit: Unit, kb_base: u64) -> Option<u64> {
     Some(value.wrapping_mul(factor) as u64)
 }
 
-/// Plain integer arithmetic with truncated divisions, for the value of an option in which a keyword
-/// was replaced.
+/// Evaluates integer arithmetic with truncated divisions, for a value in which a keyword was
+/// replaced.
 pub fn integers(text: &str) -> Option<i64> {
     evaluate_all(text, None).map(|value| value as i64)
 }

@@ -14,21 +14,21 @@ pub struct Flags {
     pub terse_version: u8,
     /// The name of the log of total bandwidth.
     pub bandwidth_log: Option<String>,
-    /// When the status line is shown.
+    /// Whether the status line is shown.
     pub eta: Eta,
-    /// Microseconds after which the status line begins on a new line; 0 for never.
+    /// Microseconds between new lines of the status output; 0 for never.
     pub eta_newline_us: u64,
     /// Microseconds between two status lines.
     pub eta_interval_us: u64,
     /// Microseconds between two cumulative reports; 0 for none.
     pub status_interval_us: u64,
-    /// The only sections that are run; all if it is empty.
+    /// The sections to run; all if empty.
     pub sections: Vec<String>,
     /// Jobs that write or trim are refused.
     pub readonly: bool,
-    /// Options are checked and nothing is run.
+    /// Checks the options, and runs nothing.
     pub parse_only: bool,
-    /// Job files are printed as command lines and nothing is run.
+    /// Prints job files as command lines, and runs nothing.
     pub show_command: bool,
     /// A warning about a job is an error.
     pub warnings_fatal: bool,
@@ -36,13 +36,13 @@ pub struct Flags {
     pub aux_path: Option<String>,
     /// What to trace.
     pub debug: Vec<String>,
-    /// Traces are merged and nothing is run.
+    /// Merges traces, and runs nothing.
     pub merge_blktrace_only: bool,
     /// How idle processors are measured.
     pub idle_profile: Option<IdleProfile>,
     /// A file whose appearance ends the jobs.
     pub trigger_file: Option<String>,
-    /// Microseconds after which a trigger ends the jobs; 0 for never.
+    /// Microseconds until the trigger ends the jobs; 0 for never.
     pub trigger_timeout_us: u64,
     /// The command that a trigger runs.
     pub trigger: Option<String>,
@@ -52,12 +52,12 @@ pub struct Flags {
     pub daemonize: Option<String>,
 }
 
-/// Forms of the report. They are printed in the order terse, JSON, normal.
+/// Formats of the report, printed in the order terse, JSON, normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formats {
-    /// For people.
+    /// The normal report.
     pub normal: bool,
-    /// Fields between semicolons.
+    /// Fields separated by semicolons.
     pub terse: bool,
     /// JSON.
     pub json: bool,
@@ -65,16 +65,16 @@ pub struct Formats {
     pub json_plus: bool,
 }
 
-/// How idleness of processors is shown.
+/// How the idleness of processors is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleProfile {
-    /// Of all together.
+    /// For all processors together.
     System,
-    /// Of each as well.
+    /// For each processor as well.
     EachCpu,
 }
 
-/// An action in place of running jobs. The program ends after it.
+/// An action instead of running jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StandaloneAction {
     /// Print the lines of this compressed log.
@@ -203,7 +203,7 @@ pub enum Parameter {
     Required,
 }
 
-/// What happens after a flag.
+/// The effect of a flag on parsing.
 pub(super) enum Action {
     /// Parsing continues.
     Continue,
@@ -231,7 +231,7 @@ fn refuse(line: impl Into<String>) -> Action {
     Action::Refuse(vec![line.into()])
 }
 
-/// A flag that is accepted and changes nothing.
+/// A flag that is accepted and has no effect.
 const fn flag(name: &'static str, placeholder: &'static str) -> Flag {
     let parameter = match placeholder.as_bytes() {
         [] => Parameter::None,
@@ -272,22 +272,22 @@ const DEBUG_WORDS: &[&str] = &[
 /// All flags, in the order of the help.
 pub const FLAGS: &[Flag] = &[
     flag("output", "FILE")
-        .help("Write everything to this file, messages too.")
+        .help("Write all output, including messages, to this file.")
         .apply(|_, path| Action::Output(path.to_string())),
     flag("output-format", "LIST")
-        .help("Forms of the report: normal, terse, json, json+.")
+        .help("Report formats: normal, terse, json, json+.")
         .apply(|flags, list| {
             flags.formats = Formats::NONE;
             add_formats(flags, list)
         }),
     flag("minimal", "")
-        .help("The terse form alone.")
+        .help("Use only the terse format.")
         .apply(set!(flags, _ => flags.formats = Formats { terse: true, ..Formats::NONE })),
     flag("append-terse", "")
-        .help("The terse form as well.")
+        .help("Add the terse format.")
         .apply(set!(flags, _ => flags.formats.terse = true)),
     flag("terse-version", "N")
-        .help("Version of the terse form: 2, 3, 4 or 5.")
+        .help("Version of the terse format: 2, 3, 4 or 5.")
         .apply(|flags, text| {
             match text.parse() {
                 Ok(version @ 2..=5) => flags.terse_version = version,
@@ -296,7 +296,7 @@ pub const FLAGS: &[Flag] = &[
             Action::Continue
         }),
     flag("bandwidth-log", "[NAME]")
-        .help("Write logs of the rate of all jobs together; their names begin with NAME, or agg.")
+        .help("Write logs of the total rate of all jobs, with names that begin with NAME or agg.")
         .apply(set!(flags, name => flags.bandwidth_log = Some(match name {
             "" => "agg".into(),
             name => name.to_string(),
@@ -309,10 +309,10 @@ pub const FLAGS: &[Flag] = &[
             _ => Eta::Auto,
         })),
     flag("eta-newline", "TIME")
-        .help("Start a new status line this often (default unit: seconds).")
+        .help("Interval of new status lines (default unit: seconds).")
         .apply(|flags, text| time(text, &mut flags.eta_newline_us, "eta time")),
     flag("eta-interval", "TIME")
-        .help("Time between two status lines, at least 250 ms (default unit: seconds).")
+        .help("Update interval of the status line, at least 250 ms (default unit: seconds).")
         .apply(|flags, text| {
             let action = time(text, &mut flags.eta_interval_us, "eta interval time");
             match flags.eta_interval_us {
@@ -321,7 +321,7 @@ pub const FLAGS: &[Flag] = &[
             }
         }),
     flag("status-interval", "TIME")
-        .help("Print a cumulative report this often (default unit: seconds).")
+        .help("Interval of cumulative reports (default unit: seconds).")
         .apply(|flags, text| {
             let action = time(text, &mut flags.status_interval_us, "time");
             match action {
@@ -330,7 +330,7 @@ pub const FLAGS: &[Flag] = &[
             }
         }),
     flag("section", "NAME")
-        .help("Run this section alone; may be repeated.")
+        .help("Run only this section; may be repeated.")
         .apply(|flags, name| {
             if name.starts_with("global") {
                 return refuse("fio: can't use global as only section");
@@ -342,18 +342,18 @@ pub const FLAGS: &[Flag] = &[
         .help("Refuse to write or trim.")
         .apply(set!(flags, _ => flags.readonly = true)),
     flag("parse-only", "")
-        .help("Check the options and run nothing.")
+        .help("Check the options, and run nothing.")
         .apply(set!(flags, _ => flags.parse_only = true)),
     flag("showcmd", "")
-        .help("Print job files as command lines and run nothing.")
+        .help("Print job files as command lines, and run nothing.")
         .apply(set!(flags, _ => flags.show_command = true)),
     flag("max-jobs", "N").help("Accepted; there is no limit."),
-    flag("alloc-size", "KIB").help("Accepted; memory is taken as needed."),
+    flag("alloc-size", "KIB").help("Accepted; memory is allocated as needed."),
     flag("warnings-fatal", "")
         .help("Treat warnings about jobs as errors.")
         .apply(set!(flags, _ => flags.warnings_fatal = true)),
     flag("aux-path", "DIR")
-        .help("Where verify states and dumps go.")
+        .help("Directory for verify states and dumps.")
         .apply(set!(flags, path => flags.aux_path = Some(path.to_string()))),
     flag("cmdhelp", "[OPTION]")
         .help("Explain an option, or list all.")
@@ -367,8 +367,8 @@ pub const FLAGS: &[Flag] = &[
     flag("help", "").help("Print this.").apply(|_, _| Action::Help),
     flag("debug", "LIST")
         .help(
-            "Print what is asked for: random, the seeds of each job; parse, the threshold of steadystate. \
-             Other words print nothing.",
+            "Print debug output: random prints the seeds of each job; parse prints the threshold of \
+            steadystate. Other words print nothing.",
         )
         .apply(|flags, list| {
             if list == "?" {
@@ -386,8 +386,8 @@ pub const FLAGS: &[Flag] = &[
         }),
     flag("idle-prof", "KIND")
         .help(
-            "Measure how idle processors are: system, percpu; or calibrate, to measure what a unit of work \
-             takes and end.",
+            "Measure the idleness of processors: system or percpu; calibrate measures the time of a \
+            unit of work, then exits.",
         )
         .apply(|flags, kind| {
             flags.idle_profile = Some(match kind {
@@ -402,7 +402,7 @@ pub const FLAGS: &[Flag] = &[
         .help("End the jobs when this file appears.")
         .apply(set!(flags, path => flags.trigger_file = Some(path.to_string()))),
     flag("trigger-timeout", "TIME")
-        .help("End the jobs this long after the start of the program (default unit: seconds).")
+        .help("End the jobs after this time (default unit: seconds).")
         .apply(|flags, text| time(text, &mut flags.trigger_timeout_us, "time")),
     flag("trigger", "COMMAND")
         .help("Run this command when a trigger ends the jobs; needs FATHOM_ALLOW_EXEC=1.")
@@ -412,35 +412,32 @@ pub const FLAGS: &[Flag] = &[
         .help("Removed from fio; logs are options of a job.")
         .apply(|_, _| refuse("fio: --latency-log is deprecated. Use per-job latency log options.")),
     flag("merge-blktrace-only", "")
-        .help("Merge traces as merge_blktrace_file of the jobs says, and end.")
+        .help("Merge the traces of merge_blktrace_file, then exit.")
         .apply(set!(flags, _value => flags.merge_blktrace_only = true)),
     flag("cpuclock-test", "")
-        .help("Test whether all processors agree on the time, and end.")
+        .help("Test whether the clocks of all processors agree, then exit.")
         .apply(|_, _| Action::StandaloneAction(StandaloneAction::TestClocks)),
     flag("crctest", "[TYPE,…]")
         .help(
-            "Measure how fast these checksums are, or all, and end. fio's murmur3, jhash and fnv are not \
-             among them.",
+            "Measure the speed of these checksums, or of all, then exit. fio's murmur3, jhash and \
+            fnv are not supported.",
         )
         .apply(|_, types| Action::StandaloneAction(StandaloneAction::TestChecksums(types.to_string()))),
     flag("memcpytest", "[TYPE,…]")
-        .help("Measure how fast these ways to copy memory are, or all, and end.")
+        .help("Measure the speed of these memory copy methods, or of all, then exit.")
         .apply(|_, types| Action::StandaloneAction(StandaloneAction::TestCopies(types.to_string()))),
     flag("inflate-log", "LOG")
-        .help("Print a log that log_store_compressed has compressed, and end.")
+        .help("Print a log that log_store_compressed has compressed, then exit.")
         .apply(|_, path| Action::StandaloneAction(StandaloneAction::InflateLog(path.to_string()))),
     flag("server", "[ADDRESS]")
-        .help(
-            "Carry out what `--client` of another fathom asks for: HOST,PORT; ip:, ip6:, sock:PATH; usually \
-             port 8765.",
-        )
+        .help("Run jobs for `--client` of another fathom, on HOST,PORT; ip:, ip6:, sock:PATH; default port 8765.")
         .apply(set!(flags, address => flags.server = Some(address.to_string()))),
     flag("daemonize", "FILE")
-        .help("With --server: go on in the background, with the number of the process in this file.")
+        .help("With --server: run in the background, and write the process id to this file.")
         .apply(set!(flags, path => flags.daemonize = Some(path.to_string()))),
     flag("client", "HOST")
-        .help("Carry the jobs that follow out on this host, or on those of a file; may be repeated.")
-        .apply(|_, _| refuse("fio: --client runs jobs on other hosts, and nothing runs here")),
+        .help("Run the following jobs on this host, or on the hosts in a file; may be repeated.")
+        .apply(|_, _| refuse("fio: --client runs jobs on other hosts, not on this one")),
     unsupported("remote-config", "FILE"),
 ];
 

@@ -19,7 +19,7 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// An option of a section as the file has it, and its place.
+/// An option as written in the file, and its place.
 struct OptionText {
     text: String,
     place: Place,
@@ -29,9 +29,9 @@ struct OptionText {
 pub(super) struct Section<'t> {
     name: &'t str,
     place: Place,
-    /// It is the first job of a file after the first.
+    /// The first job of the second or a later file.
     begins_file: bool,
-    /// It names a missing include file.
+    /// It includes a missing file.
     include_missing: bool,
 }
 
@@ -55,7 +55,7 @@ enum NotIncluded {
     Unfit,
 }
 
-/// Reads a job file into the session. `first`: it is the first on the command line.
+/// Reads a job file into the session. `first`: the first file on the command line.
 pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result<(), ExitCode> {
     if !first {
         session.defaults = Draft::built_in();
@@ -105,14 +105,14 @@ fn read_sections(
         };
         add(session, section, written, command)?;
         if unusable.is_some() {
-            // After an unusable include file the section ends, and so does the job file.
+            // An unusable include file ends the section and the job file.
             break;
         }
     }
     Ok(())
 }
 
-/// Adds a section that no file has.
+/// Adds a section that is not in a file.
 pub(super) fn add_section(
     session: &mut Session<'_>,
     section: Section<'_>,
@@ -222,7 +222,7 @@ fn include_name(line: &str) -> Option<&str> {
 fn lines(text: &str) -> Vec<Line<'_>> {
     let numbered = text.lines().enumerate();
     let stripped = numbered.map(|(index, line)| {
-        // A comment sign counts everywhere, even within a value.
+        // A comment may begin anywhere, even within a value.
         let end = line.find([';', '#']).unwrap_or(line.len());
         Line {
             number: index + 1,
@@ -232,8 +232,8 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     stripped.filter(|line| !line.text.is_empty()).collect()
 }
 
-/// The text between the first and the last character, which fio takes for the closing bracket
-/// without a check.
+/// The text between the first and the last character. Like fio, it does not check that the last one
+/// is a bracket.
 fn section_name(line: &str) -> Option<&str> {
     let inner = line.strip_prefix('[')?;
     let mut end = inner
@@ -263,7 +263,7 @@ fn split_option(option: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The order of application: options that others depend on come first, dependent ones last.
+/// The order of application: an option comes before the options that depend on it.
 fn priority(option: &str) -> u8 {
     let row = table::find(split_option(option).0);
     match row.map(|row| row.name) {
@@ -273,8 +273,8 @@ fn priority(option: &str) -> u8 {
     }
 }
 
-/// Applies all options of a section, so that every mistake is reported. Options of engines follow
-/// once the engine is known.
+/// Applies all options of a section, even after a mistake, to report every mistake. Engine options
+/// come last, when the engine is known.
 fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<OptionText>) -> Result<(), OptionError> {
     written.sort_by_key(|option| priority(&option.text));
     let (mut outcome, mut unknown) = (Ok(()), Vec::new());
@@ -290,7 +290,7 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<OptionTe
     }
     for option in unknown {
         let (name, _) = split_option(&option.text);
-        match table::find_of_engine(&engine, name) {
+        match table::find_engine_option(&engine, name) {
             Some(row) => outcome = outcome.and(apply_row(session, draft, row, &option)),
             None => match unbuilt::find(&engine, name) {
                 Some(unbuilt) => outcome = outcome.and(apply_unbuilt(session, draft, unbuilt, &option)),
@@ -329,7 +329,7 @@ fn report_failure(
     result: Result<(), OptionError>,
 ) -> Result<(), OptionError> {
     if result == Err(OptionError::Failed) {
-        // As the file has it, before substitution.
+        // The text of the file, before substitution.
         session.push_stderr(format!("fio: failed parsing {}", option.text));
     }
     result
@@ -343,16 +343,16 @@ fn report_unknown(session: &mut Session<'_>, option: &OptionText, engine: &str) 
     }
     let Place { file, line, .. } = &option.place;
     let common = table::rows().filter(|row| row.engines.is_empty() || row.engines.contains(&engine));
-    if let Some(of_other) = table::of_engines().find(|row| row.is_called(name)) {
+    if let Some(of_other) = table::engine_rows().find(|row| row.is_called(name)) {
         let engines = of_other.engines.join(", ");
         session.read.hints.push(format!(
-            "{file}:{line}: `{name}` belongs to {engines}; the engine here is {engine}"
+            "{file}:{line}: `{name}` is an option of {engines}, but the engine is {engine}"
         ));
     } else if let Some(meant) = nearest(name, common.flat_map(Row::names)) {
         session
             .read
             .hints
-            .push(format!("{file}:{line}: `{name}`: was `{meant}` meant?"));
+            .push(format!("{file}:{line}: `{name}`: did you mean `{meant}`?"));
     }
     OptionError::Reported
 }

@@ -19,9 +19,9 @@ pub enum Reading {
 pub struct End {
     /// Exit code.
     pub code: u8,
-    /// The jobs read so far: print `notices` to `flags.output`.
+    /// The jobs read so far; `notices` must be printed to `flags.output`.
     pub read: Jobs,
-    /// The action to perform first; `code` holds if it succeeds.
+    /// The action to perform first; `code` applies if it succeeds.
     pub action: Option<StandaloneAction>,
 }
 
@@ -44,7 +44,7 @@ pub struct Jobs {
 /// A job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// The name of its section, or of its `--name`: generated file names contain it.
+    /// The name of its section, or its `--name`. Generated file names contain it.
     pub section: String,
     /// Where the section begins.
     pub place: Place,
@@ -53,9 +53,9 @@ pub struct Job {
     /// The options that its own section sets: canonical name and value, which is empty for a bare
     /// flag.
     pub given: Vec<(String, String)>,
-    /// It is the first job of a job file after the first, which implies a `stonewall`.
+    /// The first job of the second or a later job file, which implies a `stonewall`.
     pub begins_file: bool,
-    /// It names a missing include file.
+    /// It includes a missing file.
     pub include_missing: bool,
 }
 

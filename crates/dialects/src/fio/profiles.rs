@@ -1,4 +1,4 @@
-//! `--profile`: workloads that are built in, each with options of its own.
+//! `--profile`: built-in workloads, each with its own options.
 
 use super::job_file::{self, Section};
 use super::session::{ExitCode, Session, command_line};
@@ -8,7 +8,7 @@ use super::show;
 struct Profile {
     pub(super) name: &'static str,
     options: &'static [ProfileOption],
-    /// Sections and their options, where `{name}` stands for the value of the option of that name.
+    /// Sections and their options. `{name}` is replaced by the value of that option.
     sections: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -35,7 +35,7 @@ const fn number(name: &'static str, help: &'static str, default: &'static str, u
 const PROFILES: &[Profile] = &[Profile {
     name: "tiobench",
     options: &[
-        // Four times the memory in KiB, taken as bytes, as in fio.
+        // As in fio: four times the memory in KiB, interpreted as bytes.
         number("size", "Size in MiB", "$mb_memory*4096", "m"),
         number("block", "Block size in bytes", "4096", ""),
         number("numruns", "Number of runs", "1", ""),
@@ -75,7 +75,7 @@ const PROFILES: &[Profile] = &[Profile {
 /// Profiles of fio that are not supported, with alternatives.
 const ALTERNATIVES: &[(&str, &str)] = &[(
     "act",
-    "write a job of reads with rate_iops, and one of large reads and writes at the rate of its load",
+    "write a job of reads with rate_iops, and one of large reads and writes at the same load",
 )];
 
 /// The error line for an unknown profile.

@@ -17,7 +17,7 @@ pub(super) struct Session<'a> {
     pub(super) read: Jobs,
     /// The defaults that global sections set.
     pub(super) defaults: Draft,
-    /// The action in place of running jobs.
+    /// The action instead of running jobs.
     pub(super) action: Option<StandaloneAction>,
 }
 
@@ -79,7 +79,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Applies an option of an engine that this program lacks.
+    /// Applies an option of an engine that fathom lacks.
     pub(super) fn apply_unbuilt_option(
         &mut self,
         option: UnbuiltOption,
@@ -144,13 +144,13 @@ impl<'a> Session<'a> {
         self.read.flags.parse_only || self.read.flags.show_command
     }
 
-    /// Reports an engine that cannot be loaded. For an engine of fio that this program lacks, the
-    /// program ends only if jobs are to run.
+    /// Reports an engine that cannot be loaded. If it is an engine of fio that fathom lacks, the
+    /// program exits only if jobs are to run.
     pub(super) fn load_engine(&mut self, name: &str) -> Result<(), ExitCode> {
         if engines::find(name).is_some() {
             return Ok(());
         }
-        let (out, errors) = engines::not_loadable(name);
+        let (out, errors) = engines::unloadable_messages(name);
         if self.is_dry() && engines::is_known(name) {
             let [line, _] = errors.map(Notice::Err);
             if !self.read.notices.contains(&line) {
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
         self.push_stdout(out);
         errors.into_iter().for_each(|line| self.push_stderr(line));
         let hint =
-            engines::alternative_to(name).map(|instead| Notice::Hint(format!("{name} is not built here: {instead}")));
+            engines::alternative_to(name).map(|instead| Notice::Hint(format!("{name} is not available: {instead}")));
         self.read.notices.extend(hint);
         Err(ExitCode(1))
     }
@@ -191,7 +191,7 @@ impl<'a> Session<'a> {
             self.load_engine(&engine)?;
         }
         if !self.is_dry() {
-            checks::job(self, &job)?;
+            checks::check_job(self, &job)?;
             self.read.notices.push(Notice::Added(self.read.jobs.len()));
         }
         self.read.jobs.push(job);

@@ -1,4 +1,5 @@
-//! Help on options and engines: usage, `--cmdhelp`, `--enghelp`, valid values, and `--showcmd`.
+//! Prints help on options and engines: usage, `--cmdhelp`, `--enghelp`, valid values, and
+//! `--showcmd`.
 
 use super::engines::ENGINES;
 use super::flags::FLAGS;
@@ -6,7 +7,7 @@ use super::similar;
 use super::table::{self, Kind, Row};
 use super::values::Unit;
 
-/// The version of fio whose options and reports these are.
+/// The version of fio whose options and reports fathom reproduces.
 pub const VERSION: &str = "fio-3.42";
 
 /// Help lines and the exit code.
@@ -24,7 +25,7 @@ pub fn usage(program: &str) -> Vec<String> {
     let mut lines = vec![format!("{program} [options] [job options] <job file(s)>")];
     lines.extend(FLAGS.iter().map(|flag| format!("  {:<28}{}", flag.usage(), flag.help)));
     lines.push(String::new());
-    lines.push("--name=NAME begins a job; job options stand behind it. --cmdhelp lists them.".into());
+    lines.push("--name=NAME begins a job; its options follow. --cmdhelp lists the options.".into());
     lines
 }
 
@@ -68,10 +69,10 @@ pub fn kind(row: &Row) -> String {
         Kind::Size(_) | Kind::OptionalSize(_) => "number with a suffix of size (opt=4k)".into(),
         Kind::Amount(_) => "size or percentage (opt=4k)".into(),
         Kind::Time(..) | Kind::PerDirection(..) => "time with a unit (opt=10s)".into(),
-        Kind::Reals(_) | Kind::Real(_) => "numbers between colons (opt=5.9:7.8)".into(),
-        Kind::Words(_) => "words between commas (opt=bla,blubb)".into(),
-        Kind::Special(_) => format!("of its own form (opt={})", row.example),
-        Kind::Removed | Kind::Ignored => "none any more".into(),
+        Kind::Reals(_) | Kind::Real(_) => "numbers separated by colons (opt=5.9:7.8)".into(),
+        Kind::Words(_) => "words separated by commas (opt=bla,blubb)".into(),
+        Kind::Special(_) => format!("special value (opt={})", row.example),
+        Kind::Removed | Kind::Ignored => "none (removed)".into(),
         Kind::Unread(kind) => kind.into(),
     }
 }
@@ -111,7 +112,7 @@ pub(super) fn option_help(name: &str) -> Answer {
         stderr: Vec::new(),
     };
     if name.is_empty() || name == "all" {
-        let shown = table::in_order().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
+        let shown = table::common_rows().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
         answer.stdout.extend(shown.map(listed));
         return answer;
     }
@@ -155,13 +156,13 @@ pub(super) fn engine_help(name: &str) -> Answer {
         answer.stderr.push(format!("fio: engine {engine} not loadable"));
         return answer;
     }
-    let rows = || table::of_engines().filter(|row| row.engines.contains(&engine));
+    let rows = || table::engine_rows().filter(|row| row.engines.contains(&engine));
     if rows().next().is_none() {
         answer.code = 1;
         answer.stdout.push(format!("IO engine {engine} has no options"));
         return answer;
     }
-    match option.map(|option| table::find_of_engine(engine, option)) {
+    match option.map(|option| table::find_engine_option(engine, option)) {
         None => answer.stdout.extend(rows().map(listed)),
         Some(Some(row)) => answer.stdout = full_description(row),
         Some(None) => {

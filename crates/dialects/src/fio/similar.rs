@@ -1,5 +1,5 @@
-//! fio's suggestions for unknown names. They follow fio's rules: aliases of options in files are
-//! left out, and on a command line the value counts as part of the name.
+//! fio's suggestions for unknown names. As in fio, job files get no suggestions of aliases, and on
+//! a command line the value counts as part of the name.
 
 use super::flags::FLAGS;
 use super::table;
@@ -8,13 +8,13 @@ use super::table;
 pub(super) fn option(name: &str) -> Option<&'static str> {
     closest(
         name,
-        table::in_order()
+        table::common_rows()
             .filter(|row| row.engines.is_empty())
             .map(|row| row.name),
     )
 }
 
-/// The option to explain in place of an unknown one: it must be closer than a suggestion.
+/// The option to explain instead of an unknown one. It must be more similar than a suggestion.
 pub(super) fn help(name: &str) -> Option<&'static str> {
     option(name).filter(|candidate| distance(name, candidate) < 3)
 }
@@ -22,13 +22,14 @@ pub(super) fn help(name: &str) -> Option<&'static str> {
 /// The suggestion for an argument without its dashes.
 pub(super) fn argument(typed: &str) -> Option<&'static str> {
     let flags = FLAGS.iter().map(|flag| flag.name);
-    closest(typed, flags.chain(table::in_order().flat_map(|row| row.names())))
+    closest(typed, flags.chain(table::common_rows().flat_map(|row| row.names())))
 }
 
 /// The first of the closest names, if at most half of the letters differ.
 fn closest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let allowed = name.len().div_ceil(2);
-    // Those of another length need as many edits, and a name may be as long as its file.
+    // The edit distance is at least the difference in length. This check matters because a
+    // malformed name may be as long as its file.
     let scored = known
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed)
         .map(|candidate| (distance(name, candidate), candidate));
@@ -55,7 +56,8 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Found by mutated command lines: comparing such a name with every option took seconds.
+    /// Found by mutated command lines: without the length check, comparing such a name took
+    /// seconds.
     #[test]
     fn a_name_as_long_as_its_file_is_compared_with_nothing() {
         let begun = std::time::Instant::now();

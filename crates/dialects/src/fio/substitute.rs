@@ -1,4 +1,4 @@
-//! Variables and keywords in the options of a job file.
+//! Replaces variables and keywords in the options of a job file.
 
 use super::expression;
 use super::table::ParseEnv;
@@ -7,8 +7,8 @@ use super::table::ParseEnv;
 /// keyword.
 pub(super) fn option(text: &str, env: &dyn ParseEnv) -> String {
     let text = variables(text, env);
-    // The machine is queried only if a keyword occurs: the queries are slow, and a job file has
-    // many options.
+    // Queries the machine only if a keyword occurs: queries are slow, and a job file has many
+    // options.
     let keywords: [(&str, &dyn Fn() -> u64); 3] = [
         ("$pagesize", &|| env.page_size()),
         ("$mb_memory", &|| env.memory_mib()),

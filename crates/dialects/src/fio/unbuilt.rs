@@ -1,5 +1,4 @@
-//! Options of fio's engines that this program lacks: they are parsed, and the job is refused when
-//! it runs.
+//! Options of engines that fathom lacks. They are parsed; running the job is refused.
 
 use super::values::{self, Unit};
 
@@ -79,7 +78,7 @@ const OPTIONS: &[(&[&str], ValueKind, &[&str])] = &[
     (&["libhipfile"], Text, &["gpu_dev_ids", "rocm_io"]),
 ];
 
-/// The options of an engine, none where this program has the engine.
+/// The options of an engine that fathom lacks.
 pub(super) fn options_of(engine: &str) -> impl Iterator<Item = UnbuiltOption> {
     let rows = OPTIONS.iter().filter(move |(engines, ..)| engines.contains(&engine));
     rows.flat_map(|(_, kind, names)| names.iter().map(|name| UnbuiltOption { name, kind: *kind }))

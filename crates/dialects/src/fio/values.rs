@@ -1,6 +1,5 @@
-//! Numbers as fio reads them: lenient in places, and never corrected. `ki` is 1024 but `kib` is
-//! 1000, `1.5g` is 1, and an unknown unit of time means microseconds; scripts measure with these
-//! rules, whatever their authors meant.
+//! Parses numbers like fio, including its quirks: `ki` is 1024 but `kib` is 1000, `1.5g` is 1, and
+//! an unknown time unit means microseconds. Existing scripts depend on these rules.
 
 use super::expression;
 
@@ -18,20 +17,20 @@ pub enum Unit {
 /// A number or percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    /// The value; negative numbers wrap. A percentage n is stored as in fio: -1 - n.
+    /// The value; negative numbers wrap. Like fio, it stores a percentage n as -1 - n.
     pub raw: u64,
-    /// It was written with `%`.
+    /// The text ends with `%`.
     pub percent: bool,
 }
 
 /// An amount that may depend on the size of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// That many bytes.
+    /// Bytes.
     Bytes(u64),
-    /// That part of the file or device.
+    /// Percent of the file or device.
     Percent(u64),
-    /// That many zones of a zoned device.
+    /// Zones of a zoned device.
     Zones(u64),
 }
 
@@ -95,7 +94,7 @@ fn integer(text: &str) -> Option<i64> {
     let end = digits
         .find(|letter: char| !letter.is_digit(radix))
         .unwrap_or(digits.len());
-    // The maximum stands for an overflow, and is refused like one.
+    // As in C, the maximum means an overflow, so it is refused as well.
     let value = i64::from_str_radix(digits.get(..end)?, radix).ok()?;
     (value != i64::MAX).then_some(if negative { -value } else { value })
 }
@@ -160,7 +159,7 @@ pub(super) fn time_factor(suffix: &str, unit: Unit) -> u64 {
         "m" => 60_000_000,
         "s" => 1_000_000,
         milliseconds if milliseconds.starts_with("ms") => 1000,
-        // Microseconds, and every unknown suffix, even `sec` and `min`.
+        // Microseconds, and every unknown suffix, including `sec` and `min`.
         _ => 1,
     }
 }

@@ -1,27 +1,26 @@
-//! The text that CrystalDiskMark copies. Its figures can be read; a promise cannot be judged by
-//! them.
+//! Reads the text that CrystalDiskMark copies to the clipboard. Its figures cannot decide an SLA.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Flow, Latency, Load, Observation};
 use model::{Bytes, Direction};
 
-use super::numbers::{decimal, short, whole};
+use super::numbers::{parse_decimal, parse_integer, parse_prefixed};
 use super::{Form, Imported};
 use crate::Diagnostic;
 
 const NAME: &str = "CrystalDiskMark";
 
-/// True if the text is one.
-pub(super) fn is_one(text: &str) -> bool {
+/// True if the text comes from CrystalDiskMark.
+pub(super) fn is_report(text: &str) -> bool {
     text.lines()
         .any(|line| line.contains(NAME) && line.contains("hiyohiyo"))
         && text.contains("MB/s")
 }
 
-/// Reads its rows.
+/// Reads the rows.
 ///
 /// # Errors
-/// None are left: the text has no row that can be read.
+/// The text has no readable row.
 pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     let mut imported = Imported::new(Form::CrystalDiskMark);
     let mut section = None;
@@ -46,11 +45,12 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
             ..load
         }));
     }
-    let what = "figures of CrystalDiskMark are not admissible for a promise of performance";
+    let what = "CrystalDiskMark results cannot verify an SLA";
     let finding = Finding::new("NOT-ADMISSIBLE", Severity::Warning, what);
-    let why = "it cannot issue the promised load: the mix of reads and writes, the rate to hold, five minutes of \
-               time; without a limit of the rate latency only shows how deep its queue was";
-    let help = "`fathom verify` measures under the profile of a promise; `fathom explain anti-patterns crystaldiskmark` tells more";
+    let why = "CrystalDiskMark cannot issue the load of an SLA: a mix of reads and writes, a fixed \
+        rate, five minutes; without a rate limit, latency only reflects its queue depth";
+    let help = "measure with `fathom verify`, which uses the profile of the SLA; see `fathom \
+        explain anti-patterns crystaldiskmark`";
     imported.remarks.push(finding.why(why).help(help));
     super::finished(imported, file)
 }
@@ -61,7 +61,7 @@ fn row(line: &str, section: Option<Direction>) -> Option<Observation> {
     let is_label = |(label, _): &(&str, &str)| label.ends_with([' ', ')']);
     let (label, rest) = line.rsplit_once(": ").filter(is_label)?;
     let (mb_per_sec, rest) = rest.trim().split_once(" MB/s")?;
-    let bytes_per_sec = decimal(mb_per_sec.trim())? * 1e6;
+    let bytes_per_sec = parse_decimal(mb_per_sec.trim())? * 1e6;
     let random = match label.split_whitespace().next()? {
         "SEQ" | "Sequential" => false,
         "RND" | "Random" => true,
@@ -73,11 +73,11 @@ fn row(line: &str, section: Option<Direction>) -> Option<Observation> {
         (false, false) => section?,
     };
     let between = |open: char, close: &str| Some(rest.split_once(open)?.1.split_once(close)?.0.trim().to_owned());
-    let operand = |key: &str| whole(label.split_once(key)?.1.split([',', ')']).next()?.trim());
+    let operand = |key: &str| parse_integer(label.split_once(key)?.1.split([',', ')']).next()?.trim());
     let (queues, threads) = (operand("Q=").or_else(|| operand("QD=")), operand("T="));
-    let mean = between('<', " us>").as_deref().and_then(decimal);
+    let mean = between('<', " us>").as_deref().and_then(parse_decimal);
     let flow = Flow {
-        iops: between('[', " IOPS]").as_deref().and_then(short),
+        iops: between('[', " IOPS]").as_deref().and_then(parse_prefixed),
         bytes_per_sec: Some(bytes_per_sec),
         latency: mean.map(|mean| Latency {
             mean_ns: Some(mean * 1e3),
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn rows_are_read_and_named_not_admissible() {
-        assert!(is_one(EIGHT));
+        assert!(is_report(EIGHT));
         let read = read("x", EIGHT).expect("three rows");
         assert_eq!(read.loads.len(), 3);
         assert_eq!(read.loads[0].name, "SEQ 1MiB (Q= 8, T= 1) read");

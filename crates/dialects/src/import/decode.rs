@@ -1,6 +1,7 @@
-//! Bytes to text: reports come from Windows consoles, PowerShell redirections and web pages.
+//! Decodes bytes to text. Reports come from Windows consoles, PowerShell redirections and web
+//! pages.
 
-/// A text and how it was encoded.
+/// A text and its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
     /// The text.
@@ -9,39 +10,38 @@ pub struct Decoded {
     pub encoding: &'static str,
 }
 
-/// Reads UTF-8 and UTF-16 with and without mark. What is neither has a code page of Windows;
-/// reports use only its ASCII half, so every other byte stands for the character of the same
+/// Decodes UTF-8 and UTF-16, with or without a byte order mark. Other bytes are in a Windows code
+/// page. Reports use only its ASCII half, so bytes above it become the characters with the same
 /// number.
 pub fn decode(bytes: &[u8]) -> Decoded {
     let of = |text: String, encoding| Decoded { text, encoding };
     match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => of(String::from_utf8_lossy(rest).into_owned(), "UTF-8"),
-        [0xff, 0xfe, rest @ ..] => of(wide(rest, u16::from_le_bytes), "UTF-16"),
-        [0xfe, 0xff, rest @ ..] => of(wide(rest, u16::from_be_bytes), "UTF-16"),
-        _ if zeros(bytes, 1) => of(wide(bytes, u16::from_le_bytes), "UTF-16"),
-        _ if zeros(bytes, 0) => of(wide(bytes, u16::from_be_bytes), "UTF-16"),
+        [0xff, 0xfe, rest @ ..] => of(decode_utf16(rest, u16::from_le_bytes), "UTF-16"),
+        [0xfe, 0xff, rest @ ..] => of(decode_utf16(rest, u16::from_be_bytes), "UTF-16"),
+        _ if looks_like_utf16(bytes, 1) => of(decode_utf16(bytes, u16::from_le_bytes), "UTF-16"),
+        _ if looks_like_utf16(bytes, 0) => of(decode_utf16(bytes, u16::from_be_bytes), "UTF-16"),
         _ => match std::str::from_utf8(bytes) {
             Ok(text) => of(text.to_owned(), "UTF-8"),
             Err(_) => of(
                 bytes.iter().copied().map(char::from).collect(),
-                "a code page of one byte",
+                "a single-byte code page",
             ),
         },
     }
 }
 
-fn wide(bytes: &[u8], of: fn([u8; 2]) -> u16) -> String {
+fn decode_utf16(bytes: &[u8], of: fn([u8; 2]) -> u16) -> String {
     let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
     String::from_utf16_lossy(&units)
 }
 
-/// True if nearly every second byte of the beginning is zero: Latin letters in UTF-16 without a
-/// mark.
-fn zeros(bytes: &[u8], from: usize) -> bool {
-    const LOOKED_AT: usize = 256;
-    let every_second = || bytes.iter().skip(from).step_by(2).take(LOOKED_AT);
-    let zeros = every_second().filter(|byte| **byte == 0).count();
-    bytes.len() >= 4 && zeros * 10 > every_second().count() * 9
+/// True if most even or odd bytes at the start are zero: Latin letters in UTF-16 without a mark.
+fn looks_like_utf16(bytes: &[u8], from: usize) -> bool {
+    const SAMPLE_LEN: usize = 256;
+    let every_second = || bytes.iter().skip(from).step_by(2).take(SAMPLE_LEN);
+    let looks_like_utf16 = every_second().filter(|byte| **byte == 0).count();
+    bytes.len() >= 4 && looks_like_utf16 * 10 > every_second().count() * 9
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
         ] {
             assert_eq!(decode(&bytes).text, text);
         }
-        // Half a character at the end is lost, not the whole.
+        // Only the half character at the end is lost.
         assert!(decode(&little[..little.len() - 1]).text.starts_with("Results"));
     }
 
@@ -73,7 +73,7 @@ mod tests {
     fn code_pages_lose_nothing_that_reports_use() {
         let decoded = decode(b"Caf\xe9 path: 'x'");
         assert_eq!(decoded.text, "Caf\u{e9} path: 'x'");
-        assert_eq!(decoded.encoding, "a code page of one byte");
+        assert_eq!(decoded.encoding, "a single-byte code page");
         assert_eq!(decode(b"").text, "");
     }
 }

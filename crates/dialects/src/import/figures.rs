@@ -1,17 +1,17 @@
-//! Figures written down by hand: from a picture, a page, a data sheet. TOML with a table `[[load]]`
-//! for each, or CSV with a row for each and the same names as titles. Every figure is as good as
-//! who wrote it; nothing is worked out that is not there.
+//! Reads figures that a user wrote down from a picture, a page or a data sheet: TOML with a table
+//! `[[load]]` per load, or CSV with a row per load and the same names as titles. No missing figure
+//! is computed.
 
 use model::observation::{AtOnce, Flow, Latency, Load, Observation};
 use model::plan::StoragePath;
 use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
-use super::numbers::decimal;
+use super::numbers::parse_decimal;
 use super::{Form, Imported, diskspd, place_of};
 use crate::{Diagnostic, nearest};
 
-/// Keys of a load, in the order of the documentation.
+/// Keys of a load, in documentation order.
 const KEYS: [&str; 31] = [
     "name", "tool", "version", "source", "date", "host", "command", "targets", "block", "read", "random", "depth",
     "workers", "rate", "direct", "warm_up", "size", "time", "operations", "bytes", "iops", "mib_per_sec", "mb_per_sec",
@@ -19,24 +19,24 @@ const KEYS: [&str; 31] = [
 ];
 
 /// Keys of the figures of one direction.
-const KEYS_OF_DIRECTION: [&str; 10] = [
+const DIRECTION_KEYS: [&str; 10] = [
     "operations", "bytes", "iops", "mib_per_sec", "mb_per_sec", "iops_deviation", "mean", "deviation", "min", "max",
 ];
 
-/// True if the text is a document or a table of such figures.
-pub(super) fn is_one(text: &str) -> bool {
-    rate_of_some_load(text) || titles(text).is_some()
+/// True if the text is such a TOML document or CSV table.
+pub(super) fn is_report(text: &str) -> bool {
+    has_rate(text) || titles(text).is_some()
 }
 
-/// Keys of which a load has at least one.
+/// Every load has at least one of these keys.
 const RATES: [&str; 3] = ["iops", "mib_per_sec", "mb_per_sec"];
 
-fn rate_of_some_load(text: &str) -> bool {
+fn has_rate(text: &str) -> bool {
     let Ok(document) = text.parse::<Table>() else {
-        return assigns_a_rate(text);
+        return has_rate_line(text);
     };
     let rates = |table: &Table| RATES.iter().any(|key| table.contains_key(*key));
-    tables(&document).iter().any(|table| {
+    load_tables(&document).iter().any(|table| {
         let inner = ["read", "write"]
             .iter()
             .filter_map(|key| table.get(*key).and_then(Value::as_table));
@@ -44,14 +44,14 @@ fn rate_of_some_load(text: &str) -> bool {
     })
 }
 
-/// True if a line gives a rate as TOML does, whatever is wrong with the rest.
-fn assigns_a_rate(text: &str) -> bool {
+/// True if a line assigns a rate in TOML syntax, even if the document is malformed.
+fn has_rate_line(text: &str) -> bool {
     let keys = text.lines().filter_map(|line| line.split_once('='));
     keys.map(|(key, _)| key.trim()).any(|key| RATES.contains(&key))
 }
 
-/// The loads of a document: its tables, or itself.
-fn tables(document: &Table) -> Vec<&Table> {
+/// The loads of a document: its `[[load]]` tables, or the whole document.
+fn load_tables(document: &Table) -> Vec<&Table> {
     match document.get("load") {
         Some(Value::Array(list)) => list.iter().filter_map(Value::as_table).collect(),
         Some(Value::Table(only)) => vec![only],
@@ -59,7 +59,7 @@ fn tables(document: &Table) -> Vec<&Table> {
     }
 }
 
-/// The separator and titles of a table of figures.
+/// The separator and titles of a CSV table.
 fn titles(text: &str) -> Option<(char, Vec<String>)> {
     let first = text
         .lines()
@@ -80,7 +80,7 @@ fn cells(line: &str, separator: char) -> Vec<String> {
 /// Reads every load.
 ///
 /// # Errors
-/// Every key and value that cannot be read.
+/// Every unreadable key and value.
 pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     let mut reader = Reader {
         file,
@@ -89,9 +89,9 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
         imported: Imported::new(Form::Figures),
     };
     match text.parse::<Table>() {
-        Ok(document) if titles(text).is_none() || document.contains_key("load") => reader.take_document(&document),
-        Err(error) if titles(text).is_none() => reader.complaints.push(malformed(file, text, &error)),
-        _ => reader.take_rows(),
+        Ok(document) if titles(text).is_none() || document.contains_key("load") => reader.read_document(&document),
+        Err(error) if titles(text).is_none() => reader.complaints.push(toml_error(file, text, &error)),
+        _ => reader.read_rows(),
     }
     match reader.complaints.is_empty() {
         true => super::finished(reader.imported, file),
@@ -99,13 +99,13 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     }
 }
 
-/// What is wrong with a document as TOML itself says it.
-fn malformed(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
+/// Reports a TOML syntax error.
+fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
     let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
     let index = before.matches('\n').count();
     let line = text.lines().nth(index).unwrap_or_default();
     let complaint = Diagnostic::new(error.message().to_owned()).at(place_of(file, index + 1, line));
-    // `read = 70` and `[read]` are the same key of the form, which looks like two things.
+    // Users may write both `read = 70` and `[read]`: to TOML that is the same key twice.
     let is_direction = |key: &str| matches!(key, "read" | "write");
     let key = line
         .trim()
@@ -115,7 +115,7 @@ fn malformed(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
         .unwrap_or_default();
     match error.message().contains("duplicate key") && is_direction(key.trim()) {
         true => complaint.help(format!(
-            "write `{0}` as a percentage or as a table of figures: with tables, the percentage follows from them",
+            "give `{0}` either as a percentage or as a table of figures, from which the percentage follows",
             key.trim()
         )),
         false => complaint,
@@ -130,21 +130,21 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn take_document(&mut self, document: &Table) {
+    fn read_document(&mut self, document: &Table) {
         let common: Table = document
             .iter()
             .filter(|(key, _)| *key != "load")
             .map(|(key, value)| (key.clone(), value.clone()))
             .collect();
-        for (index, table) in tables(document).into_iter().enumerate() {
-            // What stands above the tables holds for all of them.
-            let mut whole = common.clone();
-            whole.extend(table.clone());
-            self.take_load(&whole, index);
+        for (index, table) in load_tables(document).into_iter().enumerate() {
+            // Keys above the tables apply to all loads.
+            let mut parse_integer = common.clone();
+            parse_integer.extend(table.clone());
+            self.read_load(&parse_integer, index);
         }
     }
 
-    fn take_rows(&mut self) {
+    fn read_rows(&mut self) {
         let Some((separator, titles)) = titles(self.text) else {
             return;
         };
@@ -153,13 +153,17 @@ impl Reader<'_> {
         for (row, (index, line)) in lines.skip(1).enumerate() {
             let cells = cells(line, separator);
             if cells.len() != titles.len() {
-                let what = format!("{} cells stand under {} titles", cells.len(), titles.len());
+                let what = format!(
+                    "the row has {} cells, but there are {} titles",
+                    cells.len(),
+                    titles.len()
+                );
                 self.complaints
                     .push(Diagnostic::new(what).at(place_of(self.file, index + 1, line)));
                 continue;
             }
             let filled = titles.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
-            self.take_load(
+            self.read_load(
                 &filled
                     .map(|(title, cell)| (title.clone(), Value::String(cell)))
                     .collect(),
@@ -168,11 +172,11 @@ impl Reader<'_> {
         }
     }
 
-    fn take_load(&mut self, table: &Table, index: usize) {
-        self.complain_of_keys(table, &KEYS);
+    fn read_load(&mut self, table: &Table, index: usize) {
+        self.report_unknown_keys(table, &KEYS);
         for direction in ["read", "write"] {
             if let Some(inner) = table.get(direction).and_then(Value::as_table) {
-                self.complain_of_keys(inner, &KEYS_OF_DIRECTION);
+                self.report_unknown_keys(inner, &DIRECTION_KEYS);
             }
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -190,30 +194,32 @@ impl Reader<'_> {
             tool: text("tool").unwrap_or_else(|| "figures".into()),
             version: text("version"),
             name: text("name").unwrap_or_else(|| format!("load {}", index + 1)),
-            measured_ns: self.value(table, "time", time),
+            measured_ns: self.value(table, "time", parse_time),
             total: self.flow(table),
             directions: PerDirection::new(read, write, None),
-            errors: self.value(table, "errors", super::numbers::whole),
-            at_once: self.value(table, "group", super::numbers::whole).map(|group| AtOnce {
-                group: u32::try_from(group).unwrap_or(u32::MAX),
-                ..AtOnce::default()
-            }),
+            errors: self.value(table, "errors", super::numbers::parse_integer),
+            at_once: self
+                .value(table, "group", super::numbers::parse_integer)
+                .map(|group| AtOnce {
+                    group: u32::try_from(group).unwrap_or(u32::MAX),
+                    ..AtOnce::default()
+                }),
             load,
             ..Observation::default()
         };
-        self.imported.loads.push(with_only_direction(observation));
+        self.imported.loads.push(complete_directions(observation));
     }
 
-    /// An unread figure would be left out silently.
-    fn complain_of_keys(&mut self, table: &Table, known: &[&'static str]) {
-        let unknown = |key: &&String| !known.contains(&key.as_str()) && quantile_of(key).is_none();
+    /// Reports unknown keys: ignoring one would silently drop a figure.
+    fn report_unknown_keys(&mut self, table: &Table, known: &[&'static str]) {
+        let unknown = |key: &&String| !known.contains(&key.as_str()) && parse_quantile_key(key).is_none();
         for key in table.keys().filter(unknown) {
-            let complaint = Diagnostic::new(format!("there is no figure `{key}`")).at(self.place(key));
+            let complaint = Diagnostic::new(format!("unknown key `{key}`")).at(self.place(key));
             let near = nearest(key, known.iter().copied());
             self.complaints.push(match near {
                 Some(near) => complaint.help(format!("did you mean `{near}`?")),
                 None => complaint.help(format!(
-                    "there are {}, and percentiles such as p99 or p99.9",
+                    "known keys: {}, and percentiles such as p99 or p99.9",
                     known.join(", ")
                 )),
             });
@@ -227,8 +233,10 @@ impl Reader<'_> {
             Some(Value::String(one)) => vec![one.clone()],
             _ => command.targets,
         };
-        let rate_iops = self.value(table, "rate", decimal).or(command.rate_iops);
-        let depth = self.value(table, "depth", super::numbers::whole).or(command.depth);
+        let rate_iops = self.value(table, "rate", parse_decimal).or(command.rate_iops);
+        let depth = self
+            .value(table, "depth", super::numbers::parse_integer)
+            .or(command.depth);
         Load {
             targets,
             workers: self
@@ -239,7 +247,9 @@ impl Reader<'_> {
             read_percent: match table.get("read") {
                 Some(Value::Table(_)) => command.read_percent,
                 _ => self
-                    .value(table, "read", |text| decimal(text).filter(|percent| *percent <= 100.0))
+                    .value(table, "read", |text| {
+                        parse_decimal(text).filter(|percent| *percent <= 100.0)
+                    })
                     .or(command.read_percent),
             },
             random: self.value(table, "random", flag).or(command.random),
@@ -249,7 +259,7 @@ impl Reader<'_> {
             },
             rate_iops,
             direct: self.value(table, "direct", flag).or(command.direct),
-            warm_up_ns: self.value(table, "warm_up", time).or(command.warm_up_ns),
+            warm_up_ns: self.value(table, "warm_up", parse_time).or(command.warm_up_ns),
             size: self.value(table, "size", |text| text.parse().ok()).or(command.size),
             storage: StoragePath::default(),
         }
@@ -257,14 +267,14 @@ impl Reader<'_> {
 
     fn flow(&mut self, table: &Table) -> Flow {
         let mib = self
-            .value(table, "mib_per_sec", decimal)
+            .value(table, "mib_per_sec", parse_decimal)
             .map(|rate| rate * f64::from(1 << 20));
-        let mb = self.value(table, "mb_per_sec", decimal).map(|rate| rate * 1e6);
-        let operations = self.value(table, "operations", super::numbers::whole);
+        let mb = self.value(table, "mb_per_sec", parse_decimal).map(|rate| rate * 1e6);
+        let operations = self.value(table, "operations", super::numbers::parse_integer);
         let mut quantiles = Vec::new();
         for key in table.keys() {
-            if let Some(share) = quantile_of(key)
-                && let Some(value) = self.value(table, key, nanos)
+            if let Some(share) = parse_quantile_key(key)
+                && let Some(value) = self.value(table, key, parse_latency)
             {
                 quantiles.push((share, value));
             }
@@ -272,10 +282,10 @@ impl Reader<'_> {
         quantiles.sort_by(|one, other| one.0.total_cmp(&other.0));
         let latency = Latency {
             samples: operations,
-            mean_ns: self.value(table, "mean", nanos),
-            deviation_ns: self.value(table, "deviation", nanos),
-            min_ns: self.value(table, "min", nanos),
-            max_ns: self.value(table, "max", nanos),
+            mean_ns: self.value(table, "mean", parse_latency),
+            deviation_ns: self.value(table, "deviation", parse_latency),
+            min_ns: self.value(table, "min", parse_latency),
+            max_ns: self.value(table, "max", parse_latency),
             quantiles,
             histogram: None,
         };
@@ -283,16 +293,16 @@ impl Reader<'_> {
         Flow {
             operations,
             bytes: self.value(table, "bytes", |text| text.parse().ok()),
-            iops: self.value(table, "iops", decimal),
+            iops: self.value(table, "iops", parse_decimal),
             bytes_per_sec: mib.or(mb),
-            iops_deviation: self.value(table, "iops_deviation", decimal),
+            iops_deviation: self.value(table, "iops_deviation", parse_decimal),
             latency: known.then_some(latency),
             response: None,
             schedule_delay: None,
         }
     }
 
-    /// A value that must be readable if it is there.
+    /// Reads an optional value; reports it if it is unreadable.
     fn value<T>(&mut self, table: &Table, key: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         let text = match table.get(key)? {
             Value::String(text) => text.clone(),
@@ -303,7 +313,7 @@ impl Reader<'_> {
         };
         let value = read(text.trim());
         if value.is_none() {
-            let complaint = Diagnostic::new(format!("`{key}` cannot be read: {text}")).at(self.place(key));
+            let complaint = Diagnostic::new(format!("cannot read `{key}`: {text}")).at(self.place(key));
             self.complaints.push(complaint.help(expected(key)));
         }
         value
@@ -323,20 +333,20 @@ fn expected(key: &str) -> &'static str {
         "warm_up" | "time" => "a time such as 30s or 5 min",
         "mean" | "deviation" | "min" | "max" => "a latency with its unit, such as 1011.46us or 32.763 ms",
         "random" | "direct" => "true or false",
-        "read" => "percent of the operations that read, from 0 to 100; or a table of their own figures",
-        _ if quantile_of(key).is_some() => "a latency with its unit, such as 1011.46us or 32.763 ms",
+        "read" => "the percentage of reads, from 0 to 100; or a table of figures of the reads",
+        _ if parse_quantile_key(key).is_some() => "a latency with its unit, such as 1011.46us or 32.763 ms",
         _ => "a number with a decimal point and without separators",
     }
 }
 
-/// The share of `p99.9`, `p50` or `p99_9`: a bare key of TOML has no point.
-fn quantile_of(key: &str) -> Option<f64> {
-    let percent = decimal(&key.strip_prefix('p')?.replace('_', "."))?;
-    (percent > 0.0 && percent < 100.0).then(|| super::numbers::share(percent))
+/// The share of `p99.9`, `p50` or `p99_9`: bare TOML keys cannot contain a point.
+fn parse_quantile_key(key: &str) -> Option<f64> {
+    let percent = parse_decimal(&key.strip_prefix('p')?.replace('_', "."))?;
+    (percent > 0.0 && percent < 100.0).then(|| super::numbers::percent_to_share(percent))
 }
 
-/// A latency: without a unit it would be a guess.
-fn nanos(text: &str) -> Option<f64> {
+/// Parses a latency, which must have a unit.
+fn parse_latency(text: &str) -> Option<f64> {
     let end = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.'))?;
     let (number, unit) = text.split_at(end);
     let factor = match unit.trim() {
@@ -346,20 +356,19 @@ fn nanos(text: &str) -> Option<f64> {
         "s" => 1e9,
         _ => return None,
     };
-    decimal(number).map(|number| number * factor)
+    parse_decimal(number).map(|number| number * factor)
 }
 
-fn time(text: &str) -> Option<Nanos> {
+fn parse_time(text: &str) -> Option<Nanos> {
     text.parse().ok()
 }
 
-/// A load of one direction has one flow, whether or not it was written twice; and one of two has
-/// their sum.
-fn with_only_direction(mut observation: Observation) -> Observation {
+/// Fills in the total from the directions, or the only direction from the total.
+fn complete_directions(mut observation: Observation) -> Observation {
     let directions = &mut observation.directions;
     if observation.total == Flow::default() {
         let flows: Vec<&Flow> = [&directions.read, &directions.write].into_iter().flatten().collect();
-        observation.total = super::together::sum(&flows).unwrap_or_default();
+        observation.total = super::flow_sum::sum(&flows).unwrap_or_default();
     }
     match observation.load.read_percent {
         Some(100.0) if directions.write.is_none() && directions.read.is_none() => {
@@ -382,7 +391,7 @@ mod tests {
     fn a_command_line_tells_the_load() {
         let text = "tool = \"DiskSpd\"\ncommand = 'diskspd -t2 -o32 -b4k -r4k -w0 -d120 -Sh -D -L -c5G C:\\x\\IO.dat > test01.txt'\n\
                     time = \"120.006s\"\noperations = 234408\niops = 1953.30\nmib_per_sec = 7.63\nmean = \"32.763 ms\"\np99 = \"60ms\"\n";
-        assert!(is_one(text));
+        assert!(is_report(text));
         let read = read("x", text).expect("sound");
         let load = &read.loads[0].load;
         assert_eq!(
@@ -422,8 +431,8 @@ mod tests {
 
     #[test]
     fn other_documents_are_none() {
-        assert!(!is_one("[[job]]\ntarget = \"a\"\n"));
-        assert!(!is_one("Latency, they say, is key\n"));
-        assert!(!is_one(""));
+        assert!(!is_report("[[job]]\ntarget = \"a\"\n"));
+        assert!(!is_report("Latency, they say, is key\n"));
+        assert!(!is_report(""));
     }
 }

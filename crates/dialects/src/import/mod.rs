@@ -1,19 +1,18 @@
-//! Results of other tools: text → [`Observation`]s, one for each time span, job or group.
+//! Reads results of other tools: text → [`Observation`]s, one per time span, job or group.
 //!
-//! The form is recognised by what the text says, wherever in it the report stands: a page that
-//! quotes one will do. What is there is used; what is missing or cannot be read is reported with
-//! its line, and never filled in. Nothing is judged here.
+//! The form is recognised by content, so a page that quotes a report is accepted. Missing and
+//! unreadable figures are reported with their line, and never filled in. Nothing is judged here.
 
-mod anywhere;
 mod crystal;
 mod decode;
 mod diskspd;
+mod embedded;
 mod figures;
 mod fio;
+mod flow_sum;
 mod iometer;
 mod numbers;
-mod refused;
-mod together;
+mod unsupported;
 mod vdbench;
 
 use model::finding::{Finding, Severity};
@@ -21,7 +20,7 @@ use model::observation::Observation;
 
 pub use decode::{Decoded, decode};
 pub use fio::logs;
-pub use refused::Foreign;
+pub use unsupported::UnsupportedForm;
 
 use crate::{Diagnostic, Place};
 
@@ -34,7 +33,7 @@ pub enum Form {
     DiskspdXml,
     /// fio's JSON, with or without bins.
     FioJson,
-    /// fio's report for people.
+    /// fio's normal report.
     FioNormal,
     /// The text that CrystalDiskMark copies.
     CrystalDiskMark,
@@ -49,7 +48,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Every form that is read.
+    /// All forms.
     pub const ALL: [Form; 9] = [
         Form::DiskspdText,
         Form::DiskspdXml,
@@ -73,12 +72,12 @@ impl Form {
             Form::VdbenchSummary => "a summary of Vdbench",
             Form::VdbenchFlat => "a flat file of Vdbench",
             Form::Iometer => "results of Iometer",
-            Form::Figures => "written-down figures",
+            Form::Figures => "figures written down by hand",
         }
     }
 }
 
-/// What a text holds.
+/// The content of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     /// Its form.
@@ -87,18 +86,18 @@ pub struct Imported {
     pub commands: Vec<String>,
     /// The machine, as the report names it.
     pub host: Option<String>,
-    /// When it ran, as the report says it.
+    /// The start time, as the report writes it.
     pub started: Option<String>,
-    /// Processors that the report counts.
+    /// The number of processors in the report.
     pub processors: Option<u32>,
     /// The source of figures written down by hand.
     pub source: Option<String>,
-    /// One for each time span, job or group, in order; behind them those of jobs that ran at once.
+    /// The loads, one per time span, job or group, in order; then the sums of jobs that ran at the
+    /// same time.
     pub loads: Vec<Observation>,
-    /// What reading it showed: what is missing, what does not fit together, what was meant
-    /// otherwise.
+    /// Findings about the report itself: missing parts, contradictions, typing errors.
     pub remarks: Vec<Finding>,
-    /// Lines that could not be read; they are left out.
+    /// Unreadable lines, which are skipped.
     pub unread: Vec<Diagnostic>,
 }
 
@@ -118,36 +117,36 @@ impl Imported {
     }
 }
 
-/// The form of a text; `None` if it holds nothing that is read here.
+/// Detects the form of a text; `None` if fathom cannot read it.
 pub fn recognise(text: &str) -> Option<Form> {
-    if anywhere::json_of_fio(text).is_some() {
+    if embedded::find_fio_json(text).is_some() {
         Some(Form::FioJson)
-    } else if anywhere::xml_of_diskspd(text).is_some() {
+    } else if embedded::find_diskspd_xml(text).is_some() {
         Some(Form::DiskspdXml)
-    } else if crystal::is_one(text) {
+    } else if crystal::is_report(text) {
         Some(Form::CrystalDiskMark)
-    } else if diskspd::text::is_one(text) {
+    } else if diskspd::text::is_report(text) {
         Some(Form::DiskspdText)
-    } else if fio::normal::is_one(text) {
+    } else if fio::normal::is_report(text) {
         Some(Form::FioNormal)
-    } else if iometer::is_one(text) {
+    } else if iometer::is_report(text) {
         Some(Form::Iometer)
-    } else if vdbench::flat::is_one(text) {
+    } else if vdbench::flat::is_report(text) {
         Some(Form::VdbenchFlat)
-    } else if vdbench::summary::is_one(text) {
+    } else if vdbench::summary::is_report(text) {
         Some(Form::VdbenchSummary)
     } else {
-        figures::is_one(text).then_some(Form::Figures)
+        figures::is_report(text).then_some(Form::Figures)
     }
 }
 
-/// Reads a text in whatever form it is. `file` is how messages call it.
+/// Reads a report in any known form. Messages name it `file`.
 ///
 /// # Errors
-/// What was expected and where, if it holds no result that can be read.
+/// What was expected and where, if the text has no readable result.
 pub fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     let Some(form) = recognise(text) else {
-        return Err(vec![nothing_known(file, text)]);
+        return Err(vec![unknown_form(file, text)]);
     };
     match form {
         Form::DiskspdText => diskspd_text(file, text),
@@ -218,7 +217,7 @@ pub fn iometer(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     finished(iometer::read(file, text)?, file)
 }
 
-/// Nothing is a result that has not a single figure.
+/// Refuses a report without any load.
 fn finished(imported: Imported, file: &str) -> Result<Imported, Vec<Diagnostic>> {
     if !imported.loads.is_empty() {
         return Ok(imported);
@@ -236,22 +235,25 @@ fn finished(imported: Imported, file: &str) -> Result<Imported, Vec<Diagnostic>>
         });
     }
     if complaints.is_empty() {
-        let what = format!("{file} is {} without a single result", imported.form.name());
-        complaints.push(Diagnostic::new(what).help("the run was interrupted or failed; run it again"));
+        let what = format!("{file} contains no readable result (form: {})", imported.form.name());
+        complaints.push(Diagnostic::new(what).help("run the test again: the run was interrupted or failed"));
     }
     Err(complaints)
 }
 
-fn nothing_known(file: &str, text: &str) -> Diagnostic {
-    if let Some(foreign) = refused::recognise(text) {
-        let what = format!("{file} is {}, which is not read here: {}", foreign.name, foreign.why);
+fn unknown_form(file: &str, text: &str) -> Diagnostic {
+    if let Some(foreign) = unsupported::recognise(text) {
+        let what = format!(
+            "{file} is {}, which fathom does not read: {}",
+            foreign.name, foreign.why
+        );
         return Diagnostic::new(what).help(foreign.instead);
     }
     let place = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty());
     let known: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
-    let what = format!("{file} holds no result that fathom knows");
+    let what = format!("{file} contains no result that fathom knows");
     let help = format!(
-        "fathom reads {}, and its own saved results; figures from a picture or a page can be written down (docs/explain.md)",
+        "fathom reads {}, and its own saved results; write down figures from a picture or a page as in docs/explain.md",
         known.join(", ")
     );
     let complaint = Diagnostic::new(what).help(help);
@@ -261,7 +263,7 @@ fn nothing_known(file: &str, text: &str) -> Diagnostic {
     }
 }
 
-/// A place whose text fits on a line.
+/// A place in the file, with its text shortened.
 fn place_of(file: &str, line: usize, text: &str) -> Place {
     const SHOWN: usize = 60;
     let trimmed = text.trim();

@@ -19,7 +19,7 @@ pub use caps::{parse_cap, parse_name, parse_path};
 pub use jobfile::{objective, read_job_file};
 pub(crate) use lower::IO_ERROR;
 pub use lower::lower;
-pub use options::{Group, NativeOption, OPTIONS, find};
+pub use options::{Group, NativeOption, OPTIONS, find, option_called};
 pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};
 
 use crate::diagnostic::{Diagnostic, Place};

@@ -394,7 +394,7 @@ fn text(report: &Report, study: &model::study::Study) -> String {
     }
     text += "\nWhat this means\n";
     for sentence in &report.sentences {
-        text += &wrapped(sentence);
+        text += &wrapped(&sentence.text);
     }
     for left in &study.left_out {
         text += &wrapped(&format!(

@@ -19,11 +19,11 @@ use crate::session::Session;
     long_about = "Lists the catalogue of promised limits of disks and machines. With a NAME it explains the entry: \
         its options, its limits, their consequences, and the source of every figure. With options such as the size \
         of a disk, the figures are those of that disk.",
-    after_help = "Examples:\n  fathom policies\n  fathom policies aws/gp3 --size 500GiB --iops 6000 --mbps 250\n  \
+    after_help = "Examples:\n  fathom policies\n  fathom policies azure\n  fathom policies aws/gp3 --size 500GiB --iops 6000 --mbps 250\n  \
         fathom policies azure/premium --tier P30\n  fathom policies provider-sla/ssd-ultra --toml > mine.toml"
 )]
 pub struct Args {
-    /// Entry to explain, such as aws/gp3
+    /// Entry to explain, such as aws/gp3, or provider whose entries to list
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
@@ -49,12 +49,13 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
                 fault.help("name it: fathom policies aws/gp3 --size 500GiB"),
             ));
         }
-        let entries: Vec<&Policy> = catalogue.entries().collect();
-        return match args.json {
-            true => put_json(&Value::from_iter(entries.iter().map(|policy| head(policy)))),
-            false => screen::put(&list(&entries)),
-        };
+        return put_list(&catalogue.entries().collect::<Vec<_>>(), args.json);
     };
+    let is_provider = !name.contains('/') && catalogue.find(name).is_err();
+    let of_provider = catalogue.of_provider(name);
+    if is_provider && !of_provider.is_empty() && inputs.is_empty() {
+        return put_list(&of_provider, args.json);
+    }
     let policy = catalogue
         .find(name)
         .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists them")))?;
@@ -69,6 +70,13 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
             put_json(&value)
         }
         false => screen::put(&explain(policy, resolved.as_ref())),
+    }
+}
+
+fn put_list(entries: &[&Policy], json: bool) -> Result<Exit, Faults> {
+    match json {
+        true => put_json(&Value::from_iter(entries.iter().map(|policy| head(policy)))),
+        false => screen::put(&list(entries)),
     }
 }
 

@@ -110,7 +110,7 @@ fn random() -> Result<Token, Faults> {
 struct OurPages;
 
 impl Pages for OurPages {
-    fn of_entry(&self, entry: &Entry, saved: Saved) -> Option<Page> {
+    fn entry_page(&self, entry: &Entry, saved: Saved) -> Option<Page> {
         let mut page = match saved {
             Saved::Run(results) => pages::run(&results, verdict(entry, &results.plan.origin.arguments)),
             Saved::Study(study) => pages::study(&study, MARGIN)?,
@@ -120,12 +120,12 @@ impl Pages for OurPages {
         Some(page)
     }
 
-    fn compared(&self, entries: &[u64], force: bool) -> Result<Page, Trouble> {
+    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, Trouble> {
         let files: Vec<String> = entries.iter().map(|id| format!("history:{id}")).collect();
         compare::page_with(&files, MARGIN, force).map_err(|faults| {
             let fault = faults.into_first();
-            // There is no command line here, but a link.
-            let forced = fault.help.as_deref().is_some_and(|help| help.ends_with("--force"));
+            // Instead of the option --force, the page has a link.
+            let forced = !force && compare::page_with(&files, MARGIN, true).is_ok();
             let ids: Vec<String> = entries.iter().map(u64::to_string).collect();
             Trouble {
                 status: 422,
@@ -140,8 +140,8 @@ impl Pages for OurPages {
         })
     }
 
-    fn moment(&self, text: &str, after: bool) -> Option<u64> {
-        listed::parse_moment(text, after, Timestamp::now(), &TimeZone::system())
+    fn parse_time(&self, text: &str, is_end: bool) -> Option<u64> {
+        listed::parse_moment(text, is_end, Timestamp::now(), &TimeZone::system())
     }
 
     fn running(&self) -> Vec<(String, String)> {
@@ -155,11 +155,11 @@ impl Pages for OurPages {
         .collect()
     }
 
-    fn local(&self, unix_ns: u64) -> String {
+    fn format_time(&self, unix_ns: u64) -> String {
         listed::format_local_time(unix_ns)
     }
 
-    fn trouble(&self, error: &HistoryError) -> Trouble {
+    fn error_page(&self, error: &HistoryError) -> Trouble {
         let fault = history::fault(error);
         Trouble {
             status: 0,

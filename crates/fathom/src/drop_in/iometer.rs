@@ -39,12 +39,14 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         Err(help) => return Ok(if print_stdout(&help).is_ok() { 0 } else { FAILED }),
     };
     if session.has_fleet() {
-        let fault = Fault::new("cannot run an Iometer configuration on several hosts: its managers name them");
-        return Err(Faults::usage(fault.help("run it on each host, without FATHOM_HOSTS")));
+        let fault = Fault::new("cannot run an Iometer configuration with FATHOM_HOSTS: its managers define the hosts");
+        return Err(Faults::usage(
+            fault.help("run the configuration on each host, without FATHOM_HOSTS"),
+        ));
     }
     let Some(results) = &arguments.results else {
         let fault = Fault::new(format!(
-            "cannot run {} without a result file: fathom has Iometer's batch mode, but no window",
+            "cannot run {} without a result file: fathom has only the batch mode of Iometer",
             arguments.config
         ));
         return Err(Faults::usage(fault.help("add `/r FILE`; its rows are appended")));
@@ -54,9 +56,9 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     plan.origin.arguments.clone_from(&session.process.arguments);
     notes.iter().for_each(|text| note(text));
     if is_same_file(&arguments.config, results) {
-        let fault = Fault::new(format!("cannot write results to {results}: it is the configuration"));
+        let fault = Fault::new(format!("cannot write results to {results}: this is the configuration"));
         return Err(Faults::one(
-            fault.help("name another file for the results"),
+            fault.help("give another file for the results"),
             Exit::Failed,
         ));
     }
@@ -112,7 +114,7 @@ pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
     match arguments("iometer", words)? {
         Ok(arguments) => lower(&arguments, &LocalEnv { reads_only: true }, 1),
         Err(_) => Err(Faults::usage(
-            Fault::new("this Iometer line names no configuration").help("name the file: `iometer x.icf`"),
+            Fault::new("the command line has no configuration").help("give the file: `iometer x.icf`"),
         )),
     }
 }
@@ -121,17 +123,17 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Fa
     let path = Path::new(&arguments.config);
     let bytes = user_file::read_bytes(path, user_file::MAX_TEXT).map_err(|error| {
         let fault = Fault::new(format!("Cannot read from file: {}: {error}", arguments.config));
-        Faults::one(fault.help("name the configuration file"), Exit::Usage)
+        Faults::one(fault.help("give the configuration file"), Exit::Usage)
     })?;
     // Configurations that are not UTF-8 are Latin-1.
     let text =
         String::from_utf8(bytes).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect());
     if !iometer::is_one(&text) {
         let fault = Fault::new(format!(
-            "{} is not an Iometer configuration: it has no section of one",
+            "{} is not an Iometer configuration: it has none of the sections",
             arguments.config
         ));
-        return Err(Faults::usage(fault.help("name a file that Iometer has saved (.icf)")));
+        return Err(Faults::usage(fault.help("give a file that Iometer saved (.icf)")));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
     let Lowered { plan, mut notes } = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
@@ -151,15 +153,12 @@ fn open_results(path: &str) -> Result<File, Faults> {
 
 fn cannot_write(path: &str, error: &std::io::Error) -> Faults {
     let fault = Fault::new(format!("Cannot write to file: {path}: {error}"));
-    Faults::one(
-        fault.help("name a result file in a folder that can be written"),
-        Exit::Failed,
-    )
+    Faults::one(fault.help("give a result file in a writable folder"), Exit::Failed)
 }
 
 /// This machine.
 struct LocalEnv {
-    /// Nothing is run, so targets and managers of other machines are allowed.
+    /// The configuration is not run, so targets and managers of other machines are allowed.
     reads_only: bool,
 }
 

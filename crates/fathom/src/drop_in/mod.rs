@@ -100,7 +100,7 @@ fn lost_host_lines(results: &Results) -> Vec<String> {
     let lost = results.findings.iter().filter(|finding| finding.rule == "HOST-LOST");
     let line = |finding: &Finding| {
         let host = finding.at.as_deref().unwrap_or("a host");
-        format!("{host}: {}; the report has what was reported until then", finding.what)
+        format!("{host}: {}; the report includes its results until then", finding.what)
     };
     lost.map(line).collect()
 }
@@ -162,7 +162,7 @@ fn can_save_result() -> bool {
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     let why = match tempfile::tempfile_in(folder) {
-        Ok(_) if path.is_dir() => "it is a directory".to_owned(),
+        Ok(_) if path.is_dir() => "the path is a directory".to_owned(),
         Ok(_) => return true,
         Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
     };

@@ -2,9 +2,9 @@
 //! them open.
 //!
 //! Windows has them in the kernel. On Linux each is a small file in the folder of shared memory.
-//! Processes that have the event open hold a lock on it; a second file marks it as set. Every user
-//! can create files there, so only regular files of this user count: links are not followed, and
-//! existing files are never written to.
+//! Processes that have the event open hold a lock on the file; a second file marks the event as
+//! set. Every user can create files in that folder, so only regular files of this user count: links
+//! are not followed, and existing files are never written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -36,7 +36,7 @@ impl NamedEvent {
         loop {
             let file = match open_own(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => match make(&path) {
-                    // Another process was faster.
+                    // Another process created it first.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                     made => made?,
                 },
@@ -166,7 +166,7 @@ mod tests {
         made.wait(|| false);
         let found = setter.join().unwrap();
         made.close();
-        assert!(found.is_set(), "its maker does not take it away from others");
+        assert!(found.is_set(), "closing it in one process keeps it for the others");
         NamedEvent::set_existing(&name).unwrap();
         found.close();
         assert!(NamedEvent::set_existing(&name).is_err());
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_behind_is_no_event() {
         let name = name("left");
-        // The lock is gone with the process, the files are not.
+        // A killed process releases the lock but leaves the files.
         make(&path_of(&name)).unwrap();
         mark(&path_of(&name)).unwrap();
         assert!(NamedEvent::set_existing(&name).is_err());
@@ -186,7 +186,7 @@ mod tests {
         assert!(made.is_set());
         made.close();
     }
-    /// Everybody can make names where the files lie, and a test may run as root.
+    /// Every user can create files in the folder, and a test may run as root.
     #[cfg(unix)]
     #[test]
     fn what_a_stranger_has_put_there_is_neither_used_nor_changed() {

@@ -72,7 +72,7 @@ mod tests {
         drop((one, other));
         assert!(
             !NamedEvent::open_or_create(&name).unwrap().is_set(),
-            "it is another one"
+            "a different event"
         );
     }
 }

@@ -1,4 +1,5 @@
-//! Handshakes of incoming connections, each on its own thread: a silent one delays no other.
+//! Performs handshakes of incoming connections, each on its own thread, so that a silent peer
+//! delays no other.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,8 +13,8 @@ use run::hosts::{Duplex, HandshakeError, Role};
 
 use super::link::{self, Link, Listener};
 
-/// Upper limit of concurrent handshakes. One more cancels the oldest: an honest one takes
-/// milliseconds, a silent one its whole timeout.
+/// Upper limit of concurrent handshakes. Another one cancels the oldest: a real handshake takes
+/// milliseconds, a silent peer the whole timeout.
 const MAX_HANDSHAKES: usize = 64;
 /// Upper limit of handshake threads, including those that have not yet noticed their cancellation.
 const MAX_THREADS: usize = 2 * MAX_HANDSHAKES;

@@ -10,7 +10,7 @@ use crate::process::start_thread;
 
 /// How long a process may take to exit after its stderr was closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Number of last lines of stderr to report: the first ones may be a login banner.
+/// The number of last lines of stderr to report. The first lines may be a login banner.
 const MAX_LINES: usize = 10;
 
 /// A child process that connects a host.
@@ -93,10 +93,7 @@ impl HostProcess {
         let stderr_log = lock(&self.stderr_log);
         let lines = stderr_log.lines.iter().filter(|line| !line.is_empty());
         let skipped = lines.clone().count().saturating_sub(MAX_LINES);
-        let fault = Fault::new(format!(
-            "cannot reach this host: the program that connects to it ended with {ended}"
-        ))
-        .at(host);
+        let fault = Fault::new(format!("the process that connects this host exited: {ended}")).at(host);
         Some(Fault {
             why: lines.skip(skipped).cloned().collect(),
             ..fault.help(help_for_exit(ended))
@@ -104,20 +101,20 @@ impl HostProcess {
     }
 }
 
-/// Help if a host cannot be reached.
+/// Help if a host is unreachable.
 pub(super) const START_HELP: &str =
-    "check FATHOM_SSH, the command that connects to a host, and FATHOM_REMOTE, the path of fathom there";
+    "check FATHOM_SSH, the command that connects a host, and FATHOM_REMOTE, the path of fathom on that host";
 
 /// A shell exits with 127 if it does not find the program, ssh with 255 on its own errors.
 fn help_for_exit(ended: ExitStatus) -> &'static str {
     match ended.code() {
         Some(127) => {
-            "fathom is not found there: install it where the PATH of a login without a terminal leads, or name it in \
-             FATHOM_REMOTE (FATHOM_REMOTE=/opt/fathom/bin/fathom)"
+            "install fathom in the PATH of non-interactive logins of that host, or set \
+            FATHOM_REMOTE (FATHOM_REMOTE=/opt/fathom/bin/fathom)"
         }
         Some(255) => {
-            "check that `ssh HOST` works without a question: the name, the key, the firewall. FATHOM_SSH=COMMAND replaces \
-             ssh; the host name `local` is a process of this machine"
+            "`ssh HOST` must work without a prompt: check the name, the key and the firewall; \
+            FATHOM_SSH sets another command, and the host `local` is a process on this machine"
         }
         _ => START_HELP,
     }

@@ -76,7 +76,7 @@ pub fn read(folder: &Path) -> Result<Vec<(PathBuf, JournalEntry)>, String> {
         let entry = fs::read(&path)
             .map_err(|error| error.to_string())
             .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
-        let entry = entry.map_err(|why| format!("{} is nothing that a host has kept: {why}", path.display()))?;
+        let entry = entry.map_err(|why| format!("{} is not a journal entry: {why}", path.display()))?;
         found.push((path, entry));
     }
     Ok(found)

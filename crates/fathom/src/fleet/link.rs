@@ -90,7 +90,7 @@ impl<L: Link> Read for DeadlineLink<'_, L> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.cancelled.load(Ordering::Relaxed) {
-                let why = "it was silent while more connections came than can wait";
+                let why = "the peer was silent while too many connections waited";
                 return Err(io::Error::new(io::ErrorKind::ConnectionAborted, why));
             }
             let left = self.deadline.saturating_duration_since(Instant::now());
@@ -152,7 +152,7 @@ pub enum ConnectError {
 pub struct Connector<'a> {
     pub role: Role,
     pub token: &'a str,
-    /// How long to retry temporary failures.
+    /// The time limit for retries.
     pub timeout: Duration,
     /// The listener may be started later than this process.
     pub awaits_listener: bool,
@@ -296,7 +296,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
         if !meta.file_type().is_socket() {
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,
-                "there is a file that is not a socket",
+                "the path is a file that is not a socket",
             ));
         }
         if UnixStream::connect(path).is_ok() {
@@ -324,7 +324,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
 pub fn listen_at(_: &Path) -> io::Result<Listener> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "sockets in the file system are for Unix; name an address",
+        "this system has no Unix sockets; give an address",
     ))
 }
 
@@ -345,6 +345,6 @@ pub fn connect_at(path: &Path) -> io::Result<Box<dyn Link>> {
 pub fn connect_at(_: &Path) -> io::Result<Box<dyn Link>> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "sockets in the file system are for Unix; name an address",
+        "this system has no Unix sockets; give an address",
     ))
 }

@@ -27,7 +27,7 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
         let others = transport::ExpectedAgents {
             requested_by: HEAD_VARIABLE,
             count: rendezvous.size as usize - 1,
-            help: "start all with the same FATHOM_HEAD",
+            help: "start all processes with the same FATHOM_HEAD",
         };
         let streams = others.wait_for_all((listener, bound), &token, interrupt)?;
         let comm = StreamComm::new(0, rendezvous.size, streams, "TCP");
@@ -45,10 +45,10 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
                 return faults;
             }
             let fault = match error {
-                ConnectError::Unreachable(error) => fault(format!("{address} cannot be reached: {error}"))
-                    .help("it is where process 0 waits: look at its name, whether it runs, and at its firewall"),
+                ConnectError::Unreachable(error) => fault(format!("cannot reach {address}: {error}"))
+                    .help("process 0 listens at this address: check the name, the process and the firewall"),
                 ConnectError::Handshake(error) => {
-                    with_token_help(fault(format!("{address} does not take this process: {error}")), &error)
+                    with_token_help(fault(format!("{address} rejects this process: {error}")), &error)
                 }
             };
             Faults::one(fault, Exit::Refused)

@@ -20,8 +20,7 @@ use crate::user_file;
 
 /// Host name of a local process.
 pub const LOCAL: &str = "local";
-/// The default of `FATHOM_SSH`. It must not prompt, because one runs for each host at the same
-/// time.
+/// The default of `FATHOM_SSH`. It must not prompt, because one ssh per host runs at the same time.
 const SSH: &str = "ssh -o BatchMode=yes";
 /// How long to wait for agents that connect to us, and how long they try to reach the coordinator.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(300);
@@ -52,9 +51,9 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
         .filter(|host| !host.is_empty())
         .collect();
     if hosts.is_empty() {
-        let fault = Fault::new(format!("`{text}` names no host")).at("--hosts");
+        let fault = Fault::new(format!("`{text}` contains no host")).at("--hosts");
         return Err(Faults::usage(fault.help(
-            "for example --hosts db1,db2, or --hosts @hosts.txt with a line for each",
+            "for example --hosts db1,db2, or --hosts @hosts.txt with one host per line",
         )));
     }
     if let Some(several) = hosts
@@ -62,9 +61,9 @@ pub fn parse_hosts(text: &str) -> Result<Vec<String>, Faults> {
         .find(|host| host.contains('*') && !host.starts_with("listen://"))
     {
         let fault = Fault::new(format!(
-            "`{several}` is not a host: only listen://ADDRESS*COUNT takes a `*COUNT`"
+            "invalid host `{several}`: only listen://ADDRESS*COUNT has a `*COUNT`"
         ));
-        let help = "name a host once for each process: --hosts local,local";
+        let help = "repeat a host for several processes: --hosts local,local";
         return Err(Faults::usage(fault.at("--hosts").help(help)));
     }
     Ok(hosts)
@@ -121,15 +120,12 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     };
     set_own_process_group(&mut command);
     if host != LOCAL {
-        // The child's stderr explains why the host is not reached; it is reported with the host.
+        // The child's stderr explains why the host is unreachable; it is reported with the host.
         command.stderr(Stdio::piped());
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = with_stop_signals(|| command.spawn()).map_err(|error| {
-        let what = format!(
-            "`{}` cannot be started: {error}",
-            command.get_program().to_string_lossy()
-        );
+        let what = format!("cannot start `{}`: {error}", command.get_program().to_string_lossy());
         host_fault(host, what, START_HELP)
     })?;
     match (child.stdout.take(), child.stdin.take()) {
@@ -137,12 +133,12 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
             HostProcess::new(host, child),
             Duplex::unsealed(Box::new(reader), Box::new(writer)),
         )),
-        _ => Err(host_fault(host, "there are no pipes to it".into(), "")),
+        _ => Err(host_fault(host, "no pipes to the process".into(), "")),
     }
 }
 
-/// Puts the child in a process group of its own, so that Ctrl-C does not kill it: it is asked to
-/// stop and sends its results.
+/// Gives the child its own process group, so that Ctrl-C does not kill it: the coordinator asks it
+/// to stop, and it sends its results.
 #[cfg(unix)]
 pub fn set_own_process_group(command: &mut Command) {
     use std::os::unix::process::CommandExt;
@@ -181,17 +177,17 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
     let token = token()?;
     let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     let Some(Ok(_)) = port else {
-        let fault = Fault::new(format!("`{host}` names no port")).at("--hosts");
+        let fault = Fault::new(format!("`{host}` has no port")).at("--hosts");
         return Err(Faults::usage(fault.help(
-            "for example tcp://db1:7745: the port on which `fathom agent --listen` waits there",
+            "for example tcp://db1:7745, with the port of `fathom agent --listen` on that host",
         )));
     };
     let addresses = rest.to_socket_addrs().map_err(|error| {
-        let what = format!("this name has no address: {error}");
+        let what = format!("cannot resolve this name: {error}");
         host_fault(
             host,
             what,
-            "check its spelling, or give the address: tcp://192.0.2.1:7745",
+            "check the spelling, or give the address: tcp://192.0.2.1:7745",
         )
     })?;
     let addresses: Vec<SocketAddr> = addresses.collect();
@@ -203,14 +199,14 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
         interrupt,
     };
     connector.connect(|| connect(&addresses)).map_err(|error| {
-        let not_there = "is `fathom agent --listen` running there, and is the port open?";
+        let not_there = "check that `fathom agent --listen` runs on that host, and that the port is open";
         match error {
             ConnectError::Unreachable(error) => host_fault(host, error.to_string(), not_there),
             ConnectError::Handshake(error) => {
                 let help = match error {
                     HandshakeError::WrongToken => SAME_TOKEN,
                     HandshakeError::NotFathom => {
-                        "the port is that of another program: name the one of `fathom agent --listen`"
+                        "another program uses this port: give the port of `fathom agent --listen`"
                     }
                     _ => not_there,
                 };

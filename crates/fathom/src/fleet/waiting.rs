@@ -39,7 +39,7 @@ pub fn interrupted(flag: &AtomicBool) -> Option<Faults> {
     let asked = flag.load(Ordering::Relaxed);
     asked.then(|| {
         let signal = engine::sys::signals::stop_signal().unwrap_or(2);
-        let fault = Fault::new("interrupted while other hosts were waited for: nothing was measured");
+        let fault = Fault::new("interrupted while waiting for other hosts: nothing was measured");
         Faults::one(fault, Exit::Interrupted(signal))
     })
 }

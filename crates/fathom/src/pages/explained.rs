@@ -11,7 +11,7 @@ use report::html::run::{KEEP_AND_REPEAT, PlanePoint, complete_sweep, limits_just
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
-/// Quantiles for sources with a whole distribution.
+/// The quantiles for sources with a whole distribution.
 const ASKED: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
 /// The page of a result of another tool. `promised` describes the promise that judges it.
@@ -86,7 +86,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         sections,
         downloads: vec![Download {
             file: "explanation.json".into(),
-            words: "All that was read and worked out (JSON)".into(),
+            words: "All input and computed figures (JSON)".into(),
             media: "application/json".into(),
             text: serde_json::to_string_pretty(explanation).unwrap_or_default(),
         }],
@@ -98,7 +98,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
     page
 }
 
-/// What is known without a promise, and how the figures are held to one.
+/// The assessment without a promise, and the command that judges by one.
 fn worth(explanation: &Explanation) -> Lead {
     let only = match &explanation.loads[..] {
         [only] => Some(&only.observation),
@@ -112,7 +112,7 @@ fn worth(explanation: &Explanation) -> Lead {
         topic: "Is it good?".into(),
         sentence: format!("{usual} No promise was tested.").trim_start().to_owned(),
         advice: vec![format!(
-            "judge it by your own limits in place of these: `fathom report {file} --require {limits}`"
+            "judge it by your own limits instead of these: `fathom report {file} --require {limits}`"
         )],
     }
 }
@@ -132,7 +132,7 @@ fn quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
     }
 }
 
-/// What was required, as a word of a command line.
+/// The requirement, as a command-line argument.
 fn requirement(explanation: &Explanation) -> String {
     let verdicts = explanation.loads.iter().filter_map(|load| load.verdict.as_ref());
     let mut clauses: Vec<&str> = Vec::new();
@@ -144,7 +144,7 @@ fn requirement(explanation: &Explanation) -> String {
     shell_word(&clauses.join(",")).into_owned()
 }
 
-/// What to do after a verdict, with the command that does it.
+/// The next step after a verdict, with a command.
 fn next(explanation: &Explanation) -> Lead {
     let require = requirement(explanation);
     let measure = match &explanation.loads[..] {
@@ -160,11 +160,11 @@ fn next(explanation: &Explanation) -> Lead {
     let (sentence, advice) = match worst {
         Outcome::Pass => (KEEP_AND_REPEAT, measure),
         Outcome::Fail => (
-            "See what limits it, change that, and repeat. Measured by fathom, the device itself is seen as well.",
+            "Remove the limit and repeat. Measure with fathom to see the device's own counters as well.",
             measure,
         ),
         Outcome::Inconclusive | Outcome::Consistent => (
-            "Do what the lines above ask for. Measured by fathom, the device itself is seen as well.",
+            "Follow the advice above. Measure with fathom to see the device's own counters as well.",
             measure,
         ),
     };
@@ -257,7 +257,7 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
             .and_then(|latency| latency.mean_ns)
             .map(|mean| tile("Mean latency", time(mean), in_flight.unwrap_or_default())),
     );
-    // Of reads and writes apart the slower ones, which all others keep as well.
+    // With separate figures for reads and writes, shows the slower ones.
     let p99 = quantiles(seen, 0.99);
     let slowest = p99.iter().max_by(|one, other| one.1.total_cmp(&other.1));
     tiles.extend(slowest.map(|(name, value)| {
@@ -346,7 +346,7 @@ fn figures(seen: &Observation) -> Table {
         std::iter::once(name.to_owned()).chain(values).collect()
     };
     Table {
-        caption: "Figures, as far as the source has them".into(),
+        caption: "Figures in the source".into(),
         head: std::iter::once(String::new())
             .chain(columns.iter().map(|(name, _)| name.clone()))
             .collect(),
@@ -359,7 +359,7 @@ fn over_time(id: &str, seen: &Observation) -> Option<Chart> {
     (seen.series.len() > 1).then(|| Chart {
         id: id.into(),
         title: "Operations per second over time".into(),
-        about: "As the report has it, interval by interval.".into(),
+        about: "The report's interval series.".into(),
         x: Axis::linear("time in the measured window", "s"),
         y: Axis::from_zero("IOPS", "IOPS"),
         series: vec![Series::new("all", Form::Steps, points).tone(Tone::Total)],
@@ -385,7 +385,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
         .map(|point| point.1)
         .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
-    // The maximum has no place on an axis of nines.
+    // An axis of nines cannot show the maximum.
     let shown = |point: &&(f64, f64)| point.0 < 1.0;
     let line = |(name, points): &(String, Vec<(f64, f64)>)| {
         let points = points.iter().filter(shown);
@@ -403,7 +403,9 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
     let chart = Chart {
         id: id.into(),
         title: "Latency by percentile".into(),
-        about: "The percentiles that the report states: at p99, 99 % took no longer. Those that fewer than ten operations lie beyond are left out.".into(),
+        about: "The report's percentiles: at p99, 99 % took no longer. Percentiles with fewer than \
+            ten operations beyond them are omitted."
+            .into(),
         x: percentile_axis(furthest),
         y: Axis::log("latency", unit),
         series: found.iter().map(line).collect(),
@@ -412,7 +414,7 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// The quantiles of a source that enough operations lie beyond, or those of its whole distribution.
+/// The source's quantiles with enough operations beyond them, or those of its whole distribution.
 fn stated(flow: &Flow) -> Vec<(f64, f64)> {
     let Some(latency) = flow.waited() else {
         return Vec::new();
@@ -447,7 +449,7 @@ fn cores(id: &str, seen: &Observation) -> Option<Chart> {
     (!seen.cores.is_empty()).then(|| Chart {
         id: id.into(),
         title: "Processors".into(),
-        about: "What each processor did, as the report has it.".into(),
+        about: "The report's utilisation of each processor.".into(),
         x: Axis::names("processor"),
         y: Axis::from_zero("busy", "%"),
         series: parts.into_iter().map(of).collect(),

@@ -1,5 +1,5 @@
 //! The page of fio's log files: time series, and percentiles from histograms or single operations.
-//! Missing data is named, not filled in.
+//! Missing data is reported, not filled in.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +68,7 @@ impl Curve {
     }
 }
 
-/// The page. `others` are files of a directory that are no logs.
+/// Builds the page. `others` are files of a directory that are not logs.
 pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     let first = logs
         .iter()
@@ -94,7 +94,9 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         },
         about,
         verdict: Verdict {
-            sentence: "Logs hold no totals of a run, so there is no PASS or FAIL. fio's JSON report can be judged: `fathom report fio.json --require 'iops>=4000,p99<=3ms'`".into(),
+            sentence: "Logs have no totals of a run, so there is no PASS or FAIL. To judge a run, \
+                use fio's JSON report: `fathom report fio.json --require 'iops>=4000,p99<=3ms'`"
+                .into(),
             ..Verdict::default()
         },
         findings: unread(logs, others),
@@ -126,7 +128,7 @@ fn unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
             one.log.unread,
             one.log.unread + one.log.lines
         );
-        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, what).why("they are left out");
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, what).why("they are omitted");
         let place = one.log.first_unread.as_ref().and_then(|first| first.at.as_ref());
         finding.at(place.map_or_else(|| one.file.clone(), |place| format!("{}:{}", place.file, place.line)))
     });
@@ -140,8 +142,8 @@ fn unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        let what = format!("not read, since their names are not those of logs: {named}{more}");
-        let help = "lines of a compressed log (.fz) are printed by `fio --inflate-log=FILE`";
+        let what = format!("not read, because their names are not log names: {named}{more}");
+        let help = "print a compressed log (.fz) with `fio --inflate-log=FILE`";
         let finding = Finding::new("REPORT-UNREAD", Severity::Note, what);
         match others.iter().any(|file| file.ends_with(".fz")) {
             true => finding.help(help),
@@ -170,7 +172,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
         }
     }
     let table = Table {
-        caption: "What the lines say".into(),
+        caption: "Figures of the logs".into(),
         head: ["log", "points", "each", "mean of the points", "smallest", "largest"]
             .map(str::to_owned)
             .to_vec(),
@@ -361,12 +363,12 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
     kinds.sort_unstable();
     kinds.dedup();
     let merged = match curves.iter().any(|curve| curve.form == Form::Dots) {
-        true => " The log holds the lines of several workers and does not say whose they are: a point is one worker's.",
+        true => " The log mixes the lines of several workers: each point belongs to one of them.",
         false => "",
     };
     let place = match curves.iter().all(|curve| curve.form == Form::Steps) {
         true => "",
-        false => " It stands at the end of the time that it averages.",
+        false => " It is at the end of its averaging window.",
     };
     Chart {
         id,
@@ -409,7 +411,8 @@ fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
     let width = logs.iter().filter_map(|log| log.bin_width).fold(0.0, f64::max);
     if kind == LogKind::Histogram {
         chart.about += &format!(
-            " The logs count in bins of up to {:.1} % of the latency; the middle of a bin stands for its operations, the slowest one included.",
+            " The bins of the logs are up to {:.1} % of the latency wide; each operation counts as \
+            the middle of its bin, including the slowest.",
             100.0 * width
         );
     }
@@ -433,7 +436,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
         let value: f64 = means.sum::<Option<f64>>().filter(|value| *value > 0.0)?;
         let note = match ends.len() {
             1 => "mean over the log's time".to_owned(),
-            several => format!("sum of {several} workers, if they ran at once"),
+            several => format!("sum of {several} workers, if they ran at the same time"),
         };
         Some(Tile {
             name: name.into(),
@@ -488,7 +491,9 @@ fn sources(logs: &[LogFile]) -> Section {
     let all: Vec<&LogFile> = logs.iter().collect();
     if latencies(&all).is_none() {
         lacks.push(
-            "Percentiles: averages do not hold them. write_hist_log, or write_lat_log without log_avg_msec, writes what they are made of.".into(),
+            "Percentiles: averages do not contain them. Use write_hist_log, or write_lat_log \
+            without log_avg_msec."
+                .into(),
         );
     }
     lacks.push("The load (sizes, depth, engine), errors, processor time and the totals of the run: fio's JSON report has them (fathom report fio.json).".into());
@@ -498,13 +503,15 @@ fn sources(logs: &[LogFile]) -> Section {
         rows: logs.iter().map(row).collect(),
     })];
     blocks.push(Block::Text(
-        "Throughput is in KiB/s in the logs and in MB/s (10^6 bytes) here. Latencies are read as the nanoseconds of fio 3; versions before 3 wrote microseconds, which a log does not tell. \
-         \
-         The mean of averages weighs each equally, however long it took and however many operations it is of: it is not the rate or the mean of the run. Columns behind the block size (offset, priority, time of issue) are not drawn."
+        "Throughput is in KiB/s in the logs and in MB/s (10^6 bytes) on this page. Latencies are \
+        read as nanoseconds, as of fio 3; earlier versions wrote microseconds, and a log does not \
+        contain the version. The mean of averages weights each average equally, whatever its \
+        duration and number of operations: it is not the rate or the mean of the run. Columns after \
+        the block size (offset, priority, submission time) are not shown."
             .into(),
     ));
     blocks.push(Block::Table(Table {
-        caption: "What these logs do not hold".into(),
+        caption: "Missing from these logs".into(),
         rows: lacks
             .iter()
             .filter_map(|lack| lack.split_once(": "))
@@ -513,7 +520,7 @@ fn sources(logs: &[LogFile]) -> Section {
         ..Table::default()
     }));
     Section {
-        title: "Source, and what it lacks".into(),
+        title: "Source and missing data".into(),
         blocks,
         ..Section::default()
     }

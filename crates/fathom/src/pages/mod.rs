@@ -1,5 +1,5 @@
-//! HTML reports: pages of results and judgements. The report crate draws pages; this module decides
-//! their content, because only here runs, verdicts, curves and comparisons meet.
+//! HTML reports: pages of results and judgements. The report crate renders pages; this module
+//! decides their content, because only this crate knows runs, verdicts, curves and comparisons.
 
 mod explained;
 pub mod fio_logs;
@@ -68,7 +68,7 @@ fn usual(seen: &Observation) -> Option<String> {
     };
     let time = report::numbers::time;
     Some(format!(
-        "An operation took {} on average, which is {word}: cloud disks are planned with {}, rotating disks take about {}.",
+        "The mean latency is {}, which is {word}: plans for cloud disks assume {}, rotating disks need about {}.",
         time(mean),
         time(cloud),
         time(rotating)
@@ -83,7 +83,7 @@ pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
         None => page::Verdict {
             word: worst.word().into(),
             tone: Tone::Unsure,
-            sentence: "Not one operation ended in the measured window, so there is nothing to judge.".into(),
+            sentence: "No operation completed in the measured window, so there is nothing to judge.".into(),
             ..page::Verdict::default()
         },
     }
@@ -155,8 +155,8 @@ pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
     }
 }
 
-/// The clauses that decide a verdict, in a few words: what is broken with how much is missing, or
-/// what is kept, or what is open. Empty where the test as a whole decides.
+/// A short description of the clauses that decide a verdict: broken ones with their shortfall, or
+/// kept ones, or undecided ones. Empty if the test as a whole decides.
 fn deciding(verdict: &Verdict) -> String {
     let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
     let words: Vec<String> = clauses.map(|one| format!("{}{}", one.clause, shortfall(one))).collect();
@@ -190,7 +190,7 @@ fn shortfall(one: &ClauseVerdict) -> String {
     }
 }
 
-/// The options with their values that the actions of clauses name; of several times the longest.
+/// The options of the clauses' actions, with their values; for several times the longest.
 fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     let number = |value: &str| {
         value
@@ -222,7 +222,7 @@ fn meaning(outcome: Outcome) -> &'static str {
         Outcome::Pass => "The storage keeps",
         Outcome::Fail => "The storage does not keep",
         Outcome::Inconclusive => "This test cannot tell whether the storage keeps",
-        Outcome::Consistent => "What was seen does not contradict",
+        Outcome::Consistent => "The figures do not contradict",
     }
 }
 
@@ -235,7 +235,7 @@ fn tone(outcome: Outcome) -> Tone {
     }
 }
 
-/// The clauses of a verdict, each with its figures, the reason and what to do.
+/// The clauses of a verdict, each with figures, reason and advice.
 fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
     let words = verdict.words().clauses;
     let each = verdict.clauses.iter().zip(words);
@@ -254,7 +254,7 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
     .collect()
 }
 
-/// A reason as a sentence, with what to do.
+/// A reason as a sentence, with advice.
 fn reason_words(reason: &str, action: Option<&str>) -> String {
     let action = action.map(|action| format!(" What to do: {action}."));
     report::diagnosis::sentence(reason) + &action.unwrap_or_default()
@@ -263,5 +263,5 @@ fn reason_words(reason: &str, action: Option<&str>) -> String {
 /// Clauses in one line.
 pub fn promised(clauses: &[Clause]) -> String {
     let words: Vec<String> = clauses.iter().map(ToString::to_string).collect();
-    format!("what was asked for: {}.", words.join(", "))
+    format!("the requirement: {}.", words.join(", "))
 }

@@ -11,12 +11,12 @@ pub fn page(report: &Report) -> Page {
         true => (
             "STEADY",
             page::Tone::Good,
-            "The last rounds keep the rule of the SNIA's performance test specification.",
+            "The last rounds meet the steady-state rule of the SNIA performance test specification.",
         ),
         false => (
             "NOT STEADY",
             page::Tone::Bad,
-            "The rounds did not become steady by the rule of the SNIA's performance test specification.",
+            "The rounds did not meet the steady-state rule of the SNIA performance test specification.",
         ),
     };
     let mut rows = Vec::new();
@@ -75,14 +75,14 @@ pub fn page(report: &Report) -> Page {
     }
 }
 
-/// The steady-state plot of the specification: the rounds, the window, its mean, the lines 10 %
-/// beside it, its slope.
+/// The steady-state plot of the specification: the rounds, the window, its mean, the lines at ±10
+/// %, and its slope.
 fn chart(report: &Report) -> Chart {
     let tracked = report
         .rounds
         .iter()
         .map(|round| (f64::from(round.number), round.tracked));
-    let mut series = vec![Series::new("rate that is judged", Form::Points, tracked).tone(Tone::Total)];
+    let mut series = vec![Series::new("judged rate", Form::Points, tracked).tone(Tone::Total)];
     let mut marks = Vec::new();
     if let Some(window) = &report.window {
         let (first, last) = (f64::from(window.first), f64::from(window.last));
@@ -112,8 +112,9 @@ fn chart(report: &Report) -> Chart {
     Chart {
         id: "rounds".into(),
         title: "Steady state".into(),
-        about: "The rate of each round. Steady are five rounds in a row whose rates lie within 20 % of their mean and whose best line rises or falls by no more than 10 % of it \
-                (SNIA Solid State Storage Performance Test Specification)."
+        about: "The rate of each round. The state is steady if the rates of five consecutive rounds \
+            are within 20 % of their mean, and their fitted line changes by at most 10 % of it \
+            (SNIA Solid State Storage Performance Test Specification)."
             .into(),
         x: Axis::linear("round", ""),
         y: Axis::from_zero("IOPS", "IOPS"),

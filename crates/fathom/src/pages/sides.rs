@@ -1,4 +1,4 @@
-//! Pages of comparisons: A and B in turns, and saved results.
+//! Pages of comparisons: interleaved A and B, and saved results.
 
 mod ab;
 
@@ -102,7 +102,9 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Ch
     Some(Chart {
         id: format!("{prefix}latencies"),
         title: "Latency".into(),
-        about: "How long operations took: on average, and the time that 50 %, 95 %, 99 % … of them took at most. Less is better.".into(),
+        about: "Latency: the mean, and the time within which 50 %, 95 %, 99 % … of the operations \
+            completed. Less is better."
+            .into(),
         x: Axis::names(""),
         y: Axis::log("latency", unit),
         series: names.iter().enumerate().map(bars).collect(),
@@ -128,7 +130,9 @@ fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Ch
     Chart {
         id,
         title: format!("Change of each figure: {name} against {from}"),
-        about: "By how much each figure differs, with its 95 % interval. An interval that does not reach zero is a difference by more than chance; within the shaded margin it counts as none.".into(),
+        about: "The difference of each figure, with its 95 % interval. If the interval excludes \
+            zero, the difference is more than chance; within the shaded margin it does not count."
+            .into(),
         x: Axis::names("figure"),
         y: Axis::linear("change", "%"),
         series: vec![series],
@@ -164,7 +168,7 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
 /// The title of a ranking: results of different loads are not better or worse.
 fn order(ranking: &[Ranked]) -> &'static str {
     match has_different_loads(ranking) {
-        true => "In the order of their figures, although the loads differ",
+        true => "Sorted by their figures, although the loads differ",
         false => "From the best to the worst",
     }
 }
@@ -264,8 +268,8 @@ fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) ->
     Some(Chart {
         id: format!("{prefix}intervals"),
         title: format!("{title}: {}", order(ranking).to_lowercase()),
-        about: "Each point is a result, the line its 95 % interval by what varied within the run, and the words its change \
-                from the best with the interval of that change."
+        about: "Each point is a result, with its 95 % interval from the variation within the run, \
+            and its change from the best result with the interval of that change."
             .into(),
         x: Axis::names("result"),
         y: Axis::linear(&title, unit),
@@ -287,7 +291,7 @@ pub struct Sides<'a> {
     pub job: &'a str,
     /// Facts about each result.
     pub facts: &'a [Vec<Fact>],
-    /// What differs around the results.
+    /// Differences in the environment of the results.
     pub differences: &'a [Difference],
     /// From the first result to each of the others.
     pub changes: Vec<&'a [Change]>,
@@ -320,7 +324,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         blocks.extend(tested(job.facts));
         sections.push(Section {
             title: match jobs.len() {
-                1 => "What was compared".into(),
+                1 => "Compared results".into(),
                 _ => job.job.to_owned(),
             },
             blocks,
@@ -436,7 +440,7 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
             "NO SINGLE BEST",
             page::Tone::Unsure,
             format!(
-                "{best} leads. Worse by more than chance: {}. As good, as far as these runs show: {}.",
+                "{best} is best. Worse by more than chance: {}. Not distinguishable from the best: {}.",
                 names(|word| word == Judgement::Worse),
                 names(|word| word != Judgement::Worse)
             ),
@@ -468,22 +472,21 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
         .map(|one| one.name.as_str())
         .collect();
     let cause = match differing.is_empty() {
-        true => "Nothing that is known differs around the results".to_owned(),
+        true => "The environments of the results do not differ".to_owned(),
         false => format!(
-            "Around the results these differ: {}",
+            "The environments of the results differ in: {}",
             Vec::from_iter(differing).join(", ")
         ),
     };
     let (sentence, longer) = match decided {
         false => (
-            format!(
-                "{cause}. What may be chance is decided by runs of four times the length, which halve the intervals."
-            ),
+            format!("{cause}. To decide what may be chance, measure four times as long, which halves the intervals."),
             true,
         ),
         true => (
             format!(
-                "{cause}. Repeat each once before you act on it: what varies from run to run is not in these intervals."
+                "{cause}. Repeat each run once before you act on this: the intervals do not include \
+                variation between runs."
             ),
             false,
         ),
@@ -526,7 +529,7 @@ fn measured_secs(facts: &[Fact]) -> Option<f64> {
     }
 }
 
-/// What differs around the results.
+/// Differences in the environment.
 fn differing(files: &[String], differences: &[Difference]) -> Block {
     let rows = differences.iter().map(|difference| {
         let values = difference.values.iter();
@@ -535,7 +538,7 @@ fn differing(files: &[String], differences: &[Difference]) -> Block {
     });
     let rows: Vec<Vec<String>> = rows.collect();
     match rows.is_empty() {
-        true => Block::Text("Nothing that is known differs around the results.".into()),
+        true => Block::Text("The environments of the results do not differ.".into()),
         false => Block::Table(Table {
             caption: "What differs around the results".into(),
             head: std::iter::once(String::new()).chain(files.iter().cloned()).collect(),
@@ -553,7 +556,7 @@ fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
     let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
     let rows = first.iter().filter(is_shared);
     let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
-    let table = Table::of_pairs("What was tested: the same for all results", rows);
+    let table = Table::of_pairs("Test, the same for all results", rows);
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
@@ -567,7 +570,7 @@ fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
     });
     let blocks: Vec<Block> = code.collect();
     (!blocks.is_empty()).then(|| Section {
-        title: "How each was called".into(),
+        title: "Command lines".into(),
         folded: true,
         blocks,
         ..Section::default()

@@ -1,4 +1,4 @@
-//! The page of a suite: every workload with what was required of it and what came of it.
+//! The page of a suite: every workload with its requirement and its outcome.
 
 use analysis::requirement::{Metric, Side};
 use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
@@ -13,7 +13,7 @@ use study::suite::worst;
 
 use crate::judged;
 
-/// The loads of more workloads stand in the table only.
+/// The loads of more workloads are only in the table.
 const MAX_LOADS_IN_HEAD: usize = 4;
 
 /// A workload with its last attempt.
@@ -35,7 +35,7 @@ impl Held<'_> {
     }
 }
 
-/// The page of a suite. What was measured is held to the requirements again.
+/// The page of a suite. Judges the measurements by the requirements again.
 pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
     let held: Vec<Held<'_>> = workloads.iter().map(|of| hold(study, of)).collect();
     let overall = worst(held.iter().map(Held::outcome));
@@ -51,7 +51,7 @@ pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
             .collect(),
         sections: std::iter::once(figures(&held))
             .chain(first.and_then(called).map(|block| Section {
-                title: "How it was measured".into(),
+                title: "Method".into(),
                 blocks: vec![block],
                 ..Section::default()
             }))
@@ -79,7 +79,7 @@ fn about(study: &Study, held: &[Held<'_>]) -> Vec<String> {
     let loads: Vec<String> = held.iter().filter_map(Held::load).collect();
     let is_load = |line: &String| loads.iter().any(|load| line.starts_with(load.as_str()));
     let mut lines = vec![format!(
-        "A suite of {}, run one after the other",
+        "A suite of {}, run in sequence",
         report::numbers::some(held.len() as u64, "workload")
     )];
     lines.extend(head.unwrap_or_default().about.into_iter().filter(|line| !is_load(line)));
@@ -90,7 +90,7 @@ fn about(study: &Study, held: &[Held<'_>]) -> Vec<String> {
         lines.extend(with_load);
     }
     if study.interrupted {
-        lines.push("It was interrupted: this is what was measured until then.".into());
+        lines.push("It was interrupted: the figures cover the time until then.".into());
     }
     lines
 }
@@ -110,8 +110,8 @@ fn verdict(held: &[Held<'_>], overall: Outcome) -> page::Verdict {
     let share = format!("{} of {} workloads", names.len(), held.len());
     let (headline, sentence) = match overall {
         Outcome::Pass => (
-            "all workloads keep what is required".to_owned(),
-            format!("The storage keeps what is required of all {} workloads.", held.len()),
+            "all workloads meet their requirements".to_owned(),
+            format!("The storage meets the requirements of all {} workloads.", held.len()),
         ),
         Outcome::Fail => {
             let missed = deciding.iter().filter_map(|one| {
@@ -129,11 +129,11 @@ fn verdict(held: &[Held<'_>], overall: Outcome) -> page::Verdict {
         }
         Outcome::Inconclusive => (
             format!("{share} undecided"),
-            format!("This test cannot tell for {share}: {}.", names.join(", ")),
+            format!("This test cannot decide {share}: {}.", names.join(", ")),
         ),
         Outcome::Consistent => (
             String::new(),
-            "What was seen does not contradict what is required of the workloads.".to_owned(),
+            "The figures do not contradict the requirements.".to_owned(),
         ),
     };
     page::Verdict {
@@ -207,8 +207,8 @@ fn next(study: &Study, held: &[Held<'_>], overall: Outcome) -> Option<Lead> {
     options.retain(|(name, _)| name == "--time");
     let sentence = match overall {
         Outcome::Pass => KEEP_AND_REPEAT,
-        Outcome::Fail => "See what limits the workloads that fail, change that, and repeat.",
-        Outcome::Inconclusive | Outcome::Consistent => "Do what the lines above ask for, and repeat.",
+        Outcome::Fail => "Remove the limits of the failing workloads, and repeat.",
+        Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.",
     };
     (!arguments.is_empty()).then(|| Lead {
         topic: "What next".into(),
@@ -217,7 +217,7 @@ fn next(study: &Study, held: &[Held<'_>], overall: Outcome) -> Option<Lead> {
     })
 }
 
-/// How near each promise is to its limit.
+/// The distance of each promise from its limit.
 fn against_limits(held: &[Held<'_>]) -> Option<Chart> {
     let judged = || {
         let clauses = held
@@ -248,7 +248,9 @@ fn against_limits(held: &[Held<'_>]) -> Option<Chart> {
     let chart = Chart {
         id: "limits".into(),
         title: "Each promise against its limit".into(),
-        about: "100 % is the limit: left of it a promise is kept, right of it broken. Of a rate it is the required rate in percent of the measured one.".into(),
+        about: "100 % is the limit: a promise is kept on its left, broken on its right. For a rate, \
+            the value is the required rate in percent of the measured one."
+            .into(),
         x: Axis::names("promise"),
         y: Axis::from_zero("of the limit", "%"),
         series: vec![series],
@@ -296,8 +298,8 @@ fn latencies(held: &[Held<'_>]) -> Option<Chart> {
     };
     let chart = Chart {
         id: "latencies".into(),
-        title: "How long operations took".into(),
-        about: "On average, and the time that 99 % of them took at most (p99). Less is better.".into(),
+        title: "Latency".into(),
+        about: "The mean, and the time within which 99 % of the operations completed (p99). Less is better.".into(),
         x: Axis::names("workload"),
         y: Axis::from_zero("latency", unit),
         series: vec![bars("mean", mean), bars("p99", p99)],

@@ -20,9 +20,9 @@ use points::{downloads, table, warnings, weak};
 /// From this ratio of the last to the first load on, loads are spread by their logarithm.
 const WIDE: f64 = 8.0;
 
-/// This share of the highest rate counts as the highest: repeats differ as much.
+/// This share of the highest rate counts as the highest, because repeats differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
-/// Of more points than these not each has its tick.
+/// With more points, not every point has a tick.
 const MAX_TICKS: usize = 16;
 
 /// The page of a sweep.
@@ -36,7 +36,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
     sections.push(table(report));
     sections.extend(weak(report));
     sections.extend(first.and_then(called).map(|block| Section {
-        title: "How it was measured".into(),
+        title: "Method".into(),
         blocks: vec![block],
         ..Section::default()
     }));
@@ -59,13 +59,13 @@ pub fn page(report: &Report, study: &Study) -> Page {
     };
     if report.curves.len() == 1 {
         page.raise_charts(&["rate-0", "latency-0"]);
-        // Those two were what its title is about.
+        // The title described these two.
         if let Some(section) = page
             .sections
             .iter_mut()
             .find(|section| section.title == title(report.curves[0].parameter))
         {
-            section.title = "How the curve is read".into();
+            section.title = "Interpretation of the curve".into();
         }
     }
     page
@@ -105,13 +105,14 @@ fn worth(report: &Report, study: &Study) -> Option<Lead> {
         .and_then(|seen| super::usual(&seen))
         .unwrap_or_default();
     let sentence = format!(
-        "{usual} Which load is right depends on the latency that your programs bear: name it, and this command finds the highest load that keeps it."
+        "{usual} The right load depends on the latency that your programs tolerate: set it, and \
+        this command finds the highest load that keeps it."
     );
     Some(Lead {
         topic: "Is it good?".into(),
         sentence: sentence.trim_start().to_owned(),
         advice: vec![format!(
-            "with your own limit in place of 5 ms: `{}`",
+            "with your own limit instead of 5 ms: `{}`",
             with_options(&again, &limit)
         )],
     })
@@ -147,7 +148,7 @@ fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) ->
     lines.extend(head.about.into_iter().filter(|line| !line.starts_with(of_point)));
     lines.extend(load);
     if report.interrupted {
-        lines.push("It was interrupted: this is what was measured until then.".into());
+        lines.push("It was interrupted: the figures cover the time until then.".into());
     }
     lines
 }
@@ -176,7 +177,7 @@ fn limit_words(report: &Report) -> Verdict {
                     curve.parameter.name(),
                     rate(iops)
                 ),
-                None => format!("{of}kept by no point that was measured"),
+                None => format!("{of}kept by no measured point"),
             }
         })
         .collect();
@@ -190,14 +191,14 @@ fn lead(curve: &Curve, report: &Report) -> Lead {
     Lead {
         advice: choices(curve, report),
         topic: match curve.fixed.is_empty() {
-            true => "What the curve says".into(),
-            false => format!("What the curve says for {}", format_settings(&curve.fixed)),
+            true => "Result of the curve".into(),
+            false => format!("Result of the curve for {}", format_settings(&curve.fixed)),
         },
         sentence: in_short(curve).0,
     }
 }
 
-/// What to use, and what else the curve says.
+/// The recommendation, and the rest of the advice.
 fn in_short(curve: &Curve) -> (String, String) {
     let sentence = &curve.knee.advice.sentence;
     let ends = sentence.match_indices(". ").nth(1).map(|(at, _)| at + 1);
@@ -209,7 +210,7 @@ fn in_short(curve: &Curve) -> (String, String) {
 /// the one with the most rate.
 fn choices(curve: &Curve, report: &Report) -> Vec<String> {
     let knee = &curve.knee;
-    // More load that brings hardly more is no choice.
+    // A higher load with hardly more rate is no alternative.
     let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let fastest = knee
         .points
@@ -250,13 +251,13 @@ fn title(parameter: Parameter) -> &'static str {
         Parameter::Depth => "Rate over queue depth",
         Parameter::Workers => "Rate over threads",
         Parameter::Targets => "Scaling over targets",
-        Parameter::Rate => "Rate reached over rate asked for",
+        Parameter::Rate => "Achieved rate over requested rate",
         Parameter::Block => "Rate over block size",
         Parameter::Read => "Rate over share of reads",
     }
 }
 
-/// Loads along an axis: by their logarithm where they spread far.
+/// The axis of loads, logarithmic for a wide range.
 fn axis_of(curve: &Curve) -> Axis {
     let (least, most) = ends(curve);
     let unit = if curve.parameter == Parameter::Rate { "IOPS" } else { "" };
@@ -363,17 +364,19 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
     }
     if let Some(bounds) = &knee.bounds {
         let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
-        series.push(Series::new("the most that was reached", Form::Guide, roof).tone(Tone::Limit));
+        series.push(Series::new("highest measured rate", Form::Guide, roof).tone(Tone::Limit));
         // One operation after the other takes the time of one alone: N / R0.
         let alone = between(curve).map(|(setting, load)| (setting, load * 1e9 / bounds.alone_ns));
         let alone = alone.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
-        series.push(Series::new("if none waited for another", Form::Guide, alone).tone(Tone::Other));
+        series.push(Series::new("if no operation waited", Form::Guide, alone).tone(Tone::Other));
     }
     Chart {
         id: format!("rate-{number}"),
         title: format!("{}{of}", title(curve.parameter)),
         about: format!(
-            "Each point is a run{}. Left of the knee more load brings more operations per second; right of it they mostly wait longer. An ideal device, in which none waits for another, would be full where that line reaches the highest rate.",
+            "Each point is a run{}. Below the knee more load gives more operations per second; \
+            above it, operations mostly wait longer. An ideal device, in which no operation waits, \
+            would be full where its line reaches the highest rate.",
             if measured_intervals {
                 " with its 95 % interval"
             } else {
@@ -489,7 +492,9 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
     Chart {
         id: format!("latency-{number}"),
         title: format!("Latency over {}{of}", curve.parameter.name()),
-        about: "Beyond the knee operations wait for one another: latency grows with the load, the rate hardly.".into(),
+        about: "Beyond the knee operations wait for each other: the latency grows with the load, \
+            but hardly the rate."
+            .into(),
         x: axis_of(curve),
         y: Axis::log("latency", unit),
         series,
@@ -513,7 +518,7 @@ fn rows_of<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
     curve.settings.iter().filter_map(find).collect()
 }
 
-/// How busy the device was, and how many requests were in it, by the kernel's count.
+/// The device's utilisation and its requests in flight, by the kernel's count.
 fn busy(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> {
     let is_here = |settings: &[Setting]| curve.fixed.iter().all(|setting| settings.contains(setting));
     let mut points: Vec<(f64, f64, f64)> = study
@@ -533,15 +538,22 @@ fn busy(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> 
     (!points.is_empty()).then(|| Chart {
         id: format!("busy-{number}"),
         title: format!("The device, by the kernel's count{of}"),
-        about: "The share of the time in which the device had anything to do, and the requests in it and its queue on average. A device that works on many requests at once is \
-                not full at 100 % busy; one that works on one at a time is."
+        about: "The share of time in which the device was busy, and the average number of requests \
+            in the device and its queue. A device that serves many requests at the same time is not \
+            full at 100 % busy; a device that serves one at a time is."
             .into(),
         x: axis_of(curve),
         y: Axis::from_zero("busy", "%"),
         right: Some(Axis::from_zero("requests in the device", "")),
         series: vec![
             Series::new("busy", Form::Points, points.iter().map(|point| (point.0, point.1))).tone(Tone::Read),
-            Series::new("in the device", Form::Points, points.iter().map(|point| (point.0, point.2))).tone(Tone::Write).at_right(),
+            Series::new(
+                "in the device",
+                Form::Points,
+                points.iter().map(|point| (point.0, point.2)),
+            )
+            .tone(Tone::Write)
+            .at_right(),
         ],
         ..Chart::default()
     })
@@ -554,7 +566,7 @@ fn readings(curve: &Curve) -> Table {
     if let Some(bounds) = &knee.bounds {
         pairs.push(("one operation alone".to_owned(), time(bounds.alone_ns)));
         pairs.push((
-            "the most that was reached".into(),
+            "highest measured rate".into(),
             format!("{} IOPS", rate(bounds.most_iops)),
         ));
         pairs.push((
@@ -578,7 +590,7 @@ fn readings(curve: &Curve) -> Table {
         "falls again under more load".into(),
         if knee.retrograde { "yes" } else { "no" }.into(),
     ));
-    Table::of_pairs("How the curve was read", pairs)
+    Table::of_pairs("Readings of the curve", pairs)
 }
 
 /// Rates over two parameters.
@@ -607,7 +619,7 @@ fn heat(report: &Report) -> Option<Section> {
         Chart {
             id: id.into(),
             title: format!("{title} over {} and {}", across.name(), up.name()),
-            about: "Each field is a run; the stronger its colour, the more.".into(),
+            about: "Each field is a run; a stronger colour means a higher value.".into(),
             x: Axis::names(across.name()),
             y: Axis::names(up.name()),
             heat: Some(Heat {

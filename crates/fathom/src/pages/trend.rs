@@ -1,4 +1,4 @@
-//! The page of a trend: the figures of a test over the runs of it, with the levels they kept.
+//! The page of a trend: the figures of a test over its runs, with their levels.
 
 use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
@@ -86,7 +86,7 @@ fn sureness(figures: &[Trend]) -> Option<Lead> {
     Some(Lead {
         topic: "How sure is it?".into(),
         sentence: format!(
-            "In the latest two runs a change of {} or more would have been noticed; smaller or slower ones would not.",
+            "The latest two runs would have shown a change of {} or more; smaller or slower changes stay invisible.",
             steps.join(", ")
         ),
         advice: Vec::new(),
@@ -100,8 +100,10 @@ fn next(test: &Test<'_>) -> Lead {
         Some(change) => {
             let names: Vec<&str> = change.differences.iter().map(|one| one.name.as_str()).collect();
             let sentence = match names.is_empty() {
-                true => "Nothing that is known differs between the last run before the change and the first after it: ask what else changed, such as firmware or neighbours.".to_owned(),
-                false => format!("Between the two runs at the change these differ too: {}.", names.join(", ")),
+                true => "The known facts do not differ between the last run before the change and \
+                    the first after it: check what else changed, such as firmware or other users."
+                    .to_owned(),
+                false => format!("The two runs at the change also differ in: {}.", names.join(", ")),
             };
             let command = format!("fathom compare history:{} history:{}", change.before, change.after);
             (sentence, Some(command))
@@ -225,8 +227,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
             time_unit(trend.points.iter().map(|point| point.value).fold(0.0, f64::max) / 4.0)
         }
     };
-    // Runs stand beside each other in their order: how far apart in time they were says nothing of
-    // the device.
+    // Runs are equally spaced in start order: the time between them does not matter.
     let place = |entry: u64| {
         trend
             .points
@@ -274,7 +275,9 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     Chart {
         id: id.into(),
         title: trend.name.clone(),
-        about: "Each point is a run of the same test, in the order of their start. The broken lines are the levels that the figure kept.".into(),
+        about: "Each point is a run of the same test, in the order of their start. The broken lines \
+            are the levels of the figure."
+            .into(),
         x: Axis {
             ticks: ticks.collect(),
             ..Axis::linear(if is_one_day { "entry of the history" } else { "run" }, "")

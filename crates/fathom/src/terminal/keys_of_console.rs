@@ -60,7 +60,7 @@ mod tests {
         check(KeyCode::Char('c'), none, None);
         check(KeyCode::Char('l'), control, Some(Key::Redraw));
         check(KeyCode::Char('l'), none, None);
-        // There is nothing to go on with later.
+        // Windows has no job control.
         check(KeyCode::Char('z'), control, None);
         check(KeyCode::Esc, none, None);
         assert_eq!(meaning(&Event::Resize(80, 25)), None);

@@ -33,7 +33,7 @@ fn what_is_lost_is_listed_and_shown_by_the_exit_code() {
         6,
         &[
             "runtime=5s",
-            "lost: DiskSpd -C: 3s; fio has no such thing\n",
+            "lost: DiskSpd -C: 3s; fio has no equivalent\n",
             "lost: DiskSpd -ys: the event `go`",
         ],
     );
@@ -150,7 +150,7 @@ fn every_result_carries_both_others() {
     );
     let lost = equivalents[0]["lost"].as_array().unwrap();
     assert_eq!(lost.len(), 1, "{lost:?}");
-    assert_eq!(lost[0], "native cool-down: 1ms; fio has no such thing");
+    assert_eq!(lost[0], "native cool-down: 1ms; fio has no equivalent");
     assert_eq!(equivalents[1]["form"], "command_line");
     assert!(!equivalents[1]["lost"].as_array().unwrap().is_empty());
 }

@@ -127,9 +127,9 @@ fn paths_of_jobs_have_limits_of_their_own() {
         (&table["limits"][4]["used"], &table["limits"][4]["met"]),
         (&90_900.0.into(), &true.into())
     );
-    fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["no job is named `reader`", "reader1"]);
+    fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["unknown job `reader`", "reader1"]);
     fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is not one of cached, uncached"]);
-    fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["no job has the limit `x`"]);
+    fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["the limit `x` applies to no job"]);
 }
 
 /// The same test as fio reports it: four clones of each job, which do not share an entry.
@@ -411,29 +411,26 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
     refused(
         "vdbench/no-response.txt",
         &[
-            "names no column `resp time`",
+            "no column is named `resp time`",
             "no-response.txt:4",
             "give summary.html or flatfile.html",
         ],
     );
-    refused(
-        "vdbench/no-header.txt",
-        &["before any line that names their columns", "no-header.txt:4"],
-    );
+    refused("vdbench/no-header.txt", &["before any header", "no-header.txt:4"]);
     refused(
         "vdbench/file-system.txt",
-        &["operations on a file system (fwd=)", "file-system.txt:4"],
+        &["file system workload (fwd=)", "file-system.txt:4"],
     );
     refused(
         "iometer/other-titles.csv",
-        &["no column has the title `iops`", "other-titles.csv:14", "results.csv"],
+        &["no column is titled `iops`", "other-titles.csv:14", "results.csv"],
     );
     let cut = fathom(&["explain", &data("vdbench/cut.html")]);
     cut.expect(
         0,
         &["REPORT-TRUNCATED", "REPORT-UNREAD", "20,000 operations per second"],
     );
-    fathom(&["explain", &data("iometer/cut.csv")]).expect(0, &["REPORT-UNREAD", "the row was cut off"]);
+    fathom(&["explain", &data("iometer/cut.csv")]).expect(0, &["REPORT-UNREAD", "the row is truncated"]);
 }
 
 #[test]
@@ -446,7 +443,7 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
     };
     fathom(&["explain", "/nowhere/at/all"]).expect(3, &["cannot read /nowhere/at/all"]);
     fathom(&["explain", &path("a", "hello")])
-        .expect(3, &["holds no result that fathom knows", "a text report of DiskSpd"]);
+        .expect(3, &["contains no result that fathom knows", "a text report of DiskSpd"]);
     fathom(&["explain", &path("b", "10 bytes (10 B) copied, 1 s, 10 B/s")]).expect(3, &["dd is not a storage test"]);
     fathom(&["explain", &path("c", "{\"format_version\": 99}")]).expect(3, &["format 99"]);
     let cdm = "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n  RND    4KiB (Q= 32, T= 1):   300.100 MB/s [ 73266.6 IOPS] <   430.00 us>\n";
@@ -500,10 +497,7 @@ fn saved_results_are_explained_and_shown_again() {
     fathom(&["show", &saved, "--out", "ndjson"]).expect(4, &["the stream of a live run"]);
     fathom(&["show", &data("diskspd/legacy/report.txt")]).expect(
         3,
-        &[
-            "is not a saved result of fathom",
-            "help: name a file that `--save FILE`",
-        ],
+        &["is not a saved result of fathom", "help: give a file of `--save FILE`"],
     );
 }
 

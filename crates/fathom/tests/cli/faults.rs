@@ -32,10 +32,11 @@ fn words_that_mean_nothing_are_usage_errors() {
         .expect(4, &["`block`", "--> command line: --block 4q", "help:"]);
     fathom(&["run"]).expect(4, &["no target", "help:"]);
     fathom(&["run", "/tmp"]).expect(3, &["cannot read /tmp", "Is a directory", "--target /tmp"]);
-    fathom(&["run", "--target", "null", "--out", "yaml"]).expect(4, &["no output format `yaml`", "text, json, csv"]);
+    fathom(&["run", "--target", "null", "--out", "yaml"])
+        .expect(4, &["unknown output format `yaml`", "text, json, csv"]);
     fathom(&["run", "--target", "null", "--out", "text,json"]).expect(4, &["only one output", "json=result.json"]);
     fathom(&["run", "--target", "null", "--read", "70", "--trim"]).expect(4, &["--read", "--trim"]);
-    fathom(&["run", "--target", "null", "--dry-run", "--out", "yaml"]).expect(4, &["no output format"]);
+    fathom(&["run", "--target", "null", "--dry-run", "--out", "yaml"]).expect(4, &["unknown output format"]);
     fathom(&["run", "--target", "null", "--workers", "65536"]).expect(4, &["`workers`", "4096"]);
     fathom(&["quick", "--size", "many"]).expect(4, &["`size`", "help:"]);
     fathom(&["quick", "--size", "4k"]).expect(4, &["--size must be at least 1 MiB"]);
@@ -476,4 +477,27 @@ fn a_limit_of_memory_is_named() {
     run(&split_words("run --target null --block 64m --depth 64 --time 1s")).expect(3, &words);
     let fio = split_words("fio --name=a --ioengine=null --size=1g --bs=64m --iodepth=64");
     run(&fio).expect(1, &[words[1], "err=12"]);
+}
+
+/// Words of fio, and everyday ones, lead to the option of the same meaning, not to one that shares
+/// some letters (`--trim` for `--runtime`).
+#[test]
+fn options_of_fio_lead_to_ours() {
+    for (typed, ours) in [
+        ("--runtime", "--time"),
+        ("--iodepth", "--depth"),
+        ("--bs", "--block"),
+        ("--numjobs", "--workers"),
+        ("--filename", "--target"),
+        ("--ramp_time", "--warm-up"),
+    ] {
+        let tip = format!("a similar argument exists: '{ours}'");
+        fathom(&["run", typed, "4"]).expect(4, &[&tip, "`fathom fio` takes fio's own options"]);
+    }
+    fathom(&["run", "--duration", "4"]).expect(4, &["a similar argument exists: '--time'"]);
+    fathom(&["run", "--tim", "4"]).expect(4, &["a similar argument exists: '--time'"]);
+    // The command has no such option.
+    let ran = fathom(&["quick", "--runtime", "4"]);
+    ran.expect(4, &["unexpected argument '--runtime'"]);
+    assert!(!ran.err.contains("similar"), "{}", ran.err);
 }

@@ -102,7 +102,7 @@ fn an_interrupt_while_the_tree_is_made_is_an_interrupt() {
     let ended = child.wait_with_output().unwrap();
     let words = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{words}");
-    assert!(words.contains("interrupted before anything was measured"), "{words}");
+    assert!(words.contains("interrupted before the measurement"), "{words}");
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 

@@ -48,7 +48,7 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 fn averages_of_a_recorded_log() {
     let ran = fathom(&["report", RECORDED, "-o", "-"]);
     let page = &ran
-        .expect(0, &["Source, and what it lacks", "averages do not hold them"])
+        .expect(0, &["Source and missing data", "averages do not contain them"])
         .out;
     for (file, id, per_unit) in [
         ("bw", "throughput", 1024.0 / 1e6),

@@ -54,7 +54,7 @@ fn what_a_command_measures_is_kept_and_shown_again() {
     place.fathom(&["history"]).expect(0, &["the history is empty"]);
     assert!(!place.path("h.sqlite").exists(), "asking makes no file");
     let ran = place.fathom(&["run", "job.toml", "--save", "saved", "--out", "json"]);
-    ran.expect(0, &["kept as history:1\n"]);
+    ran.expect(0, &["recorded as history:1\n"]);
     let quiet = place.fathom(&["run", "job.toml", "-q", "--seed", "7"]);
     assert_eq!(quiet.expect(0, &[]).err, "");
     place.fathom(&["run", "job.toml", "--no-history"]).expect(0, &[]);
@@ -258,7 +258,7 @@ fn the_usual_place_is_the_folder_of_data() {
     for name in ["FATHOM_HISTORY", "FATHOM_DATA", "XDG_DATA_HOME", "HOME"] {
         run.env_remove(name);
     }
-    let message = "warning: this result is not in the history: cannot place the history: neither FATHOM_DATA nor \
+    let message = "warning: this result is not in the history: cannot find a folder for the history: neither FATHOM_DATA nor \
                 XDG_DATA_HOME nor HOME is set\n  help: set FATHOM_HISTORY to the path of a file, or to `off`\n";
     assert_eq!(finish(&mut run).expect(0, &[]).err, message);
 }
@@ -275,14 +275,20 @@ fn two_runs_at_once_are_both_kept() {
         .into_iter()
         .map(|child| {
             let ran = end(child);
-            let line = ran.expect(0, &[]).err.lines().find(|line| line.starts_with("kept as "));
+            let line = ran
+                .expect(0, &[])
+                .err
+                .lines()
+                .find(|line| line.starts_with("recorded as "));
             line.unwrap_or_else(|| panic!("{ran:#?}")).to_owned()
         })
         .collect();
     kept.sort();
     assert_eq!(
         kept,
-        (1..=4).map(|id| format!("kept as history:{id}")).collect::<Vec<_>>()
+        (1..=4)
+            .map(|id| format!("recorded as history:{id}"))
+            .collect::<Vec<_>>()
     );
     assert_eq!(place.entries().len(), 4);
 }
@@ -303,22 +309,25 @@ fn a_run_that_warns(place: &Place, words: &[&str]) -> Ran {
 #[test]
 fn a_damaged_newer_or_foreign_history_harms_no_run() {
     let place = Place::new();
-    place.fathom(&["run", "job.toml"]).expect(0, &["kept as history:1"]);
+    place.fathom(&["run", "job.toml"]).expect(0, &["recorded as history:1"]);
     let path = place.path("h.sqlite");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     a_run_that_warns(&place, &["is damaged: ", "mv ", ".damaged"]);
     place
         .fathom(&["history"])
-        .expect(5, &["is damaged: ", "help: move it away"]);
+        .expect(5, &["is damaged: ", "help: move the file"]);
     // The form stands at byte 60 of the file.
     let mut newer = whole.clone();
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
     fs::write(&path, &newer).unwrap();
-    a_run_that_warns(&place, &["has form 99, and this version of fathom knows forms up to"]);
+    a_run_that_warns(
+        &place,
+        &["has format 99, and this version of fathom knows formats up to"],
+    );
     place
         .fathom(&["history"])
-        .expect(3, &["has form 99", "help: use the version of fathom that made it"]);
+        .expect(3, &["has format 99", "help: use the version of fathom that wrote it"]);
     assert!(fs::read(&path).unwrap() == newer, "it is left as it is");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -328,7 +337,7 @@ fn a_damaged_newer_or_foreign_history_harms_no_run() {
 #[test]
 fn a_locked_history_harms_no_run() {
     let place = Place::new();
-    place.fathom(&["run", "job.toml"]).expect(0, &["kept as history:1"]);
+    place.fathom(&["run", "job.toml"]).expect(0, &["recorded as history:1"]);
     let other = rusqlite::Connection::open(place.path("h.sqlite")).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     a_run_that_warns(&place, &["is in use by another program"]);
@@ -370,7 +379,7 @@ fn a_full_history_harms_no_run_and_stays_whole() {
 #[test]
 fn a_missing_permission_to_write_is_reported() {
     let place = Place::new();
-    place.fathom(&["run", "job.toml"]).expect(0, &["kept as history:1"]);
+    place.fathom(&["run", "job.toml"]).expect(0, &["recorded as history:1"]);
     let program = place.path("fathom");
     fs::copy(PROGRAM, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -401,7 +410,7 @@ fn a_missing_permission_to_write_is_reported() {
 fn a_history_that_is_turned_off_is_not_read_either() {
     let place = Place::new();
     let mut list = place.command(&["history"]);
-    finish(list.env("FATHOM_HISTORY", "off")).expect(4, &["the history is turned off", "unset the variable"]);
+    finish(list.env("FATHOM_HISTORY", "off")).expect(4, &["the history is disabled", "unset the variable"]);
 }
 
 /// The kernel that an entry was measured on, as if it had been another one.
@@ -475,7 +484,7 @@ fn the_page_names_the_change(place: &Place) {
     for part in [
         ": IOPS -20 % since entry 6 (",
         "By more than chance, since entry 6 (",
-        "Between the two runs at the change these differ too: ",
+        "The two runs at the change also differ in: ",
         "<code>fathom compare history:5 history:6</code>",
         "<h2>How sure is it?</h2>",
     ] {

@@ -51,7 +51,7 @@ fn charts_are_added_to_the_text_and_need_one() {
     assert!(own.lines().all(|line| line.chars().count() <= 80), "{own}");
     run(&["--charts"]).expect(0, &charts[1..]);
     let help = "help: add it: --out text,json=result.json";
-    run(&["--charts", "--out", "json"]).expect(4, &["--charts", "--out has no text", help]);
+    run(&["--charts", "--out", "json"]).expect(4, &["--charts", "--out does not include", help]);
 }
 
 #[test]
@@ -107,10 +107,7 @@ fn a_summary_is_distinguished_from_a_saved_result() {
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let (summary, saved) = (path("r.json"), path("r.fathom"));
     run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
-    let parts = [
-        "it is a summary (`--out json`)",
-        "help: name a file that `--save FILE` wrote",
-    ];
+    let parts = ["it is a summary (`--out json`)", "help: give a file of `--save FILE`"];
     let readers: [&[&str]; 6] = [
         &["show", &summary],
         &["explain", &summary],

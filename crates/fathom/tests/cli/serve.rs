@@ -207,10 +207,10 @@ fn the_history_is_listed_shown_and_compared() {
         &["href=\"/entry/2\"", "value=\"SCRIPT\"", "<option selected>run</option>"],
     );
     assert!(!narrowed.text().contains("href=\"/entry/1\""));
-    server.get("/?kind=verify").expect(200, &["No entry is like that"]);
+    server.get("/?kind=verify").expect(200, &["No entry matches"]);
     server
         .get("/?verdict=PASS")
-        .expect(200, &["No entry is like that", "<option selected>PASS</option>"]);
+        .expect(200, &["No entry matches", "<option selected>PASS</option>"]);
     assert!(
         !list.text().contains("/remove"),
         "nothing can be changed without a token"
@@ -258,7 +258,7 @@ fn the_history_is_listed_shown_and_compared() {
         ],
     );
     server.get("/compare?a=1&b=3&force=1").expect(200, &["history:3"]);
-    server.get("/compare?entry=2").expect(400, &["1 are named"]);
+    server.get("/compare?entry=2").expect(400, &["not 1"]);
     server.get("/compare?a=1&b=99").expect(404, &["no entry 99"]);
     server.get("/entry/99").expect(404, &["no entry 99", "What to do"]);
     server.get("/entry/x").expect(404, &[]);
@@ -360,7 +360,7 @@ fn entries_are_labelled_and_removed_behind_the_token() {
     server.post("/label", "entry=1&text=mine", &[]).expect(401, &[]);
     for origin in ["http://127.0.0.1:1", "null", "https://evil.example"] {
         let answer = server.post("/remove", "entry=1&sure=1", &[known, ("Origin", origin)]);
-        answer.expect(403, &["another site"]);
+        answer.expect(403, &["another server"]);
     }
     assert!(list().contains("href=\"/entry/1\"") && !list().contains("mine"));
 
@@ -404,7 +404,7 @@ fn a_history_that_is_not_there_or_not_whole_is_reported_on_a_page() {
     server.get("/").expect(503, &["damaged", "What to do"]);
     server.get("/entry/1").expect(503, &["damaged"]);
     fs::remove_file(place.history()).unwrap();
-    server.get("/").expect(200, &["Nothing is kept yet"]);
+    server.get("/").expect(200, &["The history is empty"]);
     server.get("/entry/1").expect(404, &["no history"]);
     assert!(!place.history().exists(), "reading makes no file");
 }

@@ -395,7 +395,7 @@ fn saved(job: &Path, name: &str, more: &[&str]) -> String {
 fn a_page_ranks_three(page: &Path) {
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
-    let tested = "What was tested: the same for all results";
+    let tested = "Test, the same for all results";
     for part in [
         "3 results compared</h1>",
         "ONE IS BEST",
@@ -403,7 +403,7 @@ fn a_page_ranks_three(page: &Path) {
         tested,
         "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
         "<th scope=\"row\">in flight</th><td>8</td>",
-        "How each was called",
+        "Command lines",
         "a.toml",
         "What next",
     ] {
@@ -586,7 +586,7 @@ fn sums_are_right() {
             "105.2",
             "4.9 in flight (N*)",
             "does not fit: it predicts at most",
-            "The knee lies between 1 and 64",
+            "The knee is between 1 and 64",
             "Kneedle): none",
         ],
     );

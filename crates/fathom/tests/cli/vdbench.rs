@@ -512,7 +512,7 @@ fn wrong_input_ends_with_157_and_the_text() {
     finish(piped).expect(0, &["Simulating RD=rd1"]);
     vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";
-    vdbench(folder.path(), traversal, &[]).expect(157, &["cannot name a report file after `../x`"]);
+    vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
 }
 
 #[test]

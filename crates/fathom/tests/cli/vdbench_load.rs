@@ -127,7 +127,7 @@ rd=r,fwd=w,fwdrate=9,format=yes,elapsed=2",
             return;
         };
         let what = format!("cannot examine {}: Input/output error", text(&path));
-        ran.expect(157, &[&what, "help: make it accessible"]);
+        ran.expect(157, &[&what, "help: make the path accessible"]);
         assert!(!ran.out.contains("does not exist"), "{}", ran.out);
         let lint = ["lint", "vdbench", "-f", "parmfile"];
         if let Some(linted) = command_with_failing_call(folder.path(), &lint, &parameters, &inject) {

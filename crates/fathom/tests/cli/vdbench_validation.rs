@@ -168,7 +168,7 @@ fn a_restart_finds_lost_writes_and_only_those() {
         .unwrap()
         .set_len(1 << 20)
         .unwrap();
-    vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, and its journal knows blocks"]);
+    vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
     let other = short.replace("xfersize=(4k,60,16k,40)", "xfersize=8k");
     vdbench(folder.path(), &other, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 8192"]);
 }
@@ -192,7 +192,8 @@ fn a_killed_run_leaves_old_or_new_contents() {
     sleep(Duration::from_millis(400));
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), JOURNALED, &["-jr"]).expect(157, &["did not end, and `-jm` writes it only then"]);
+    vdbench(folder.path(), JOURNALED, &["-jr"])
+        .expect(157, &["did not end, and `-jm` writes the journal only at the end"]);
 }
 
 #[test]
@@ -258,7 +259,7 @@ fn what_cannot_be_validated_is_refused() {
     fs::write(folder.path().join("output/sd1.jnl"), "mine").unwrap();
     vdbench(folder.path(), sd, &["-j"]).expect(
         157,
-        &["it is not a map of key blocks of fathom", "help: move that file away"],
+        &["it is not a map of key blocks of fathom", "help: move that file"],
     );
     assert_eq!(fs::read(folder.path().join("output/sd1.jnl")).unwrap(), b"mine");
 }
@@ -324,7 +325,11 @@ fn a_damaged_journal_is_refused() {
             let ran = vdbench(folder.path(), parameters, &[letters]);
             ran.expect(
                 157,
-                &["cannot recover sd=sd1: its journal ", named, "help: it cannot say what"],
+                &[
+                    "cannot recover sd=sd1: its journal ",
+                    named,
+                    "help: restore a complete copy",
+                ],
             );
             assert!(!ran.out.contains("Corrupted"), "{ran:?}");
         }
@@ -349,7 +354,7 @@ fn a_recovery_may_have_another_compratio() {
     sleep(Duration::from_millis(600));
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` with compratio=1", "compratio=4"]);
+    vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` uses compratio=1", "compratio=4"]);
     let ran = vdbench(folder.path(), &ratio(1).replace("elapsed=60", "elapsed=2"), &["-jrn"]);
     ran.expect(0, &["completed successfully"]);
     vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);

@@ -255,6 +255,30 @@ fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
     }
 }
 
+/// A limit on writes breaks the promised total, not the promise for reads or for writes.
+#[test]
+fn a_direction_is_held_against_its_own_operations() {
+    let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
+    let require = "read.iops>=1000,write.iops>=900,iops>=4000";
+    let arguments = ["--require", require, "--read", "70", "--time", "30s"];
+    if let Some(ran) = on_device(writes, &arguments) {
+        let parts = ["PASS          read.iops >= 1000", "PASS          write.iops >= 900"];
+        ran.expect(1, &[&parts[..], &["FAIL          iops >= 4000"]].concat());
+    }
+    let outage = "servers = 64\nservice = \"500us\"\nstall = \"12s 5s\"";
+    let arguments = [
+        "--require",
+        "read.iops>=2000,iops>=4000",
+        "--read",
+        "70",
+        "--time",
+        "30s",
+    ];
+    if let Some(ran) = on_device(outage, &arguments) {
+        ran.expect(1, &["FAIL          read.iops >= 2000", "for 5 s from 11 s on"]);
+    }
+}
+
 /// What is served later raises the mean, but it was not there when it was due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
@@ -332,8 +356,7 @@ fn what_changed_in_the_window_is_named_as_the_cause() {
     if let Some(ran) = on_device(slow, &["--require", "iops>=200,p99<=10ms", "--time", "60s"]) {
         let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);
         assert!(
-            ran.out
-                .contains("D-CAP: no limit except the rate that the test asks for")
+            ran.out.contains("D-CAP: no limit except the requested rate")
                 && ran.out.contains("does not explain the latency"),
             "{ran:#?}"
         );
@@ -458,7 +481,7 @@ fn what_is_asked_for_must_make_sense() {
     );
     fails(
         &["--policy", "aws/gp3", "--size", "1TiB", "--iops", "900000"],
-        &["`iops` must lie between 3000 and 80000"],
+        &["but must be between 3000 and 80000"],
     );
     fails(&["--require", "p99<=3ms"], &["a latency but no rate", "--rate"]);
     fails(
@@ -471,7 +494,7 @@ fn what_is_asked_for_must_make_sense() {
     );
     fails(
         &["--require", "iops>=4000", "--vm", "D8ds_v9"],
-        &["no machine `D8ds_v9`"],
+        &["unknown machine `D8ds_v9`"],
     );
     fails(&["--policy", "/tmp/none"], &["there is no policy"]);
 }
@@ -509,6 +532,10 @@ fn the_catalogue_is_listed_and_explained() {
     fathom(&["policies", "aws/gp3"]).expect(0, &["--size SIZE", "Give these"]);
     fathom(&["policies", "premium"]).expect(0, &["azure/premium"]);
     fathom(&["policies", "nothing"]).expect(4, &["there is no policy `nothing`"]);
+    let azure = fathom(&["policies", "azure"]);
+    azure.expect(0, &["azure/premium-v2", "azure/vm"]);
+    assert!(!azure.out.contains("aws/"), "{}", azure.out);
+    fathom(&["policies", "azure/premium-ssd"]).expect(4, &["there is no policy `azure/premium-ssd`", "azure/premium"]);
     let json = fathom(&["policies", "azure/premium", "--set", "tier=P30", "--json"])
         .expect(0, &[])
         .json();

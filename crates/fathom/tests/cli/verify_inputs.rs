@@ -241,7 +241,7 @@ fn what_a_job_file_states_of_its_storage_counts() {
     assert_eq!(json["machine"]["reach"]["layer"], "log", "{json:#}");
     // A limit of another role would be held against nothing.
     let other = ["--require", "iops>=1", "--cap", "log:iops=4500,role=log"];
-    verify(&[text(&bare)], &other).expect(4, &["no job has the limit `log`"]);
+    verify(&[text(&bare)], &other).expect(4, &["the limit `log` applies to no job"]);
 
     let plain = file(folder.path(), "plain.dat", "");
     let mixed = [text(&bare), text(&plain)];

@@ -262,7 +262,11 @@ fn what_does_not_fit_is_refused() {
         "-d0 f",
         &["ERROR: a measured duration of 0 seconds (-d0) measures nothing"],
     );
-    check_failed(&place, "-b0 f", &["ERROR: a block size of 0 bytes (-b0) moves nothing"]);
+    check_failed(
+        &place,
+        "-b0 f",
+        &["ERROR: a block size of 0 bytes (-b0) transfers nothing"],
+    );
     // Where the system has huge pages to give there is nothing to report.
     if place.line("-d1 -W0 -l f").code != Some(0) {
         let none = "ERROR: Could not allocate a buffer for target 'f'. Error code: 0xc";
@@ -505,7 +509,7 @@ fn results_are_kept_and_notes_are_reported_where_that_is_asked_for() {
         "it is reported before anything is measured"
     );
     let ran = calling::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
-    ran.expect(3, &["ERROR: FATHOM_DISKSPD_TEXT is `2.1`"]);
+    ran.expect(3, &["ERROR: invalid value `2.1` of FATHOM_DISKSPD_TEXT"]);
 }
 
 #[test]
@@ -519,10 +523,7 @@ fn a_report_that_cannot_be_written_is_a_failure() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    end(child).expect(
-        1,
-        &["standard output could not be written: ", "No space left on device"],
-    );
+    end(child).expect(1, &["cannot write to standard output: ", "No space left on device"]);
 }
 
 /// The name of an event that no other test has.

@@ -86,10 +86,10 @@ fn the_switches_of_2_3_work_where_they_are_asked_for() {
     let bypass = match cfg!(windows) {
         // As under Wine, which has none.
         true => "cannot use BypassIO for reads of f",
-        false => "ERROR: BypassIO (-Sy, -SY) is a part of Windows",
+        false => "ERROR: BypassIO (-Sy, -SY) exists only on Windows",
     };
     run("2.3", "-SY -d1 f").expect(1, &[bypass]);
-    run("2.3", "-u8p -d1 f").expect(1, &["ERROR: what p behind"]);
+    run("2.3", "-u8p -d1 f").expect(1, &["ERROR: the meaning of p"]);
     for version in ["", "2.2"] {
         let refused = run(version, line);
         assert_eq!(
@@ -97,5 +97,5 @@ fn the_switches_of_2_3_work_where_they_are_asked_for() {
             (Some(3), "ERROR: incorrectly provided option: '-oc4'\n")
         );
     }
-    run("2.4", "-d1 f").expect(3, &["FATHOM_DISKSPD_VERSION is `2.4`"]);
+    run("2.4", "-d1 f").expect(3, &["invalid value `2.4` of FATHOM_DISKSPD_VERSION"]);
 }

@@ -178,7 +178,7 @@ fn typographic_dashes_are_dashes_and_a_limit_holds() {
     ran.expect(
         0,
         &[
-            "note: a typographic dash was taken for `-` in `–Sh`, `–o1`,",
+            "note: read a typographic dash as `-` in `–Sh`, `–o1`,",
             "\t\tthroughput rate-limited to 2000 IOPS\n",
         ],
     );

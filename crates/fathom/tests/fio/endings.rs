@@ -70,7 +70,7 @@ fn a_latency_target_that_no_depth_keeps_fails_the_job() {
 fn sizes_beyond_any_file_are_refused() {
     let place = Place::new();
     for (size, line) in [
-        ("25%", "fio: filesize: no file can be as large"),
+        ("25%", "fio: filesize: the size exceeds the maximum file size"),
         ("8000p", "fio: filesize: all files together exceed 8 EiB"),
     ] {
         let ran = place.line(&format!(
@@ -122,7 +122,7 @@ fn a_full_disk() {
             &[
                 "err=28",
                 "No space left on device",
-                "hint: free some space, or use a smaller size",
+                "hint: free some space, or set a smaller size",
             ],
         );
         let _ = fs::remove_file(&file);
@@ -225,7 +225,7 @@ fn a_missing_permission_to_open_is_reported() {
     }
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
-    let hint = "hint: choose a target that this user may open, or run as root\n";
+    let hint = "hint: use a target that this user may open, or run as root\n";
     as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // One clone becomes another user, and only that one.
     let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");
@@ -243,7 +243,7 @@ fn a_misspelt_option_is_reported_with_its_place() {
         &[
             "Bad option <iodepht=4>\n",
             "Did you mean iodepth?\n",
-            "hint: a.fio:5: `iodepht`: was `iodepth` meant?\n",
+            "hint: a.fio:5: `iodepht`: did you mean `iodepth`?\n",
         ],
     );
 }

@@ -172,6 +172,6 @@ fn times_are_those_of_the_clock_that_was_asked_for() {
     assert!((usual - since_1970).abs() < 60.0, "{usual} {since_1970}");
     for option in ["--log_alternate_epoch_clock_id=99", "--job_start_clock_id=2"] {
         let ran = place.line(&format!("{line} {option}"));
-        ran.expect(1, &["the system has no clock of this number"]);
+        ran.expect(1, &["the system has no such clock"]);
     }
 }

@@ -428,7 +428,7 @@ fn binary_traces_are_merged_into_one() {
     for (line, why) in [
         (
             "--name=m --merge_blktrace_file=both",
-            "fio: merge_blktrace_file needs read_iolog",
+            "fio: merge_blktrace_file needs the traces",
         ),
         (
             "--name=m --read_iolog=first --merge_blktrace_file=first",
@@ -452,7 +452,7 @@ fn binary_traces_are_merged_into_one() {
         ),
         (
             "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=0.5",
-            "fio: merge_blktrace_iters: 0.5 is not a number of iterations",
+            "fio: merge_blktrace_iters: invalid value 0.5",
         ),
     ] {
         let ran = place.line(line);

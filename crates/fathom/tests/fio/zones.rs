@@ -116,17 +116,17 @@ fn what_zones_cannot_be_is_refused() {
         ),
         (
             "--rw=write --zoneskip=16k",
-            "zoneskip beside zonemode=zbd is not supported",
+            "zoneskip with zonemode=zbd is not supported",
         ),
-        ("--rw=randtrim", "a trim beside zonemode=zbd is not supported"),
+        ("--rw=randtrim", "trims with zonemode=zbd are not supported"),
         (
             "--rw=randwrite --verify=crc32c",
-            "verify beside zonemode=zbd is not supported",
+            "verify with zonemode=zbd is not supported",
         ),
-        ("--rw=randread:8", "does not go with zonemode=zbd"),
+        ("--rw=randread:8", "cannot be combined with zonemode=zbd"),
         (
             "--rw=randwrite --zone_reset_threshold=0.5",
-            "zone_reset_threshold and zone_reset_frequency go together",
+            "zone_reset_threshold and zone_reset_frequency need each other",
         ),
         ("--rw=write --size=8k", "too small for one block of 16384 bytes"),
         ("--rw=write --bs=32k", "the capacity of a zone"),

@@ -394,7 +394,7 @@ fn without_a_token_only_this_machine_is_served() {
     end(fio(folder, Some("0123456789abcdef")).args(words).spawn().unwrap()).expect(0, &["n: (groupid=0, jobs=1)"]);
     client(folder, &["--server", "--client=x", "--name=n"]).expect(1, &["fio: can't be both client and server"]);
     let twice = [flag.as_str(), flag.as_str(), "--name=n", "--size=1m"];
-    client(folder, &twice).expect(1, &["is named twice"]);
+    client(folder, &twice).expect(1, &["occurs twice"]);
 }
 
 #[test]
@@ -442,7 +442,7 @@ fn what_stays_here_is_refused_by_name() {
         "--status-interval=1",
         "fio: --status-interval is not supported with --client",
     );
-    check("--write_lat_log=x", "fio: with --client logs need log_avg_msec");
+    check("--write_lat_log=x", "fio: logs with --client need log_avg_msec");
 }
 
 #[test]

@@ -391,7 +391,7 @@ fn hosts_are_not_named_where_a_launcher_has_started_processes() {
         .spawn()
         .unwrap();
     let ran = end(child);
-    ran.expect(ran.code.unwrap_or(-1), &["names hosts as well", "leave --hosts out"]);
+    ran.expect(ran.code.unwrap_or(-1), &["cannot use --hosts", "omit --hosts"]);
     assert_ne!(ran.code, Some(0));
     assert!(!ground.path("saved").exists(), "nothing is measured");
 }
@@ -444,5 +444,5 @@ fn what_jobs_say_of_hosts_counts_on_one_alone_too() {
     assert!(!folder.path().join("g.dat").exists());
     // An empty variable of a script is not one host.
     let of_none = [&["run", "--target", "g.dat", "--hosts", ""], &flags[..]].concat();
-    run(&of_none).expect(4, &["--hosts", "names no host"]);
+    run(&of_none).expect(4, &["--hosts", "has no host"]);
 }

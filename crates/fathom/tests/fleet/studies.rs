@@ -179,7 +179,7 @@ fn a_screening_is_of_one_machine() {
         let mut command = Command::new(PROGRAM);
         command.env("FATHOM_HOSTS", hosts);
         let ran = start(&ground, &mut command, words);
-        ran.expect(4, &["`fathom quick` is about the one machine", named, "fathom sweep"]);
+        ran.expect(4, &["`fathom quick` runs only on this machine", named, "fathom sweep"]);
     };
     refused(&["quick", "--hosts", "local,local", folder], "", "--hosts local,local");
     refused(&["quick", folder], "local", "FATHOM_HOSTS=local");

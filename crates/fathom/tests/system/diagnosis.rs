@@ -84,7 +84,7 @@ fn limits_are_named_and_mistakes_reported() {
     let line = format!("run --target {} --size 8m --time 1s --rate 200iops", file.display());
     let arguments = split_words(&line);
     let with = |more: &[&str]| fathom(&[&arguments[..], more].concat());
-    with(&["--cap", "disk:iops=5000"]).expect(0, &["What limits", "the rate that the test asks for"]);
+    with(&["--cap", "disk:iops=5000"]).expect(0, &["What limits", "the requested rate"]);
     with(&["--confirm"]).expect(0, &["NOT-CONFIRMED"]);
     with(&["--cap", "disk:iosp=5000"]).expect(4, &["did you mean `iops`"]);
     with(&["--vm", "no-such-machine"]).expect(4, &[]);
@@ -163,5 +163,5 @@ fn jobs_of_a_file_are_held_to_the_limits_of_their_paths() {
     }
     // A limit of a role that no job has would be held against nothing.
     write(&jobs.replace("path=uncached", "role=dta"));
-    fathom(&["run", text(&file), "--no-history"]).expect(4, &["no job has the limit `array`"]);
+    fathom(&["run", text(&file), "--no-history"]).expect(4, &["the limit `array` applies to no job"]);
 }

@@ -50,7 +50,7 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     };
     let busy = "BUSY-DISK".to_owned();
     let alone = run(&["--preflight", "700ms"]);
-    alone.expect(0, &["watching for 700 ms what others do to loop"]);
+    alone.expect(0, &["watching for 700 ms for I/O of other programs on loop"]);
     assert!(!rules(&alone).contains(&busy), "{alone:#?}");
 
     let neighbour = Neighbour::start(device.path());

@@ -23,7 +23,7 @@ fn a_run_and_what_is_made_of_it() {
     ];
     let out = format!("text,html={page}");
     let ran = kept(&history, &[&words[..], &[&out]].concat());
-    ran.expect(0, &["IOPS", "MiB/s", "kept as history:1", &target]);
+    ran.expect(0, &["IOPS", "MiB/s", "recorded as history:1", &target]);
     assert_eq!(fs::metadata(&target).unwrap().len(), 8 << 20, "what has a name stays");
     let html = fs::read_to_string(&page).unwrap();
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("target.dat"));

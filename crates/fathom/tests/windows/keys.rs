@@ -73,7 +73,7 @@ fn an_interrupted_preparation_leaves_nothing() {
             });
             // Where the keys do not work it was killed.
             let Some(ran) = ran else { continue };
-            ran.expect(code, &["what was being prepared is removed"]);
+            ran.expect(code, &["files that were being prepared are removed"]);
             assert_eq!(place.names(), Vec::<String>::new(), "{line}");
         }
     }

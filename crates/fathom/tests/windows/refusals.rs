@@ -131,7 +131,7 @@ fn a_missing_file_and_a_folder() {
         1,
         &[
             &format!("Error opening file: folder [{ACCESS_DENIED}]"),
-            "hint: name a file in it",
+            "hint: give a file in it",
         ],
     );
     assert_eq!(place.names(), ["folder"]);
@@ -161,10 +161,7 @@ fn the_ring_is_used_or_refused() {
         let ran = newer(line);
         match &refusal {
             Some(refusal) => {
-                let message = [
-                    &format!("ERROR: {refusal}"),
-                    "hint: leave -u away, which uses a completion port",
-                ];
+                let message = [&format!("ERROR: {refusal}"), "hint: omit -u to use a completion port"];
                 assert!(
                     message.iter().all(|line| ran.err.lines().any(|one| one == *line)),
                     "{line}: {ran:#?}"

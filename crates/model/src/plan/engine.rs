@@ -174,13 +174,13 @@ pub enum Effect {
     Transfer,
     /// They allocate and free space; even reads allocate.
     Allocate,
-    /// The first operation on a name creates it.
+    /// They truncate or extend files.
     Truncate,
-    /// The first operation on a name looks it up.
+    /// The first operation on a name creates it.
     Create,
-    /// The first operation on a name removes it.
+    /// The first operation on a name looks it up.
     LookUp,
-    /// The first one of a name removes it.
+    /// The first operation on a name removes it.
     Remove,
     /// They work on a tree of files.
     Tree,
@@ -446,7 +446,7 @@ impl EngineKind {
     }
 }
 
-/// The call that looks up a name.
+/// The system call for the lookup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LookupCall {

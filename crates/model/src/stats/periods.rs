@@ -55,7 +55,7 @@ mod tests {
             assert_eq!(period(&series), None, "seed {seed}");
         }
         let step: Vec<f64> = (0..200)
-            .map(|correlations| if correlations < 90 { 3000.0 } else { 1000.0 })
+            .map(|second| if second < 90 { 3000.0 } else { 1000.0 })
             .collect();
         assert_eq!(period(&step), None);
         let trend: Vec<f64> = (0..200).map(f64::from).collect();

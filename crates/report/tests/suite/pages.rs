@@ -93,7 +93,7 @@ fn beside() -> Beside {
         verdict: Verdict {
             word: "FAIL".into(),
             tone: Tone::Bad,
-            sentence: "The storage does not keep what was asked for: iops >= 4000.".into(),
+            sentence: "The storage does not keep the requirement: iops >= 4000.".into(),
             ..Verdict::default()
         },
         diagnoses: vec![JobDiagnosis {

@@ -152,7 +152,7 @@ impl TargetError {
                     most => format!("a size of up to {} is possible here", Bytes(most)),
                 })
             }
-            TargetError::NoSpace { .. } => Some("free some space, or use a smaller size".into()),
+            TargetError::NoSpace { .. } => Some("free some space, or set a smaller size".into()),
             TargetError::Look { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 let help = match path.starts_with("/dev/") {
                     true => sys::native_facts::PRIVILEGED,
@@ -162,7 +162,7 @@ impl TargetError {
             }
             TargetError::Look { .. } | TargetError::Replaced { .. } | TargetError::Refused { .. } => None,
             TargetError::Fill(error) => match error.errno() {
-                Some(sys::file::NO_SPACE) => Some("free some space, or use a smaller size".into()),
+                Some(sys::file::NO_SPACE) => Some("free some space, or set a smaller size".into()),
                 Some(sys::file::TOO_LARGE) => Some("raise the limit (ulimit -f), or use a smaller size".into()),
                 Some(sys::file::ACCESS_DENIED | sys::file::NOT_PERMITTED) => {
                     Some("choose a location that this user may write to, or run as root".into())

@@ -205,7 +205,7 @@ impl IoLoop {
 /// The remedy for a failed operation, if the error number suggests one.
 fn help_for(errno: i32, record: &SlotRecord, alignment: Option<u64>) -> Option<String> {
     let text = match errno {
-        sys::file::NO_SPACE => "free some space, or use a smaller size".to_owned(),
+        sys::file::NO_SPACE => "free some space, or set a smaller size".to_owned(),
         sys::file::OVER_QUOTA => {
             "the quota of this user is exhausted; use a smaller size or another location".to_owned()
         }

@@ -12,7 +12,7 @@ use analysis::requirement::Clause;
 use analysis::shared_limits::limit_tables;
 use analysis::verdict::{self, Cause, Outcome, Reason, Verdict};
 use model::diagnosis::LimitTable;
-use model::finding::Finding;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use serde::Serialize;
 
@@ -127,7 +127,14 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
     let limits = limit_uses(&observation, &others, &layers);
     let has_promise = !context.clauses.is_empty();
     let mut findings = identities::examine(&observation, Purpose { promise: has_promise });
-    let verdict = has_promise.then(|| judge_promise(&observation, context, &findings));
+    let is_sum = observation.at_once.is_some_and(|at_once| at_once.is_sum);
+    let concerns_load = |remark: &&Finding| {
+        let mut places = remark.at.iter().flat_map(|at| at.split(", "));
+        is_sum || remark.at.is_none() || places.any(|place| place == observation.name)
+    };
+    let errors = remarks.iter().filter(|remark| remark.severity == Severity::Error);
+    let weakening: Vec<Finding> = errors.filter(concerns_load).chain(&findings).cloned().collect();
+    let verdict = has_promise.then(|| judge_promise(&observation, context, &weakening));
     // The result's own finding takes precedence, because a saved result has more facts.
     let is_known = |finding: &Finding| {
         let mut of_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);

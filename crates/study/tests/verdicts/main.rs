@@ -361,13 +361,13 @@ fn page(cases: &[Case], table: &[Row], seeds: u64) -> String {
     let found = totals(cases, table);
     let mut page = format!(
         "# Accuracy of verdicts\n\n\
-         `fathom verify` was run on simulated devices whose truth is known, {seeds} times with other\n\
-         random numbers for each of six requirements: 20, 5 and 2 % below and above the truth. Each\n\
-         cell counts PASS / FAIL / INCONCLUSIVE. Bold cells promise what the device does not keep.\n\
-         The truth of a rate follows from the device's parameters; that of a latency is the figure of\n\
-         many other windows in which no operation waited for a slot. In the quick form (30 s) a disk on\n\
-         credits passes with the words \"credits were not exhausted\"; such a PASS is not counted as wrong.\n\n\
-         `cargo xtask verdicts` makes this page again.\n\n\
+         `fathom verify` was run on simulated devices with known performance, {seeds} times with different\n\
+         random numbers for each of six requirements: 20, 5 and 2 % below and above the true figure. Each\n\
+         cell counts PASS / FAIL / INCONCLUSIVE. Bold cells are promises that the device does not keep.\n\
+         The true rate follows from the parameters of the device; the true latency is measured over many\n\
+         other windows in which no operation waited for a slot. In the quick form (30 s), a disk with\n\
+         credits passes with the note \"credits were not exhausted\"; such a PASS is not counted as wrong.\n\n\
+         `cargo xtask verdicts` regenerates this page.\n\n\
          | over all {} verdicts | found | goal |\n| --- | --- | --- |\n\
          | kept promises called FAIL | {} | 0 |\n\
          | broken promises called PASS | {:.2} % | < 0.5 % |\n\

@@ -1,4 +1,4 @@
-//! Published reports and artificial cases, with the answers of experts.
+//! Published reports and artificial cases, with known answers.
 
 mod paced;
 
@@ -135,7 +135,7 @@ fn a_limit_without_a_name_is_saturation() {
     assert_eq!(
         (found.answer, found.confirmed),
         (Answer::Undetermined, Some(false)),
-        "the second depth decided nothing"
+        "the second depth was inconclusive"
     );
 }
 
@@ -272,6 +272,10 @@ fn a_generator_that_cannot_keep_up_comes_first() {
         diagnose(&half_empty, &disk, &Context::default()).answer,
         Answer::Generator
     );
+    // 32 of 34 in flight: submitting takes some time, but the disk is the limit.
+    let mut almost_full = closed(32, 5000.0);
+    almost_full.load.depth = Some(34);
+    assert_eq!(diagnose(&almost_full, &disk, &Context::default()).answer, Answer::Cap);
     let mut near = closed(32, 5000.0);
     near.generator = Some(Generator {
         busiest_worker: 0.5,
@@ -288,7 +292,7 @@ fn a_kept_rate_is_its_own_limit() {
     let disk = [layer("disk", LayerKind::Disk, 4000.0)];
     let found = diagnose(&paced, &disk, &Context::default());
     assert_eq!(found.answer, Answer::Cap);
-    assert_eq!(found.layer.as_deref(), Some("the rate that the test asks for"));
+    assert_eq!(found.layer.as_deref(), Some("the requested rate"));
 }
 
 fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {

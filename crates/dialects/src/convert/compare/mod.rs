@@ -38,7 +38,7 @@ struct Pair<'a> {
     got: Place<'a>,
 }
 
-/// Compares the original plan with the one that the text in `to` gives.
+/// Compares the original plan with the plan that was read back from the text in dialect `to`.
 pub(super) fn compare(wanted: &Plan, got: &Plan, to: Dialect) -> Differences {
     let mut comparison = Comparison {
         from: wanted.origin.dialect,
@@ -68,12 +68,12 @@ impl Comparison {
             name => format!("{from} {name}: {wanted}"),
         };
         let why = match (names.in_dialect(self.to), got) {
-            ("", "") => format!("{to} has no such thing"),
+            ("", "") => format!("{to} has no equivalent"),
             // The names of Vdbench's parameters are not listed.
             ("", _) if lost && !names.in_dialect(self.from).is_empty() && self.to != Dialect::Vdbench => {
-                format!("{to} has no such thing")
+                format!("{to} has no equivalent")
             }
-            (_, "") => format!("{to} cannot say that"),
+            (_, "") => format!("{to} cannot express this"),
             (_, got) => format!("{to}: {got}"),
         };
         let job = self.job.clone().filter(|_| !matches!(verdict, Verdict::Habit));
@@ -101,7 +101,7 @@ impl Comparison {
         }
         let (ours, got_places) = (wanted.steps.len(), got.steps.len());
         if ours != got_places {
-            let ours = format!("{ours} one after the other");
+            let ours = format!("{ours} in sequence");
             self.add_difference(&STEPS, Verdict::Lost, &ours, &got_places.to_string());
         }
         for (wanted_step, got_step) in wanted.steps.iter().zip(&got.steps) {
@@ -128,17 +128,17 @@ impl Comparison {
                 false => find_most_similar(&place, &got_places),
             };
             let Some(counterpart) = counterpart else {
-                self.add_difference(&STRUCTURE, Verdict::Lost, "the whole of it", "");
+                self.add_difference(&STRUCTURE, Verdict::Lost, "all of it", "");
                 continue;
             };
-            // Most of thousands of threads equal the previous one, and would add nothing.
+            // A job can have thousands of equal threads: one comparison is enough for a run of
+            // them.
             let like = (
                 place.stream.clone(),
-                worker_groups::likeness(place.worker, AllowedDifferences::default()),
-                worker_groups::likeness(counterpart.worker, AllowedDifferences::default()),
+                worker_groups::without_differences(place.worker, AllowedDifferences::default()),
+                worker_groups::without_differences(counterpart.worker, AllowedDifferences::default()),
             );
-            // Threads of one job share the job; comparing it again takes time in proportion to its
-            // threads.
+            // A job is compared once, not for each of its threads: that took quadratic time.
             let same_job = |job: &Job| std::ptr::eq(job, place.job) || *job == *place.job;
             let repeats = before
                 .as_ref()
@@ -311,8 +311,8 @@ fn describe_threads(step: &Step) -> String {
         }
     }
     let worker_groups = worker_groups.iter().map(|(count, streams)| match streams {
-        1 => format!("{count} on one target each"),
-        _ => format!("{count} on {streams} targets each"),
+        1 => format!("{count} with one target each"),
+        _ => format!("{count} with {streams} targets each"),
     });
     format!("workers: {}", worker_groups.collect::<Vec<_>>().join(", "))
 }
@@ -403,11 +403,11 @@ mod tests {
             .iter()
             .filter(|path| !rows.iter().any(|row| covers(row, path)))
             .collect();
-        assert!(without.is_empty(), "no row says what becomes of {without:?}");
+        assert!(without.is_empty(), "no row covers {without:?}");
         let stale: Vec<&&str> = rows
             .iter()
             .filter(|row| !found.iter().any(|path| covers(row, path)))
             .collect();
-        assert!(stale.is_empty(), "no plan has {stale:?}");
+        assert!(stale.is_empty(), "rows name paths that no plan has: {stale:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! The table that plans are compared by: a row for every path of a serialised plan. A path begins
-//! with its part of the plan: `job.stop.bytes`. A test requires a row for every path of the
-//! published schema, so that a new field cannot be forgotten. A row that covers several fields
-//! compares the whole value, or destructures it in `words` without `..`.
+//! The table of comparisons: a row for every path of a serialised plan. A path begins with its part
+//! of the plan: `job.stop.bytes`. A test requires a row for every path of the published schema, so
+//! that a new field cannot be forgotten. A row that covers several fields compares the whole value,
+//! or destructures it in `words` without `..`.
 
 use model::Nanos;
 use model::plan::{Control, Dialect};
@@ -13,15 +13,14 @@ use crate::convert::words;
 
 /// A row of the table.
 pub(super) struct Row {
-    /// The paths that it covers, with all paths below. The value of the first is compared.
+    /// The paths that the row covers, with all paths below. The value at the first one is compared.
     pub(super) paths: &'static str,
     pub(super) names: Names,
     pub(super) verdict: Verdict,
     pub(super) check: Check,
 }
 
-/// Its name in the native dialect, fio and DiskSpd; empty if there is none, so that the words must
-/// suffice.
+/// The option's name in the native dialect, fio and DiskSpd; empty if it has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names([&'static str; 3]);
 
@@ -32,13 +31,13 @@ pub(super) enum Verdict {
     Lost,
     /// The test is the same; the other dialect does it in its own way.
     Differs,
-    /// The dialect does this in every job.
+    /// The dialect does this in every job: reported once, not per job.
     Habit,
     /// Depends on both values.
     By(fn(&Pair<'_>) -> Verdict),
 }
 
-/// How values are compared. If the words for the original value are empty, any value will do.
+/// How values are compared. If the original value has no words, any converted value is accepted.
 pub(super) enum Check {
     /// A text or a number.
     Text,
@@ -54,7 +53,7 @@ pub(super) enum Check {
     Value(fn(&Json) -> String),
     /// Words for a stream, given the original one. Equal words mean equal settings.
     Words(fn(&Place<'_>, &Place<'_>) -> String),
-    /// A function of both, which returns the words if they differ.
+    /// Compares both, and returns words for the difference.
     Pair(fn(&Pair<'_>) -> Option<(String, String)>),
     /// Compared in [`super::compare`], for the whole plan.
     Whole,
@@ -127,8 +126,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "plan.limits" ["cap", "", ""] => Lost, Whole;
     "plan.seed" ["seed", "randseed", "-z"] => Lost, Whole;
     "job.storage" ["path, role, replicas, hops", "", ""] => Lost, Words(|at, _| words::storage(&at.job.storage));
-    "job.prepare_only" ["", "create_only", ""] => Lost, Flag("its files are made and nothing else is done");
-    "job.ends_with_io" ["", "exit_on_io_done", ""] => Lost, Flag("it ends when all other I/O is done");
+    "job.prepare_only" ["", "create_only", ""] => Lost, Flag("it only creates its files");
+    "job.ends_with_io" ["", "exit_on_io_done", ""] => Lost, Flag("it ends when all other I/O ends");
     "job.hosts" ["for-hosts", "", ""] => Lost, Words(|at, _| at.job.hosts.join(", "));
     "job.divide" ["divide", "", ""] => Lost, Words(|at, _| words::divided_resources(at.job.divide));
     "job.description" ["", "description", ""] => Differs, Text;
@@ -136,8 +135,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
-    // Rounds multiply amounts, and amounts that repeat until the time is over end nothing:
-    // `effective_stop`.
+    // `effective_stop` multiplies amounts by rounds, and drops amounts that repeat until the time
+    // is over.
     "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
     "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Words(parts::region_percent);
     "job.stop.operations" ["operations", "number_ios", ""] => Lost, Words(parts::operations);
@@ -161,27 +160,27 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.trace" ["", "write_iolog", ""] => Lost, Text;
     "job.windows" ["log", "write_lat_log", ""] => Lost, Words(parts::windows);
     "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(parts::poll_percent);
-    "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages leave the cache at once");
-    "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would wait fails");
+    "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache at once");
+    "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would block fails");
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Value(|cpu| text(cpu, "a kernel thread on CPU "));
-    "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("maps of huge pages");
+    "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("memory maps with huge pages");
     "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::stat_call);
     "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
     "worker.engine.program" ["", "program", ""] => Lost, Value(|program| text(&program["path"], "running "));
     // How calls refer to a buffer; every dialect leaves this to its engine.
     "worker.engine.registered" NAMELESS => Differs, Ignored;
     "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => By(parts::engine_verdict), Both(parts::engine);
-    "worker.engine.poll" ["poll", "hipri", ""] => Lost, Flag("busy waiting in the driver");
+    "worker.engine.poll" ["poll", "hipri", ""] => Lost, Flag("polling in the driver");
     "worker.engine.submission_thread" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Flag("a kernel thread that submits");
     "worker.engine.force_async_every" ["", "force_async", ""] => Lost, Positive;
-    "worker.engine.atomic" ["", "atomic", ""] => Lost, Flag("writes that are not torn");
-    "worker.engine.offload" ["", "io_submit_mode", ""] => Lost, Flag("a pool of threads that makes the calls");
+    "worker.engine.atomic" ["", "atomic", ""] => Lost, Flag("atomic writes");
+    "worker.engine.offload" ["", "io_submit_mode", ""] => Lost, Flag("a thread pool submits");
     "worker.depth stream.depth" ["depth", "iodepth", "-o, -O"] => Lost, Words(parts::depth);
     "stream.weight" ["share", "", "Weight"] => Lost, Both(parts::weights);
     "worker.batching.serialize_overlap" ["", "serialize_overlap", ""] =>
-        Lost, Flag("operations that overlap wait for each other");
+        Lost, Flag("overlapping operations wait for each other");
     "worker.batching.submit" ["batch", "iodepth_batch", ""] => Lost, Words(parts::batch);
     "worker.batching.complete_min" ["", "iodepth_batch_complete", ""] => Lost, Text;
     "worker.batching.complete_max" ["", "iodepth_batch_complete", ""] => Lost, Text;
@@ -222,7 +221,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::mix);
     "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Differs, Both(parts::runs);
     "stream.pattern.sizes_by_place" ["", "bs_is_seq_rand", ""] =>
-        Lost, Flag("lengths go by whether a position is random");
+        Lost, Flag("the block size depends on whether the position is random");
     "stream.pattern.access stream.pattern.access_of" ["access", "rw, random_distribution", "-r, -s, -T, -p"] =>
         Lost, Both(parts::access);
     "stream.pattern.access" ["access", "rw, random_distribution", "-r, -s, -T, -p"] => Differs, Both(parts::positions);
@@ -235,12 +234,12 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.cache.write_through" ["cache", "direct, sync", "-S"] =>
         By(parts::write_through_verdict), Words(parts::write_through);
     "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>
-        Lost, Flag("the cache of the server is used, the local one is not");
+        Lost, Flag("the server caches, the client does not");
     "stream.cache.bypass_io" ["", "", "-Sy, -SY"] => Lost, Text;
     "stream.cache.mapping" ["cache", "ioengine=mmap", "-Sm, -N"] =>
         Lost, Words(parts::mapping);
     "stream.cache.drop_before" ["", "invalidate", ""] => Differs, Words(parts::drop_before);
-    "stream.cache.fill_before" ["", "pre_read", ""] => Lost, Flag("files are read into the cache before");
+    "stream.cache.fill_before" ["", "pre_read", ""] => Lost, Flag("files are read into the cache first");
     "stream.hint.sequential" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
         By(parts::hint_verdict), Flag("a hint of sequential access");
     "stream.hint.random" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
@@ -272,7 +271,8 @@ pub(super) const ROWS: &[Row] = rows! {
      stream.on_error.errors_max"
         ["tolerate-errors", "continue_on_error, ignore_error", ""] =>
         Lost, Words(|at, _| words::errors(&at.stream.on_error));
-    "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends it without error");
+    "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends \
+        the job without an error");
     "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::latency_max);
     // Only messages about errors.
     "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Differs, Ignored;

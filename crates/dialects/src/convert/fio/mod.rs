@@ -1,5 +1,5 @@
-//! Converts a plan to an fio job file: a section for each job and stream, with the options that the
-//! rows of fio's table print. The text is then parsed again, and differences are reported.
+//! Converts a plan to an fio job file: a section for each job and stream. Rows of the option table
+//! print the options. The text is then parsed again, and differences are reported.
 
 mod reread;
 mod sections;
@@ -36,10 +36,10 @@ pub fn to_fio(plan: &Plan) -> Conversion {
             let found = compare::compare(plan, &lowered, Dialect::Fio);
             (found.lost, found.differs)
         }
-        Err(why) => (vec![refused(why)], Vec::new()),
+        Err(why) => (vec![refused_text(why)], Vec::new()),
     };
     lost.extend(unwritable_values(plan, &sections));
-    differs.extend(possible_directories(plan, "directory= takes the place of filename="));
+    differs.extend(possible_directories(plan, "write directory= instead of filename="));
     Conversion {
         dialect: Dialect::Fio,
         text: file(&sections),
@@ -51,7 +51,7 @@ pub fn to_fio(plan: &Plan) -> Conversion {
 }
 
 /// The difference for a text that fio's parser refuses.
-fn refused(why: String) -> Lost {
+fn refused_text(why: String) -> Lost {
     Lost {
         job: None,
         what: "the whole test".into(),
@@ -84,8 +84,8 @@ fn ordered_rows() -> Vec<&'static Row> {
         .collect()
 }
 
-/// Formats the job file. Options of all sections become global, except those that need their engine
-/// before them.
+/// Formats the job file. Options that all sections share become global, except those of an engine,
+/// which must follow `ioengine`.
 fn file(sections: &[SectionText]) -> String {
     let mut file = String::new();
     let mut put = |heading: &str, options: &[&PrintedOption]| {
@@ -151,14 +151,14 @@ fn unwritable_values(plan: &Plan, sections: &[SectionText]) -> Vec<Lost> {
         let lost = held.map(|(name, value)| Lost {
             job: Some(section.name.clone()),
             what: format!("{}: {name}={value}", dialect_name(plan.origin.dialect)),
-            why: "a line of a fio job file ends at `#` and `;`, and `$` begins a variable".into(),
+            why: "in an fio job file `#` and `;` begin a comment, and `$` a variable".into(),
         });
         lost.chain(file_trims(section)).collect::<Vec<_>>()
     };
     sections.iter().flat_map(of_section).collect()
 }
 
-/// Reports trims of a file: fio trims devices only, and its engine that punches holes cannot write.
+/// Reports trims of a file: fio trims only devices, and its hole-punching engine cannot write.
 fn file_trims(section: &SectionText) -> Option<Lost> {
     let value = |name: &str| {
         let (_, value) = section.options.iter().find(|(row, _)| row.name == name)?;
@@ -173,7 +173,7 @@ fn file_trims(section: &SectionText) -> Option<Lost> {
     })
 }
 
-/// Reports targets that may be directories, in which fathom creates a file. Targets are not
+/// Reports targets that may be directories, where fathom would create a file. Targets are not
 /// examined here.
 pub(super) fn possible_directories(plan: &Plan, instead: &str) -> Vec<Lost> {
     let may_be = |target: &&Target| {
@@ -185,10 +185,10 @@ pub(super) fn possible_directories(plan: &Plan, instead: &str) -> Vec<Lost> {
     let lost = |target: &Target| Lost {
         job: None,
         what: format!(
-            "native target: {}, if it is a directory: a file of our own in it",
+            "native target: {}: if it is a directory, fathom creates a file in it",
             target.path
         ),
-        why: format!("there {instead}"),
+        why: instead.to_owned(),
     };
     targets.map(lost).collect()
 }

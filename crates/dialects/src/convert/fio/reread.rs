@@ -1,4 +1,4 @@
-//! Parses generated fio text again. Only the original plan is known, no file or machine.
+//! Parses generated fio text again. Files and sizes come from the original plan.
 
 use std::io::Cursor;
 
@@ -37,7 +37,7 @@ struct NullEnv;
 
 impl ParseEnv for NullEnv {
     fn read_job_file(&mut self, _: &str) -> Result<String, String> {
-        Err("there are no job files here".into())
+        Err("a generated job file includes no other".into())
     }
 
     fn variable(&self, _: &str) -> Option<String> {
@@ -106,11 +106,11 @@ impl Disk for PlanDisk<'_> {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        Err(format!("{path} is not looked at"))
+        Err(format!("{path} is not opened"))
     }
 
     fn below(&self, folder: &str) -> Result<Vec<String>, String> {
-        Err(format!("{folder} is not looked at"))
+        Err(format!("{folder} is not opened"))
     }
 
     fn trace(&self, path: &str) -> Result<TraceFile, String> {

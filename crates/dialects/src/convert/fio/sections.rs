@@ -44,7 +44,7 @@ impl Sections<'_> {
         }
     }
 
-    /// Splits a job into sections. Of several dependencies only the last is named.
+    /// Splits a job into sections. A section can name one dependency: the last.
     fn job(&mut self, job: &Job, last_of: &[u32]) -> Vec<Job> {
         let allowed = AllowedDifferences {
             regions: true,
@@ -53,7 +53,7 @@ impl Sections<'_> {
         };
         let mut all: Vec<Vec<Worker>> = Vec::new();
         for group in worker_groups(job, allowed) {
-            all.extend(self.clones(&group));
+            all.extend(self.clone_groups(&group));
         }
         let several = all.len() > 1;
         let last = job.after.last().and_then(|after| last_of.get(after.0 as usize));
@@ -75,7 +75,7 @@ impl Sections<'_> {
 
     /// The clones for a group of workers: one section if clones can have the workers' regions, else
     /// a section for each worker.
-    fn clones(&mut self, group: &WorkerGroup<'_>) -> Vec<Vec<Worker>> {
+    fn clone_groups(&mut self, group: &WorkerGroup<'_>) -> Vec<Vec<Worker>> {
         let mut groups: Vec<Vec<Worker>> = Vec::new();
         for worker in &group.workers {
             let streams = streams(group, worker);

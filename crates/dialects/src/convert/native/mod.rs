@@ -15,8 +15,8 @@ use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::native::{self, Document, JobSpec};
 
-/// At most this many workers that each walk the whole target become jobs of their own: workers of
-/// one job would divide the target.
+/// At most this many workers that each walk the whole target become separate jobs: workers of one
+/// job would divide the target.
 const MAX_WALKERS: usize = 8;
 
 /// Converts a plan to native text: flags for a single job, else a job file.
@@ -25,7 +25,7 @@ pub fn to_native(plan: &Plan) -> Conversion {
     let found = match read.and_then(|document| native::lower(&document)) {
         Ok(got) => compare::compare(plan, &got, Dialect::Native),
         Err(complaints) => compare::Differences {
-            lost: refused(plan, complaints),
+            lost: refused_text(plan, complaints),
             ..compare::Differences::default()
         },
     };
@@ -64,11 +64,11 @@ fn read_back(plan: &Plan) -> (Form, String, Result<Document, Vec<Diagnostic>>) {
 }
 
 /// The difference for a text that the native parser refuses.
-fn refused(plan: &Plan, complaints: Vec<Diagnostic>) -> Vec<Lost> {
+fn refused_text(plan: &Plan, complaints: Vec<Diagnostic>) -> Vec<Lost> {
     let lost = |complaint: Diagnostic| Lost {
         job: None,
-        what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
-        why: format!("native refuses it: {}", complaint.what),
+        what: format!("{}: all of it", dialect_name(plan.origin.dialect)),
+        why: format!("fathom refuses it: {}", complaint.what),
     };
     complaints.into_iter().map(lost).collect()
 }

@@ -30,68 +30,74 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     };
     let kinds = &worker.streams[..each.max(1)];
     let stream = &kinds[0];
-    let mut say = |name: &'static str, value: String| options.push((name, value));
+    let mut push_option = |name: &'static str, value: String| options.push((name, value));
     if let Some(work) = &stream.files {
-        files(plan, stream, work, &mut say);
-        end_of_job(group, stream, &mut say);
+        file_options(plan, stream, work, &mut push_option);
+        end_options(group, stream, &mut push_option);
         return JobText {
             name,
             options,
             parts: Vec::new(),
         };
     }
-    place(plan, group, &mut say);
+    place_options(plan, group, &mut push_option);
     let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
     if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| kept(plan.target(*id))) {
-        say("keep", "true".into());
+        push_option("keep", "true".into());
     }
     let native = plan.origin.dialect == Dialect::Native;
     let mut parts = Vec::new();
     match kinds {
         [one] if one.weight == 1 || !native => {
-            part(one, native).into_iter().for_each(|(name, value)| say(name, value));
+            stream_options(one, native)
+                .into_iter()
+                .for_each(|(name, value)| push_option(name, value));
         }
-        several => parts.extend(several.iter().map(|stream| (stream.weight, part(stream, native)))),
+        several => parts.extend(
+            several
+                .iter()
+                .map(|stream| (stream.weight, stream_options(stream, native))),
+        ),
     }
-    flushes(stream, native, &mut say);
-    depth(group, &mut say);
-    end_of_job(group, stream, &mut say);
+    flush_options(stream, native, &mut push_option);
+    depth_options(group, &mut push_option);
+    end_options(group, stream, &mut push_option);
     JobText { name, options, parts }
 }
 
 /// Options that jobs on blocks and jobs on files share.
-fn end_of_job(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
+fn end_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
     let count = group.workers.len();
     if count > 1 {
-        say("workers", count.to_string());
+        push_option("workers", count.to_string());
     }
     let streams = match &stream.target {
         StreamTarget::One { .. } => group.worker().streams.len(),
         StreamTarget::Files { targets, .. } => targets.len(),
     };
-    load(stream, (count * streams) as u64, say);
-    times(group, say);
-    system(group, stream, say);
+    load_options(stream, (count * streams) as u64, push_option);
+    time_options(group, push_option);
+    system_options(group, stream, push_option);
 }
 
 /// Options of a tree and its operations.
-fn files(plan: &Plan, stream: &Stream, work: &FileWork, say: &mut dyn FnMut(&'static str, String)) {
-    say("kind", "files".into());
+fn file_options(plan: &Plan, stream: &Stream, work: &FileWork, push_option: &mut dyn FnMut(&'static str, String)) {
+    push_option("kind", "files".into());
     let trees = stream.target.ids().iter().map(|id| &plan.target(*id).kind);
     for tree in trees {
         if let TargetKind::Tree { tree } = tree {
-            say("tree", tree_words(tree));
+            push_option("tree", tree_words(tree));
         }
     }
-    say(if work.in_sequence { "sequence" } else { "mix" }, work.to_string());
+    push_option(if work.in_sequence { "sequence" } else { "mix" }, work.to_string());
     if work.in_order {
-        say("order", "sequential".into());
+        push_option("order", "sequential".into());
     }
     if work.block != BlockSizes::default().max() {
-        say("block", size(work.block.0));
+        push_option("block", size(work.block.0));
     }
-    if let Some(content) = content(&stream.content) {
-        say("content", content);
+    if let Some(content) = format_content(&stream.content) {
+        push_option("content", content);
     }
 }
 
@@ -99,7 +105,7 @@ fn files(plan: &Plan, stream: &Stream, work: &FileWork, say: &mut dyn FnMut(&'st
 pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
     let sizes = match tree.sizes.max() {
         Bytes(0) => "0".to_owned(),
-        _ => block(&tree.sizes),
+        _ => format_block(&tree.sizes),
     };
     let FileTree {
         depth,
@@ -112,7 +118,7 @@ pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
 }
 
 /// Options of size and offset.
-fn place(plan: &Plan, group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
+fn place_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
     let stream = &group.worker().streams[0];
     let target = stream.target.ids().first().map(|id| plan.target(*id));
     let made = target.and_then(|target| target.prepare.size().map(|size| size.0));
@@ -122,7 +128,7 @@ fn place(plan: &Plan, group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str,
         (_, Some(size)) => Some(extent.resolve(size)),
         (_, None) => None,
     };
-    // Workers that divide a target begin at the edges of their shares.
+    // Workers that divide a target start at the edges of their shares.
     let offset = fixed(region.base).unwrap_or(region.base.bytes.0);
     let ends = group.workers.iter().map(|worker| {
         let region = worker.streams[0].region;
@@ -149,21 +155,21 @@ fn place(plan: &Plan, group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str,
         }
         (None, _) => None,
     };
-    // A job with its own size gets it either way.
+    // A job that has its own size keeps it.
     if let Some(bytes) = size.filter(|bytes| *bytes > 0) {
-        say("size", self::size(bytes));
+        push_option("size", self::size(bytes));
     }
     if offset > 0 {
-        say("offset", self::size(offset));
+        push_option("offset", self::size(offset));
     }
 }
 
 /// Options of the operations of a stream.
-fn part(stream: &Stream, native: bool) -> Options {
+fn stream_options(stream: &Stream, native: bool) -> Options {
     let mut options: Options = Vec::new();
     let mix = words::resulting_mix(stream);
     let direction = mix.directions().next().unwrap_or(Direction::Read);
-    if let Some(access) = access(stream.access(direction), direction) {
+    if let Some(access) = format_access(stream.access(direction), direction) {
         options.push(("access", access));
     }
     match mix {
@@ -183,7 +189,7 @@ fn part(stream: &Stream, native: bool) -> Options {
     }
     let sizes = &stream.pattern.sizes[direction];
     if *sizes != BlockSizes::default() {
-        options.push(("block", block(sizes)));
+        options.push(("block", format_block(sizes)));
     }
     let align = stream.pattern.alignment[direction].0;
     let walk = match stream.access(direction) {
@@ -201,14 +207,14 @@ fn part(stream: &Stream, native: bool) -> Options {
     if !usual {
         options.push(("align", size(step)));
     }
-    if let Some(content) = content(&stream.content).filter(|_| native || mix.includes(Direction::Write)) {
+    if let Some(content) = format_content(&stream.content).filter(|_| native || mix.includes(Direction::Write)) {
         options.push(("content", content));
     }
     options
 }
 
 /// The content of writes, unless it is the default.
-fn content(content: &Content) -> Option<String> {
+fn format_content(content: &Content) -> Option<String> {
     match content {
         Content::Fresh | Content::Drawn | Content::Stamped => None,
         Content::Once | Content::Source { .. } => Some("once".to_owned()),
@@ -222,27 +228,27 @@ fn content(content: &Content) -> Option<String> {
 }
 
 /// The native access pattern, or the closest one; `None` for the default.
-fn access(access: &Access, direction: Direction) -> Option<String> {
+fn format_access(access: &Access, direction: Direction) -> Option<String> {
     Some(match access {
         Access::Sequential(_)
         | Access::Interlocked(_)
         | Access::Parallel(_)
         | Access::Zones(_)
         | Access::WritePointers(_) => "sequential".into(),
-        Access::Random { placement: of } => return placement(of, direction),
+        Access::Random { placement: of } => return format_placement(of, direction),
         Access::Mixed(mixed) => match mixed.random_percent[direction] {
             0 => "sequential".into(),
-            100 => return placement(&mixed.placement, direction),
+            100 => return format_placement(&mixed.placement, direction),
             percent => format!("mixed:{percent}"),
         },
         Access::Every(every) => match 100 / every.operations.max(1) {
-            100 => return placement(&every.placement, direction),
+            100 => return format_placement(&every.placement, direction),
             percent => format!("mixed:{}", percent.max(1)),
         },
     })
 }
 
-fn placement(placement: &Placement, direction: Direction) -> Option<String> {
+fn format_placement(placement: &Placement, direction: Direction) -> Option<String> {
     Some(match placement {
         Placement::Uniform(_) | Placement::List(_) | Placement::Aged(_) => return None,
         Placement::Once(_) => "random-once".into(),
@@ -258,7 +264,7 @@ fn placement(placement: &Placement, direction: Direction) -> Option<String> {
     })
 }
 
-fn block(sizes: &BlockSizes) -> String {
+fn format_block(sizes: &BlockSizes) -> String {
     match sizes {
         BlockSizes::Fixed { size: one } => size(one.0),
         BlockSizes::Range { low, high, .. } => format!("{}-{}", size(low.0), size(high.0)),
@@ -274,24 +280,24 @@ fn block(sizes: &BlockSizes) -> String {
     }
 }
 
-fn flushes(stream: &Stream, native: bool, say: &mut dyn FnMut(&'static str, String)) {
+fn flush_options(stream: &Stream, native: bool, push_option: &mut dyn FnMut(&'static str, String)) {
     let sync = stream.sync;
     let (every, kind) = match (sync.every_writes, sync.data_every_writes) {
         (0, 1..) => (sync.data_every_writes, FlushKind::Data),
         _ => (sync.every_writes, sync.kind),
     };
     if every > 0 {
-        say("flush-every", every.to_string());
+        push_option("flush-every", every.to_string());
     }
     if kind == FlushKind::Full && (native || every > 0) {
-        say("flush", "full".into());
+        push_option("flush", "full".into());
     }
     if sync.at_end {
-        say("flush-at-end", "true".into());
+        push_option("flush-at-end", "true".into());
     }
 }
 
-fn depth(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
+fn depth_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
     let worker = group.worker();
     let slots: Vec<u32> = group.workers.iter().map(|worker| worker.slots()).collect();
     let uneven = slots.iter().any(|of_one| *of_one != slots[0]);
@@ -308,15 +314,15 @@ fn depth(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
         Depth::PerStream => (worker.streams[0].depth, None),
     };
     if depth != 1 {
-        say("depth", depth.to_string());
+        push_option("depth", depth.to_string());
     }
     if let Some(per) = per {
-        say("depth-per", per.into());
+        push_option("depth-per", per.into());
     }
 }
 
 /// Native rates are per job, so the rate is multiplied by the `count` streams.
-fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) {
+fn load_options(stream: &Stream, count: u64, push_option: &mut dyn FnMut(&'static str, String)) {
     let rates = match stream.pacing {
         Pacing::Unpaced => Vec::new(),
         Pacing::Together { rate } => vec![rate],
@@ -334,23 +340,23 @@ fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) 
             RateUnit::Bytes if !total.is_multiple_of(1024) => format!("{total}B/s"),
             RateUnit::Bytes => format!("{}/s", size(total)),
         };
-        say("rate", rate);
+        push_option("rate", rate);
         if first.process == Process::Poisson {
-            say("arrivals", "poisson".into());
+            push_option("arrivals", "poisson".into());
         }
         if let CatchUp::Within(most) = first.catch_up {
-            say("catch-up", time(most));
+            push_option("catch-up", time(most));
         }
     }
     if let Some(think) = stream.think {
-        say("pause", time(think.pause_ns));
+        push_option("pause", time(think.pause_ns));
         if think.operations > 1 {
-            say("pause-after", think.operations.to_string());
+            push_option("pause-after", think.operations.to_string());
         }
     }
 }
 
-fn times(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
+fn time_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
     let job = group.job;
     let streams = || group.worker().streams.iter();
     let walks = |access: &Access| {
@@ -381,41 +387,41 @@ fn times(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
     let workers = group.workers.len() as u64;
     let counted = stop.operations.is_some() || stop.bytes.is_some() || stop.passes.is_some();
     match stop.after_ns {
-        Some(after) if counted || after != Nanos::secs(30) => say("time", time(after)),
+        Some(after) if counted || after != Nanos::secs(30) => push_option("time", time(after)),
         _ => {}
     }
     let usual = if counted { Nanos(0) } else { Nanos::secs(2) };
     if job.phases.warm_up_ns != usual {
-        say("warm-up", time(job.phases.warm_up_ns));
+        push_option("warm-up", time(job.phases.warm_up_ns));
     }
     if job.phases.cool_down_ns.0 > 0 {
-        say("cool-down", time(job.phases.cool_down_ns));
+        push_option("cool-down", time(job.phases.cool_down_ns));
     }
     let delay = job.phases.start_delay.low_ns;
     if delay.0 > 0 {
-        say("start-delay", time(delay));
+        push_option("start-delay", time(delay));
     }
     if let Some(operations) = stop.operations {
-        say("operations", operations.saturating_mul(workers).to_string());
+        push_option("operations", operations.saturating_mul(workers).to_string());
     }
     if let Some(Bytes(bytes)) = stop.bytes {
-        say("bytes", size(bytes.saturating_mul(workers)));
+        push_option("bytes", size(bytes.saturating_mul(workers)));
     }
     if let Some(passes) = stop.passes {
-        say("passes", passes.to_string());
+        push_option("passes", passes.to_string());
     }
     for control in &job.control {
         match control {
-            Control::Precision(rule) => say("until-precision", format!("{}%", rule.percent)),
-            Control::SteadyState(rule) if rule.percent => say("until-steady", format!("{}%", rule.limit)),
-            Control::LatencyTarget(rule) => say("latency-target", time(rule.target_ns)),
+            Control::Precision(rule) => push_option("until-precision", format!("{}%", rule.percent)),
+            Control::SteadyState(rule) if rule.percent => push_option("until-steady", format!("{}%", rule.limit)),
+            Control::LatencyTarget(rule) => push_option("latency-target", time(rule.target_ns)),
             // There is no similar option.
             Control::SteadyState(_) | Control::MinimumRate(_) => {}
         }
     }
 }
 
-fn system(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
+fn system_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
     let worker = group.worker();
     let cache = match (stream.cache.mapping, stream.cache.direct, stream.cache.write_through) {
         (Some(_), _, _) => "mapped",
@@ -425,52 +431,52 @@ fn system(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static
         (None, false, WriteThrough::Data | WriteThrough::DataAndMetadata) => "buffered-through",
     };
     if cache != "direct" && stream.files.is_none() {
-        say("cache", cache.into());
+        push_option("cache", cache.into());
     }
     match worker.engine.kind {
         EngineKind::Auto => {}
-        kind if kind.info().native => say("engine", kind.name().into()),
+        kind if kind.info().native => push_option("engine", kind.name().into()),
         // The comparison reports this mismatch.
         _ => {}
     }
     if let Some(batch) = worker.batching.submit {
-        say("batch", batch.to_string());
+        push_option("batch", batch.to_string());
     }
     if worker.engine.poll {
-        say("poll", "true".into());
+        push_option("poll", "true".into());
     }
     if worker.engine.submission_thread {
-        say("submission-thread", "true".into());
+        push_option("submission-thread", "true".into());
     }
     let cpus = group.cpus();
     if !cpus.is_empty() {
-        say("cpus", words::cpus(words::period(&cpus)));
+        push_option("cpus", words::cpus(words::period(&cpus)));
     }
     let policy = &stream.on_error;
     if !policy.tolerate_read.is_empty() || !policy.tolerate_write.is_empty() {
-        say("tolerate-errors", "true".into());
+        push_option("tolerate-errors", "true".into());
     }
     if let Some(log) = &group.job.operation_log {
-        say("log", log.clone());
+        push_option("log", log.clone());
     }
     if !group.job.hosts.is_empty() {
-        say("for-hosts", group.job.hosts.join(","));
+        push_option("for-hosts", group.job.hosts.join(","));
     }
     if group.job.divide != Divide::default() {
-        say("divide", words::divided_resources(group.job.divide));
+        push_option("divide", words::divided_resources(group.job.divide));
     }
     let storage = &group.job.storage;
     if let Some(path) = storage.cache {
-        say("path", path.word().into());
+        push_option("path", path.word().into());
     }
     if let Some(role) = &storage.role {
-        say("role", role.clone());
+        push_option("role", role.clone());
     }
     if let Some(replicas) = storage.replicas {
-        say("replicas", replicas.to_string());
+        push_option("replicas", replicas.to_string());
     }
     if let Some(hops) = storage.hops {
-        say("hops", hops.to_string());
+        push_option("hops", hops.to_string());
     }
 }
 

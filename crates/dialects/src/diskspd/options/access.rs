@@ -19,18 +19,19 @@ const SIZE_OR_ZERO: Value = Value::Size { zero: true };
 const BLOCK: Switch = Switch {
     letter: 'b',
     default: "64K",
-    detail: "Counts for the whole line, also for sizes in blocks that stand before it. It may be up to 4294967294 bytes; a \
-             run with 0 is refused.",
+    detail: "Applies to the whole line, also to sizes in blocks before it. The maximum is \
+        4294967294 bytes; a run with 0 is refused.",
     forms: &[
-        form("b", SIZE_OR_ZERO, &["-b4K", "-b512", "-b1M"])
-.help("Bytes of an operation."),
+        form("b", SIZE_OR_ZERO, &["-b4K", "-b512", "-b1M"]).help("Bytes per operation."),
         form("bs", Value::Word(&["p", "n"]), &["-bsp", "-bsn"])
-.help("Buffers lie so far apart that the page directory's entries for them are in different cache lines (p), or \
-               as the system allocates them (n).")
-.since(Version::V2_3),
+            .help(
+                "Places buffers so that their page directory entries are in different cache lines (p), or as \
+    the system allocates them (n).",
+            )
+            .since(Version::V2_3),
         form("bs", SIZE, &["-bs64K"])
-.help("Buffers lie at least this far apart, at a power of two of at most 1 GiB.")
-.since(Version::V2_3),
+            .help("Places buffers at least this far apart, rounded to a power of two of at most 1 GiB.")
+            .since(Version::V2_3),
     ],
     pass: Pass::First,
     apply: |line, value| {
@@ -54,9 +55,10 @@ const BLOCK: Switch = Switch {
 const RANDOM: Switch = Switch {
     letter: 'r',
     default: "sequential",
-    detail: "Positions are aligned to the block size, or to the size that stands there, counted from the base (`-B`). \
-             `-rs100` is the same as `-r`. Ranges follow one another from the base on; a share of 0 % leaves a gap; \
-             what is missing to 100 % goes to the rest. A second `-rd` replaces the first.",
+    detail: "Positions are aligned to the given size, or to the block size, counted from the base \
+        (`-B`). `-rs100` is the same as `-r`. Ranges are consecutive from the base on; a share of 0 \
+        % leaves a gap; the rest of the target gets what is missing to 100 %. A second `-rd` \
+        replaces the first.",
     forms: &[
         form("r", Value::None, &["-r"]).help("Random positions, aligned to the block size."),
         form("r", SIZE, &["-r8K", "-r2b"]).help("Random positions with this alignment."),
@@ -140,10 +142,11 @@ fn random_share(line: &mut Line<'_>, value: &str) -> ParseResult {
 const SEQUENTIAL: Switch = Switch {
     letter: 's',
     default: "stride of the block size",
-    detail: "Where `-si` is used, threads of a target take turns in one sequence instead of each walking through the \
-             target. Stride and alignment are one value, so `-s` and `-r` exclude each other. A stride of 0 is none.",
+    detail: "With `-si` the threads of a target share one sequence; without it each thread walks \
+        through the target. Stride and alignment are one value, so `-s` and `-r` exclude each \
+        other. A stride of 0 means the default.",
     forms: &[
-        form("s", Value::None, &["-s"]).help("Sequential positions, one block after the other."),
+        form("s", Value::None, &["-s"]).help("Sequential positions, block by block."),
         form("s", SIZE_OR_ZERO, &["-s128K", "-s2b"]).help("Sequential positions with this stride."),
         form("si", Value::None, &["-si"]).help("All threads of a target share one sequential position."),
         form("si", SIZE_OR_ZERO, &["-si64K"]).help("The same, with this stride."),
@@ -175,10 +178,13 @@ const SEQUENTIAL: Switch = Switch {
 const BASE: Switch = Switch {
     letter: 'B',
     default: "0",
-    detail: "May be said once. A length counts from the base and says the same as `-f`; 0 is none.",
+    detail: "Allowed once. The length counts from the base and sets the same end as `-f`; 0 means no base.",
     forms: &[
         form("B", SIZE_OR_ZERO, &["-B1G", "-B10b"]).help("First byte that is used."),
-        form("B", Value::BaseAndLength, &["-B1G:512M"]).help("First byte, and how many are used from there on."),
+        form("B", Value::BaseAndLength, &["-B1G:512M"]).help(
+            "First byte that is used, and the \
+            number of bytes from there.",
+        ),
     ],
     apply: |line, value| {
         if value.is_empty() {
@@ -224,10 +230,11 @@ fn end_by_length(line: &mut Line<'_>, length: &str) -> ParseResult {
 const END: Switch = Switch {
     letter: 'f',
     default: "the end of the target; no hints",
-    detail: "A value that begins with a digit is a size; it may be said once and not beside a length of `-B`; 0 is none. \
-             The letters are hints for opening the target. They may be combined and repeated.",
+    detail: "A value that begins with a digit is a size; it is allowed once, and not with a length \
+        of `-B`; 0 means no limit. The letters are hints for opening the target. They may be \
+        combined and repeated.",
     forms: &[
-        form("f", SIZE_OR_ZERO, &["-f1G", "-f1000b"]).help("The byte behind the last that is used."),
+        form("f", SIZE_OR_ZERO, &["-f1G", "-f1000b"]).help("End of the used area (exclusive)."),
         form("f", Value::Word(&["r", "s", "rs"]), &["-fr", "-fs", "-frs"])
             .help("Hint that access will be random (r) or sequential (s)."),
         form("f", Value::Word(&["t", "rt"]), &["-ft"])
@@ -262,10 +269,10 @@ fn end(line: &mut Line<'_>, value: &str) -> ParseResult {
 const THREAD_STRIDE: Switch = Switch {
     letter: 'T',
     default: "0",
-    detail: "Thread i of a target begins i times this far behind the base. When it has come to the end, it continues at the \
-             beginning of the area. Needs more than one thread and no `-r`.",
+    detail: "Thread i of a target starts i strides after the base. At the end of the area it wraps \
+        to the beginning. Needs more than one thread and no `-r`.",
     forms: &[
-        form("T", SIZE, &["-T256M", "-T1b"]).help("Distance between the places where the threads of a target begin.")
+        form("T", SIZE, &["-T256M", "-T1b"]).help("Distance between the start positions of the threads of a target.")
     ],
     apply: |line, value| {
         line.target.thread_stride = above_zero(line, value, "ERROR: invalid offset passed to -T")?;
@@ -279,7 +286,7 @@ const PARALLEL: Switch = Switch {
     default: "requests of a thread share its position",
     detail: "Not with `-r` and `-si`; needs `-o` above 1.",
     forms: &[form("p", Value::None, &["-p"])
-        .help("Each request of a thread walks through the target on its own, so that all are at the same place.")],
+        .help("Each request of a thread walks through the target on its own, so all work near the same position.")],
     apply: |line, _| assign(&mut line.target.parallel, Ok(true)),
     ..ACCESS
 };
@@ -288,10 +295,10 @@ const SEED: Switch = Switch {
     letter: 'z',
     scope: Scope::TimeSpan,
     default: "0",
-    detail: "Thread i uses the seed plus i. The same seed gives the same operations, and those of DiskSpd.",
+    detail: "Thread i uses the seed plus i. The same seed gives the same operations as in DiskSpd.",
     forms: &[
-        form("z", Value::None, &["-z"]).help("Seed from the milliseconds since the machine was started."),
-        form("z", number("seed"), &["-z42", "-z4294967295"]).help("Seed of all that is random."),
+        form("z", Value::None, &["-z"]).help("Takes the seed from the milliseconds since boot."),
+        form("z", number("seed"), &["-z42", "-z4294967295"]).help("Seed of all random numbers."),
     ],
     pass: Pass::Composable,
     apply: |line, value| {

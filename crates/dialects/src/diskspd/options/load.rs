@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Switch] = &[REQUESTS, THREADS, POOL, COMMON_REQUESTS, T
 const REQUESTS: Switch = Switch {
     letter: 'o',
     default: "2",
-    detail: "1 means one synchronous call after the other, if the thread has no other target.",
+    detail: "1 means synchronous calls, one at a time, if the thread has no other target.",
     forms: &[
         form("o", count("n"), &["-o32"]).help("Operations that each thread keeps in flight on each of its targets."),
         form("oc", count("n"), &["-oc8"])

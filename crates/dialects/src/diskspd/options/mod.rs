@@ -113,7 +113,7 @@ pub enum Scope {
 pub enum Status {
     /// It is supported.
     Supported,
-    /// It is accepted and shown in profiles, and has no effect for this reason.
+    /// It is accepted and shown in profiles, but has no effect, for this reason.
     WithoutEffect(&'static str),
     /// A run with it is refused for this reason.
     Refused(&'static str),
@@ -132,7 +132,7 @@ pub enum Group {
     Time,
     /// Caches, flushes, interfaces.
     System,
-    /// Which processors.
+    /// Processors.
     Processors,
     /// What is reported.
     Report,
@@ -168,14 +168,14 @@ impl Group {
     /// Heading in help texts.
     pub fn heading(self) -> &'static str {
         match self {
-            Group::Access => "Where operations go",
-            Group::Write => "What is written",
-            Group::Load => "How much at once, and how fast",
-            Group::Time => "How long",
-            Group::System => "How the system is asked",
+            Group::Access => "Positions",
+            Group::Write => "Contents and creation",
+            Group::Load => "Depth, threads and rates",
+            Group::Time => "Durations",
+            Group::System => "Caches, flushes and interfaces",
             Group::Processors => "Which processors",
             Group::Report => "Reporting",
-            Group::Others => "Profiles, events, the rest",
+            Group::Others => "Profiles, events and others",
         }
     }
 }
@@ -362,6 +362,6 @@ mod tests {
             }
         }
         let letters: std::collections::HashSet<_> = switches().map(|switch| switch.letter).collect();
-        assert_eq!(letters.len(), switches().count(), "a letter stands twice");
+        assert_eq!(letters.len(), switches().count(), "a letter has two rows");
     }
 }

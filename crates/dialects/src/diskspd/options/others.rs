@@ -12,8 +12,9 @@ const PROFILE: Switch = Switch {
     group: Group::Others,
     scope: Scope::Profile,
     default: "none",
-    detail: "Goes together with `-:`, `-C`, `-d`, `-R`, `-v`, `-W` and `-z` only, which replace what the file says in all \
-             its time spans. Targets on the line replace the slots `*1`, `*2`, … of the file.",
+    detail: "Can be combined only with `-:`, `-C`, `-d`, `-R`, `-v`, `-W` and `-z`, which override \
+        all time spans of the file. Targets on the line replace the slots `*1`, `*2`, … of the \
+        file.",
     forms: &[form("X", Value::ProfilePath, &["-Xprofile.xml"]).help("Runs the XML profile in this file.")],
     pass: Pass::First,
     apply: |line, value| {
@@ -27,10 +28,10 @@ const EVENTS: Switch = Switch {
     group: Group::Others,
     scope: Scope::Process,
     default: "none",
-    detail: "An event is made if there is not one of its name; another process sets it with `-ye`.",
+    detail: "A missing event is created; another process sets it with `-ye`.",
     forms: &[
         form("ys", Value::EventName, &["-ysbegun"]).help("Sets this event when the measured time begins."),
-        form("yf", Value::EventName, &["-yfended"]).help("Sets this event when the measured time has ended."),
+        form("yf", Value::EventName, &["-yfended"]).help("Sets this event when the measured time ends."),
         form("yr", Value::EventName, &["-yrgo"]).help("Waits for this event before the warm-up."),
         form("yp", Value::EventName, &["-ypstop"]).help("Ends the run when another process sets this event."),
         form("ye", Value::EventName, &["-yego"]).help("Sets this event, which must exist, and ends with exit code 1."),
@@ -128,15 +129,15 @@ const EXPERIMENTS: Switch = Switch {
     group: Group::Others,
     scope: Scope::Profile,
     default: "0",
-    detail: "Bit 0 makes a thread that is held back by `-g` sleep until its time has come; here it always does. Other bits \
-             mean nothing.",
+    detail: "Bit 0 makes a thread that `-g` throttles sleep until the next operation is due; fathom \
+        always does so. Other bits have no meaning.",
     forms: &[form(":", number("n"), &["-:1"])
         .help("Bit mask of experiments.")
         .on_linux(Status::WithoutEffect(
-            "threads that are held back always sleep until their time has come",
+            "throttled threads always sleep until the next operation is due",
         ))
         .on_windows(Status::WithoutEffect(
-            "threads that are held back always sleep until their time has come",
+            "throttled threads always sleep until the next operation is due",
         ))],
     pass: Pass::Composable,
     apply: |line, value| {

@@ -16,13 +16,14 @@ pub(super) const ROWS: &[Switch] = &[AFFINITY, NO_AFFINITY];
 const AFFINITY: Switch = Switch {
     letter: 'a',
     default: "thread i on the i-th active processor",
-    detail: "Thread i is bound to entry i of the list, beginning again at its end. Lists of several `-a` are joined; each \
-             begins in group 0. A group is 64 processors: processor p of group g is number 64·g + p on Linux.",
+    detail: "Thread i is bound to entry i of the list, which repeats after its end. Lists of \
+        several `-a` are joined; each begins in group 0. A group has 64 processors: processor p of \
+        group g is number 64·g + p on Linux.",
     forms: &[
-        form("a", Value::None, &["-a"]).help("Threads are bound to all active processors in turn."),
+        form("a", Value::None, &["-a"]).help("Binds threads to all active processors in turn."),
         form("ag", Value::None, &["-ag"]).help("The same."),
         form("a", Value::Processors, &["-a0,1,2", "-ag0,0,1,g1,0"])
-            .help("Threads are bound to these processors in turn; `g<group>` says the group of those that follow."),
+            .help("Binds threads to these processors in turn; `g<group>` sets the group of the following processors."),
         form("a", Value::ProcessorRanges, &["-a0-2", "-ag0"])
             .help("Ranges stand for their processors, and a group without a list for all of its processors.")
             .since(Version::V2_3),
@@ -57,7 +58,7 @@ const NO_AFFINITY: Switch = Switch {
     letter: 'n',
     default: "as `-a`",
     detail: "Not with a list of `-a`.",
-    forms: &[form("n", Value::None, &["-n"]).help("Threads are bound to no processor.")],
+    forms: &[form("n", Value::None, &["-n"]).help("Binds threads to no processor.")],
     apply: |line, _| assign(&mut line.span.no_affinity, Ok(true)),
     ..PROCESSORS
 };

@@ -28,16 +28,16 @@ const HELP: Switch = Switch {
 const FORMAT: Switch = Switch {
     letter: 'R',
     default: "text",
-    detail: "Also beside `-X`. `-Rp` and a format may be two switches.",
+    detail: "Also allowed with `-X`. `-Rp` and a format may be two switches.",
     forms: &[
-        form("R", Value::Word(&["text", "xml"]), &["-Rtext", "-Rxml"]).help("Form of the report."),
+        form("R", Value::Word(&["text", "xml"]), &["-Rtext", "-Rxml"]).help("Format of the report."),
         form("Rp", Value::None, &["-Rp"]).help("Prints the profile instead of running it."),
-        form("Rp", Value::Word(&["text", "xml"]), &["-Rptext", "-Rpxml"]).help("Prints the profile in this form."),
+        form("Rp", Value::Word(&["text", "xml"]), &["-Rptext", "-Rpxml"]).help("Prints the profile in this format."),
         form("Rs", Value::None, &["-Rs"])
-            .help("Prints what is known of the machine and runs nothing. No target is needed.")
+            .help("Prints the facts of the machine and runs nothing. Needs no target.")
             .since(Version::V2_3),
         form("Rs", Value::Word(&["text", "xml"]), &["-Rstext", "-Rsxml"])
-            .help("The same in this form.")
+            .help("The same in this format.")
             .since(Version::V2_3),
     ],
     pass: Pass::Composable,
@@ -91,14 +91,14 @@ const VERBOSE: Switch = Switch {
     default: "off",
     detail: "",
     forms: &[
-        form("v", Value::None, &["-v"]).help("Tells on stdout what is going on."),
+        form("v", Value::None, &["-v"]).help("Prints progress messages to stdout."),
         form("vs", Value::None, &["-vs"]).help("Statistics of how threads waited."),
     ],
     pass: Pass::Composable,
     apply: |line, value| {
         match value {
             "" => line.overrides.verbose = true,
-            // Recorded runs show that this does not turn the other on.
+            // Recorded runs show that `-vs` does not turn on `-v`.
             "s" => line.overrides.verbose_stats = true,
             _ => return Err(line.refuse(format!("ERROR: invalid verbose mode (-v): '{value}'"))),
         }

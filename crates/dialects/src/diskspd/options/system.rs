@@ -20,22 +20,22 @@ pub(super) const ROWS: &[Switch] = &[
 const CACHE: Switch = Switch {
     letter: 'S',
     default: "cached",
-    detail: "Cache mode, write-through and memory mapping are three choices, and each may be made once on the line. \
-             Letters combine in any order, in one or in several switches.",
+    detail: "Cache mode, write-through and memory mapping are three choices; each may be set once. \
+        Letters combine in any order, in one or several switches.",
     forms: &[
         form("S", Value::None, &["-S"]).help("Bypasses the software cache; the same as `-Su`."),
         form("S", Value::Word(&["b"]), &["-Sb"]).help("Uses the software cache, as without `-S`."),
         form("S", Value::Word(&["h", "uw", "wu"]), &["-Sh", "-Suw"])
-            .help("Bypasses the software cache and writes through to the medium."),
+            .help("Bypasses the software cache, and writes through to the medium."),
         form("S", Value::Word(&["m", "mb", "mw"]), &["-Sm", "-Smw"])
-            .help("Copies to and from a memory map; with `w` past the processor's caches."),
+            .help("Copies to and from a memory map; `w` bypasses the processor's caches."),
         form("S", Value::Word(&["r", "rw"]), &["-Sr"]).help("Bypasses the local cache of a network file system."),
         form("S", Value::Word(&["u"]), &["-Su"]).help("Bypasses the software cache."),
         form("S", Value::Word(&["w", "bw", "wb"]), &["-Sw", "-Sbw"]).help("Writes through to the medium."),
         form("S", Value::Word(&["y", "Y"]), &["-Sy", "-SY"])
             .help("BypassIO: reads bypass the filters of the file system (y), and the volume's drivers too (Y).")
             .since(Version::V2_3)
-            .on_linux(Status::Refused("BypassIO is a part of Windows")),
+            .on_linux(Status::Refused("BypassIO exists only on Windows")),
     ],
     apply: |line, value| {
         if value.is_empty() {
@@ -142,12 +142,12 @@ const OLD_UNCACHED: Switch = Switch {
 const FLUSH: Switch = Switch {
     letter: 'N',
     default: "nothing is flushed",
-    detail: "Needs `-Sm`; does nothing where writes go through. The letter may be a capital.",
+    detail: "Needs `-Sm`; has no effect with write-through. The letter may be a capital.",
     forms: &[
-        form("N", Value::Word(&["v"]), &["-Nv"]).help("Writes the pages of a memory map back after each write."),
+        form("N", Value::Word(&["v"]), &["-Nv"]).help("Writes back the pages of a memory map after each write."),
         form("N", Value::Word(&["n", "i"]), &["-Nn", "-Ni"])
-            .help("Writes cache lines back after each write and drains them (n), or does not wait (i).")
-            .on_linux(Status::Refused("it needs a map of persistent memory")),
+            .help("Writes back cache lines after each write, and drains them (n) or does not (i).")
+            .on_linux(Status::Refused("needs a map of persistent memory")),
     ],
     apply: |line, value| {
         line.target.flush = Some(match value {
@@ -166,7 +166,7 @@ const COMPLETION_ROUTINES: Switch = Switch {
     scope: Scope::TimeSpan,
     default: "completion port",
     detail: "Linux uses the same queue in both cases; only the report differs. Not with `-g` and `-Sm`.",
-    forms: &[form("x", Value::None, &["-x"]).help("Operations are completed by routines instead of a completion port.")],
+    forms: &[form("x", Value::None, &["-x"]).help("Completes operations by routines instead of a completion port.")],
     apply: |line, _| assign(&mut line.span.completion_routines, Ok(true)),
     ..SYSTEM
 };
@@ -175,14 +175,15 @@ const RING: Switch = Switch {
     letter: 'u',
     scope: Scope::TimeSpan,
     default: "chosen for the target",
-    detail: "A Windows without IoRing (before Windows 11 and Windows Server 2025) refuses it. `n` registers no buffers. What \
-             `p` behind the number stands for is not published: a profile keeps it, and a run with it is refused.",
+    detail: "Refused by Windows without IoRing (before Windows 11 and Windows Server 2025). `n` \
+        registers no buffers. The meaning of `p` after the number is not published: a profile keeps \
+        it, and a run with it is refused.",
     forms: &[
         form("u", Value::None, &["-u"])
             .help("Operations go through the system's submission ring: io_uring on Linux, IoRing on Windows.")
             .since(Version::V2_3),
         form("u", Value::RingBatch, &["-u8", "-un16"])
-            .help("The same, with this many operations handed over at once.")
+            .help("The same, with this many operations per submission.")
             .since(Version::V2_3),
     ],
     apply: |line, value| {
@@ -196,10 +197,10 @@ const RING: Switch = Switch {
 
 const LARGE_PAGES: Switch = Switch {
     letter: 'l',
-    default: "usual pages",
-    detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); none left is an error. Windows wants the account to hold \
-             the privilege to lock pages in memory.",
-    forms: &[form("l", Value::None, &["-l"]).help("Buffers lie in large pages.")],
+    default: "normal pages",
+    detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); an empty pool is an \
+        error. On Windows the account needs the privilege to lock pages in memory.",
+    forms: &[form("l", Value::None, &["-l"]).help("Allocates buffers in large pages.")],
     apply: |line, _| assign(&mut line.target.large_pages, Ok(true)),
     ..SYSTEM
 };
@@ -207,7 +208,8 @@ const LARGE_PAGES: Switch = Switch {
 const PRIORITY: Switch = Switch {
     letter: 'I',
     default: "3",
-    detail: "Linux: 1 is the idle class, 2 best effort 7, 3 leaves the priority alone. Only some schedulers heed it.",
+    detail: "Linux: 1 is the idle class, 2 best effort 7, 3 leaves the priority unchanged. Only \
+        some I/O schedulers honour it.",
     forms: &[form(
         "I",
         Value::Integer {

@@ -40,7 +40,7 @@ const WARM_UP: Switch = Switch {
 const COOL_DOWN: Switch = Switch {
     letter: 'C',
     default: "0",
-    detail: "Keeps the load up while other hosts still measure.",
+    detail: "Keeps up the load while other hosts still measure.",
     forms: &[form("C", number("s"), &["-C5"]).help("Seconds of the same load after the measured time.")],
     apply: |line, value| {
         line.overrides.cool_down = Some(seconds(line, value, "cooldown time (-C)")?);

@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Switch] = &[WRITE, CONTENTS, CREATE];
 const WRITE: Switch = Switch {
     letter: 'w',
     default: "0",
-    detail: "The value is needed: a bare `-w` is refused.",
+    detail: "A bare `-w` is refused.",
     forms: &[form(
         "w",
         Value::Integer {
@@ -41,9 +41,10 @@ const WRITE: Switch = Switch {
 
 const CONTENTS: Switch = Switch {
     letter: 'Z',
-    default: "the bytes 0 to 255, over and over",
-    detail: "`-Zr` applies to the time span; `-Z` wins over it. A buffer of `-Z<size>` is no smaller than a block, and each \
-             write takes its bytes from a random place of it; what a shorter file lacks is its beginning again.",
+    default: "the bytes 0 to 255, repeated",
+    detail: "`-Zr` applies to the time span; `-Z` overrides it. A buffer of `-Z<size>` is at least \
+        as large as a block, and each write takes its bytes from a random position in it. A file \
+        that is shorter than the buffer is repeated.",
     forms: &[
         form("Z", Value::None, &["-Z"]).help("Writes zeros."),
         form("Zr", Value::None, &["-Zr"]).help("Writes new random bytes each time."),
@@ -74,9 +75,9 @@ const CONTENTS: Switch = Switch {
 const CREATE: Switch = Switch {
     letter: 'c',
     default: "the target must exist",
-    detail: "An existing file is truncated and made anew, before each time span, also for a run that only reads. Devices \
-             are left as they are. 0 makes nothing.",
-    forms: &[form("c", Value::Size { zero: true }, &["-c1G", "-c1000b"]).help("Makes file targets of this size.")],
+    detail: "An existing file is truncated and recreated before each time span, also for a run that \
+        only reads. Devices are left as they are. 0 creates nothing.",
+    forms: &[form("c", Value::Size { zero: true }, &["-c1G", "-c1000b"]).help("Creates file targets of this size.")],
     apply: |line, value| {
         if value.is_empty() {
             return Err(EarlyEnd::Invalid);

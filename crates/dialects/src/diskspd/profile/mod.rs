@@ -1,10 +1,11 @@
 //! DiskSpd's data model: time spans of targets, with DiskSpd's terms and defaults.
 //!
 //! A command line is a profile with one time span whose targets differ only in their paths; an XML
-//! profile can express everything. The profile is what the user wrote; lowering gives it a meaning.
+//! profile can express everything. The profile holds what the user wrote; lowering turns it into a
+//! plan.
 
 //!
-//! Beside each part stand its elements in XML, in output order.
+//! Each part comes with its XML elements, in output order.
 
 mod span;
 mod target;
@@ -53,11 +54,11 @@ pub enum ResultFormat {
 /// Which files are created before the first time span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precreate {
-    /// All with a size, each with its largest size.
+    /// All files with a size, each with its largest size.
     UseMaxSize,
-    /// Those that have the same size above zero everywhere.
+    /// Files with the same size above zero everywhere.
     ConstantSizes,
-    /// Those whose sizes agree, apart from missing ones.
+    /// Files whose sizes agree, apart from missing sizes.
     ConstantOrZeroSizes,
 }
 

@@ -82,8 +82,9 @@ impl Default for TimeSpan {
 
 pub(super) const TIME_SPAN: Rule = all("TimeSpan", Occurs::AtLeastOnce, || rules(SPAN));
 
-/// The elements of a time span. Those with a label are of DiskSpd 2.3. Its public notes name the
-/// switches, not elements and lines; so these are ours, with values in the syntax of the switch.
+/// The elements of a time span. Elements with a label are those of DiskSpd 2.3. Its public notes
+/// name only the switches, so fathom defines the elements and report lines, with values in the
+/// syntax of the switch.
 pub(super) const SPAN: &[Element<TimeSpan>] = &[
     flag!("CompletionRoutines", TimeSpan.completion_routines),
     newer!(

@@ -17,7 +17,7 @@ pub struct Target {
     /// A file, `#<n>` for a drive, `<letter>:` for a volume, `*<n>` for a slot of a template, or on
     /// Linux a device.
     pub path: String,
-    /// Bytes of an operation (`-b`).
+    /// Bytes per operation (`-b`).
     pub block: u32,
     /// First byte that is used (`-B`).
     pub base: u64,
@@ -93,7 +93,7 @@ pub struct Distribution {
 /// A range of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Share of the operations in percent; 0 makes a hole.
+    /// Share of the operations in percent; 0 leaves a gap.
     pub io_percent: u32,
     /// Percent of the area, or bytes; 0 bytes reach to the end.
     pub length: u64,
@@ -228,7 +228,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
     number!("BlockSize", ANY_U32, Target.block),
     number!("BaseFileOffset", ANY_U64, Target.base),
     flag!("SequentialScan", Target.sequential_scan),
-    // The hint with that name, not the pattern.
+    // This `SequentialScan` is the hint, not the pattern.
     flag!("RandomAccess", Target.random_access),
     flag!("TemporaryFile", Target.temporary_file),
     flag!("UseLargePages", Target.large_pages),
@@ -345,7 +345,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
         },
     ),
     number!("ThreadsPerFile", ANY_U32, Target.threads),
-    // DiskSpd accepts any number and does not define others than these.
+    // DiskSpd accepts any number, but defines only these.
     number!("IOPriority", Value::Number(1, 3), Target.priority),
     number!("Weight", ANY_U32, Target.weight),
     nested(
@@ -377,7 +377,7 @@ const RANDOM_DATA_SOURCE: &[Rule] = &[
     Rule::value("FilePath", Value::Text),
 ];
 
-// Exactly one of the two: each is required, but only the chosen one of a choice.
+// Exactly one of the two: `Once` requires only the chosen alternative.
 const DISTRIBUTION: &[Rule] = &[
     all("Percent", Occurs::Once, || {
         const { &[RANGE_IN_PERCENT] }.iter().collect()
@@ -421,7 +421,7 @@ fn read_write_buffer(target: &mut Target, node: Node) -> Result<(), XmlError> {
     Ok(())
 }
 
-/// Zeros hide a source, although writes use it: XML cannot express `-Z -Z1M`.
+/// Zeros take the place of a source, although writes use the source: XML cannot express `-Z -Z1M`.
 fn write_write_buffer(writer: &mut Writer, target: &Target) {
     writer.element("WriteBufferContent", |writer| match &target.source {
         _ if target.zero_buffers => writer.value("Pattern", "zero"),

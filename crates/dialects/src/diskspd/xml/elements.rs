@@ -1,5 +1,5 @@
-//! Rows of elements: the schema, the reader and the writer use the tables of such rows beside each
-//! part of a profile (`diskspd/profile/`).
+//! Rows of elements. The schema, the reader and the writer use the tables of these rows in
+//! `diskspd/profile/`.
 //!
 //! As in DiskSpd, the reader applies the elements of a parent in the order of its table, not of the
 //! document: of elements that set the same field, the later row wins.
@@ -58,7 +58,7 @@ pub(in crate::diskspd) const fn nested<T>(
     }
 }
 
-/// Only the word counts: the schema accepts 1 too, which DiskSpd takes for false.
+/// Accepts only `true`: the schema also accepts 1, which DiskSpd reads as false.
 pub(in crate::diskspd) fn is_true(text: &str) -> bool {
     text == "true"
 }

@@ -2,9 +2,9 @@
 //! writes them.
 //!
 //! As in DiskSpd, a document is validated before it is read: errors of the schema are reported
-//! first. Different from DiskSpd: numbers above 2³¹−1 are read exactly, paths have any length, text
-//! is escaped, and `RandomWriteData` is written, so that a profile comes back as it was. The
-//! elements for DiskSpd 2.3 are ours.
+//! first. Unlike DiskSpd, fathom reads numbers above 2³¹−1 exactly, allows paths of any length,
+//! escapes text and writes `RandomWriteData`, so that profiles survive a round trip. The elements
+//! for DiskSpd 2.3 are fathom's.
 
 pub(super) mod elements;
 pub(super) mod read;
@@ -45,8 +45,8 @@ pub enum XmlErrorKind {
 impl XmlError {
     /// The error as DiskSpd writes it to its standard error.
     pub fn lines(&self) -> Vec<String> {
-        // Only the range of Microsoft's error numbers is kept: parse errors start at one,
-        // validation errors at the other.
+        // The exact codes are Microsoft's; only the range is reproduced: one base for parse errors,
+        // one for validation errors.
         let code = match self.kind {
             XmlErrorKind::Syntax => 0xC00C_E500u32,
             XmlErrorKind::Schema => 0xC00C_E000,
@@ -77,7 +77,7 @@ impl From<roxmltree::Error> for XmlError {
     fn from(error: roxmltree::Error) -> XmlError {
         let position = error.pos();
         let text = error.to_string();
-        // The library appends the position, which has its own fields here.
+        // The library appends the position, which this type stores separately.
         let place = format!(" at {position}");
         XmlError {
             kind: XmlErrorKind::Syntax,

@@ -6,7 +6,7 @@ use roxmltree::Node;
 use super::{XmlError, XmlErrorKind};
 use crate::diskspd::profile::ROOT;
 
-/// Attributes of this namespace locate a schema; every document may have them.
+/// Attributes of this namespace point to a schema; every document may have them.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// The rule of an element: its name, its number of occurrences and its content.
@@ -161,15 +161,12 @@ fn check_children(parent: Node, rules: &[&Rule], one_kind: bool) -> Result<(), X
         };
         counts[index] += 1;
         if counts[index] > 1 && matches!(rules[index].occurs, Occurs::Once | Occurs::AtMostOnce) {
-            return refuse(child, format!("<{name}> stands more than once in <{parent_name}>"));
+            return refuse(child, format!("<{name}> occurs more than once in <{parent_name}>"));
         }
         if one_kind && let Some(other) = (0..rules.len()).find(|&other| other != index && counts[other] > 0) {
             return refuse(
                 child,
-                format!(
-                    "<{parent_name}> has <{}> already: <{name}> cannot stand beside it",
-                    rules[other].name
-                ),
+                format!("<{parent_name}> cannot have both <{}> and <{name}>", rules[other].name),
             );
         }
         check_element(child, rules[index])?;
@@ -198,7 +195,7 @@ impl Value {
                 let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 match text.parse::<u64>() {
                     Ok(number) if digits && (least..=most).contains(&number) => None,
-                    _ => Some(format!("is a number from {least} to {most}, not '{text}'")),
+                    _ => Some(format!("must be a number from {least} to {most}, not '{text}'")),
                 }
             }
         }

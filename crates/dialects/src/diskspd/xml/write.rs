@@ -5,8 +5,7 @@
 use super::elements::{Element, Form};
 use crate::diskspd::profile::{PROFILE, Profile};
 
-/// The profile, one element or tag per line, two blanks of indent per level, the root at the left
-/// edge.
+/// Formats the profile: one element or tag per line, indented by two blanks per level.
 pub fn lines(profile: &Profile) -> Vec<String> {
     let mut writer = Writer::default();
     writer.element("Profile", |writer| write_all(writer, PROFILE, profile));

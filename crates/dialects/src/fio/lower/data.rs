@@ -1,4 +1,4 @@
-//! What is written.
+//! Lowers the contents of writes.
 
 use model::content::{ConstantPart, Content};
 
@@ -69,7 +69,7 @@ fn working_set(options: &JobOptions) -> u64 {
     (size * percent / 100 / super::pattern::shortest(options)).max(1)
 }
 
-/// The content with which a file is laid out: the same without stamps.
+/// The content of a file when it is laid out: without stamps.
 pub(in crate::fio) fn laid_out(content: Content) -> Content {
     match content {
         Content::Stamped => Content::Once,

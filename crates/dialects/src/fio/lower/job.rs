@@ -1,4 +1,4 @@
-//! Start delays, warm-up and shared flows.
+//! Lowers start delays, warm-up and shared flows.
 
 use model::plan::{Flow, Span};
 use model::{Bytes, Nanos};
@@ -18,7 +18,7 @@ pub(in crate::fio) fn warm_up(draft: &mut Draft<'_>) {
     let phases = &mut draft.parts.job.phases;
     phases.warm_up_bytes = Some(Bytes(job.ramp_size)).filter(|bytes| bytes.0 > 0);
     phases.warm_up_ns = match phases.warm_up_bytes {
-        // Bytes end the warm-up; without a time nothing else does.
+        // Without a time, only the bytes end the warm-up.
         Some(_) if job.ramp_time == 0 => Nanos::secs(1 << 30),
         _ => us(job.ramp_time),
     };

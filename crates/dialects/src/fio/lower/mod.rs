@@ -1,5 +1,5 @@
-//! Lowers options: each function here carries the values of one or a few options into the parts of
-//! a clone. The rows of the option table name these functions.
+//! Lowers options: each function here writes the values of one or a few options to the parts of a
+//! clone. The rows of the option table name these functions.
 
 pub(in crate::fio) mod data;
 pub(in crate::fio) mod job;

@@ -1,4 +1,4 @@
-//! Rates, pauses, and rules that watch a job.
+//! Lowers rates, pauses and control rules.
 
 use model::plan::{
     CatchUp, Control, LatencyTarget, MinimumRate, Pacing, Process, Rate, SteadyState, Think, ThinkCount, Tracked,
@@ -33,7 +33,7 @@ fn rate(options: &JobOptions, direction: Direction) -> Option<Rate> {
     let rate = match (pace.rate[direction], pace.rate_iops[direction]) {
         (0, 0) => return None,
         (bytes, 0) => Rate::bytes(bytes),
-        // fio paces by bytes: a range of lengths is slowed down by those above the shortest.
+        // fio paces by bytes, computed from the shortest length: longer operations lower the IOPS.
         (_, operations) => match sizes {
             model::block_size::BlockSizes::Range { low, .. } => Rate::bytes(operations.saturating_mul(low.0)),
             _ => Rate::iops(operations),
@@ -51,7 +51,7 @@ fn rate(options: &JobOptions, direction: Direction) -> Option<Rate> {
 
 /// Pauses between operations; some engines have their own.
 pub(in crate::fio) fn pauses(draft: &mut Draft<'_>) {
-    let blocks_given = draft.was_given("thinktime_blocks");
+    let blocks_given = draft.is_option_set("thinktime_blocks");
     draft.parts.stream.think = special::think(draft.options).unwrap_or_else(|| think(draft.options, blocks_given));
 }
 
@@ -80,7 +80,7 @@ fn think(options: &JobOptions, blocks_given: bool) -> Option<Think> {
     })
 }
 
-/// Rules that watch a job, in the order in which reports show their outcomes.
+/// The control rules of a job, in report order.
 pub(in crate::fio) fn control(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let rules = latency_target(options).into_iter().chain(steady_state(options));

@@ -1,4 +1,4 @@
-//! Directions, positions and lengths.
+//! Lowers directions, positions and lengths.
 
 use model::access::{
     Access, Advance, Aged, AtEnd, Between, BlockList, Continuation, EarlyReset, Every, Mixed, Normal, Once, OnceMethod,
@@ -66,8 +66,8 @@ pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
                 size: Bytes(entry.bytes),
                 percent: entry.percent as f64,
             };
-            // fio draws from the rarest size on, which decides the size that a random number
-            // selects.
+            // fio's cumulative distribution begins with the rarest size. The order decides which
+            // size a random number selects.
             let mut entries: Vec<SizeShare> = split.iter().map(entry).collect();
             entries.sort_by(|a, b| a.percent.total_cmp(&b.percent));
             return BlockSizes::Split { entries };
@@ -108,8 +108,8 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     }
 }
 
-/// Rejects options that do not work with `zonemode=zbd`. The zones are those of the job; the target
-/// has none.
+/// Rejects options that do not work with `zonemode=zbd`. The job defines the zones; the target has
+/// none.
 fn check_write_pointers(draft: &mut Draft<'_>) {
     let JobOptions {
         zones, pattern, verify, ..
@@ -117,7 +117,7 @@ fn check_write_pointers(draft: &mut Draft<'_>) {
     let capacity = zones.zonecapacity;
     let is_plain = pattern.percentage_random.iter().all(|(_, percent)| *percent >= 100) && pattern.rw_step == 0;
     let why = match () {
-        () if zones.zonesize == 0 => "zonemode=zbd needs a zonesize: the target has no zones of its own".to_owned(),
+        () if zones.zonesize == 0 => "zonemode=zbd needs a zonesize: the target is not zoned".to_owned(),
         () if zones.zonesize < 512 => "zone size must be at least 512 bytes for zonemode=zbd".to_owned(),
         () if capacity > zones.zonesize => {
             format!(
@@ -126,17 +126,15 @@ fn check_write_pointers(draft: &mut Draft<'_>) {
             )
         }
         () if !matches!(zones.zoneskip, None | Some(Amount::Bytes(0))) => {
-            "zoneskip beside zonemode=zbd is not supported by this program".to_owned()
+            "zoneskip with zonemode=zbd is not supported by this program".to_owned()
         }
         () if mix(draft.options).includes(Direction::Trim) => {
-            "a trim beside zonemode=zbd is not supported by this program: zones are reset when they are full".to_owned()
+            "trims with zonemode=zbd are not supported by this program: zones are reset when they are full".to_owned()
         }
-        () if verify.verify != Checksum::Off => {
-            "verify beside zonemode=zbd is not supported by this program".to_owned()
-        }
-        () if !is_plain => "rw with a number, or percentage_random, does not go with zonemode=zbd".to_owned(),
+        () if verify.verify != Checksum::Off => "verify with zonemode=zbd is not supported by this program".to_owned(),
+        () if !is_plain => "rw with a number, or percentage_random, cannot be combined with zonemode=zbd".to_owned(),
         () if (zones.zone_reset_threshold > 0.0) != (zones.zone_reset_frequency > 0.0) => {
-            "zone_reset_threshold and zone_reset_frequency go together".to_owned()
+            "zone_reset_threshold and zone_reset_frequency need each other".to_owned()
         }
         () => return,
     };
@@ -155,10 +153,10 @@ pub(in crate::fio) fn check_aging(draft: &mut Draft<'_>) {
     let requirement = match () {
         () if pattern.rw != Rw::RandWrite => "rw=randwrite",
         () if !matches!(pattern.distribution, Distribution::Even) => "random_distribution=random",
-        () if draft.was_given("random_generator") && pattern.random_generator != Generator::Lfsr => {
+        () if draft.is_option_set("random_generator") && pattern.random_generator != Generator::Lfsr => {
             "random_generator=lfsr"
         }
-        () if draft.was_given("norandommap") && !pattern.norandommap => "norandommap=1, which it sets",
+        () if draft.is_option_set("norandommap") && !pattern.norandommap => "norandommap=1, which sprandom sets itself",
         () if !fixed => "one block size",
         () if !(zones.spr_op > 0.0 && zones.spr_op < 1.0) => "spr_op between 0 and 1",
         () => return,
@@ -168,7 +166,7 @@ pub(in crate::fio) fn check_aging(draft: &mut Draft<'_>) {
 
 pub(in crate::fio) fn check_ranges(draft: &mut Draft<'_>) {
     if draft.options.system.num_range > 1 {
-        draft.complain("fio: num_range: no engine of this program names more than one range in a trim; leave it out");
+        draft.complain("fio: num_range: no engine of this program trims more than one range at a time; omit it");
     }
 }
 
@@ -291,7 +289,7 @@ fn even(options: &JobOptions, reduction: Reduction) -> Placement {
             method: OnceMethod::Bijection,
         });
     }
-    // A map cannot mark positions that are not block-aligned.
+    // A block map can only hold block-aligned positions.
     let own_alignment = pattern.ba.iter().any(|(direction, bytes)| {
         let size = sizes(options)[direction].min().0;
         *bytes != 0 && *bytes != size

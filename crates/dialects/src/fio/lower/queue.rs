@@ -1,4 +1,4 @@
-//! Engine, depth, batches, buffers, caches and flushes.
+//! Lowers engine, depth, batches, buffers, caches and flushes.
 
 use model::plan::{EngineKind, FileLock, FileRangeFlags, SyncRule, WriteThrough};
 use model::{Bytes, Direction};
@@ -19,8 +19,8 @@ pub(in crate::fio) fn is_asynchronous(options: &JobOptions) -> bool {
     }
 }
 
-/// Whether the engine merges adjacent operations into one call. fio reports depth 1 for it, and
-/// queues more.
+/// Whether the engine merges adjacent operations into one call. It queues several operations,
+/// although fio reports depth 1.
 fn merges_adjacent(options: &JobOptions) -> bool {
     options.queue.ioengine == "vsync"
 }
@@ -34,8 +34,7 @@ pub(in crate::fio) fn depth(options: &JobOptions) -> u32 {
     }
 }
 
-/// The kind of the engine; the fallback is for an engine that cannot be loaded, whose job never
-/// runs.
+/// The kind of the engine. The fallback is for an unloadable engine, whose job never runs.
 pub(in crate::fio) fn kind(options: &JobOptions) -> EngineKind {
     EngineKind::from_fio_name(&options.queue.ioengine).unwrap_or(EngineKind::Psync)
 }
@@ -85,7 +84,8 @@ pub(in crate::fio) fn complete_min(draft: &mut Draft<'_>) {
     draft.parts.worker.batching.complete_min = Some(least).filter(|least| *least != 1);
 }
 
-/// Without a limit, all completions are reaped at once, which costs less than fio's one at a time.
+/// Without a limit, all completions are reaped at once. This is cheaper than one at a time, as in
+/// fio.
 pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let least = cap_to_depth(options, options.queue.iodepth_batch_complete_min);
@@ -122,7 +122,7 @@ pub(in crate::fio) fn buffers(draft: &mut Draft<'_>) {
         draft.refuse(format!("hugepage-size={size}, which is not a power of two,"));
     }
     if has_file {
-        draft.refuse("mem with a file behind a colon");
+        draft.refuse("mem with a file");
     }
 }
 
@@ -172,8 +172,8 @@ pub(in crate::fio) fn file_range(draft: &mut Draft<'_>) {
     draft.parts.stream.sync.file_range = (range.every > 0).then_some((range.every as u32, flags));
 }
 
-/// Jobs that do not write have nothing to flush, nor have metadata engines, whose flush does
-/// nothing in fio.
+/// Drops flushes of jobs that do not write, and of metadata engines, whose flush has no effect in
+/// fio.
 pub(in crate::fio) fn drop_flushes(draft: &mut Draft<'_>) {
     let writes = pattern::mix(draft.options).includes(Direction::Write);
     if !writes || kind(draft.options).is_metadata_engine() {

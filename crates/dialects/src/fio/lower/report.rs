@@ -1,4 +1,4 @@
-//! Samples, logs and display settings of a job, under the names that reports use.
+//! Lowers samples, logs and display settings, under the names that reports use.
 
 use model::Nanos;
 use model::plan::Windows;
@@ -8,7 +8,7 @@ use crate::fio::draft::Draft;
 use crate::fio::options::JobOptions;
 use crate::fio::options::report::{KbBase, Unified, UnitBase};
 
-/// The windows whose latencies and histograms go into logs.
+/// The windows of latency and histogram logs.
 pub(in crate::fio) fn windows(draft: &mut Draft<'_>) {
     let logs = &draft.options.logs;
     let mut windows: Vec<Windows> = Vec::new();
@@ -36,7 +36,7 @@ pub(in crate::fio) fn iops_sample(options: &JobOptions) -> Nanos {
     sample(options, options.logs.iopsavgtime, options.logs.write_iops_log.is_some())
 }
 
-/// The length of a sample: that of the log if there is one and it is shorter.
+/// The length of a sample: the log's interval if that is shorter.
 fn sample(options: &JobOptions, given_ms: i64, logged: bool) -> Nanos {
     let configured = given_ms.max(1) as u64;
     Nanos::millis(match options.logs.log_avg_msec {

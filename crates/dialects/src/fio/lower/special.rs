@@ -1,4 +1,4 @@
-//! Engines without I/O: they work on names, use processors, or run a program.
+//! Lowers engines without I/O, which work on names, use processors, or run a program.
 
 use model::Nanos;
 use model::access::{Access, Advance, AtEnd, Sequential};
@@ -26,7 +26,7 @@ fn work_time(options: &JobOptions) -> Nanos {
     us(options.engine.cpuchunks.max(1) as u64)
 }
 
-/// What the processor does.
+/// Lowers the work of a processor engine.
 pub(in crate::fio) fn work(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     draft.parts.worker.engine.work = (options.queue.ioengine == "cpuio").then(|| match options.engine.cpumode {
@@ -40,7 +40,7 @@ pub(in crate::fio) fn work(draft: &mut Draft<'_>) {
     });
 }
 
-/// The program that is run.
+/// Lowers the program of the `exec` engine.
 pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let engine_options = &options.engine;
@@ -77,7 +77,7 @@ pub(in crate::fio) fn arguments(options: &JobOptions) -> Option<String> {
 pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
     let pause = match (options.queue.ioengine.as_str(), options.engine.cpumode, load(options)) {
         ("exec", _, _) => POLL_INTERVAL,
-        // It pauses by itself.
+        // The engine pauses by itself.
         ("cpuio", CpuMode::Qsort, _) | ("cpuio", _, 0) => Nanos(0),
         ("cpuio", CpuMode::Noop, load) => Nanos(work_time(options).0 * (100 - load) / load),
         _ => return None,

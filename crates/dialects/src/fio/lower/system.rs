@@ -1,4 +1,4 @@
-//! Where clones run, with which priority, and what happens after errors.
+//! Lowers CPU and memory placement, priorities and error handling.
 
 use model::plan::{ControlGroup, MemoryNodes, Priority};
 use model::{Direction, Nanos};
@@ -47,7 +47,7 @@ pub(in crate::fio) fn memory(draft: &mut Draft<'_>) {
     }
 }
 
-/// Numbers and ranges of them, between commas.
+/// Parses a comma-separated list of numbers and ranges.
 pub(in crate::fio) fn nodes(text: &str) -> Option<Vec<u32>> {
     let mut nodes = Vec::new();
     for piece in text.split(',') {
@@ -180,7 +180,7 @@ fn number(name: &str, complaints: &mut Vec<crate::Diagnostic>) -> Option<i32> {
     if number.is_none() {
         crate::fio::draft::complain(
             complaints,
-            format!("fio: ignore_error: `{name}` is not the name of a known error; give its number"),
+            format!("fio: ignore_error: unknown error `{name}`; give its number"),
         );
     }
     number

@@ -9,7 +9,7 @@ use crate::fio::options::JobOptions;
 use crate::fio::options::typed::CpuRange;
 use crate::fio::options::verify::{Checksum, VerifyPolicy};
 
-/// Lowers verification, as far as it depends on several options.
+/// Lowers verification settings that depend on several options.
 pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
     let verify = &draft.options.verify;
     let method = match verify.verify {
@@ -57,13 +57,13 @@ pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
     }
 }
 
-/// Without `verify_header_seed`, fio checks the seed only where blocks belong to this workload: not
-/// if the job reads or replays data of another one, nor if a block may be written twice.
+/// Without `verify_header_seed`, fio does not check the seed if the job reads or replays data of
+/// another workload, nor if a block may be written twice.
 pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
     let pattern = &draft.options.pattern;
     let is_read_only = !pattern::mix(draft.options).includes(Direction::Write);
     let is_uncertain = is_read_only || draft.options.verify.verify_only || may_repeat(draft) || pattern.rw_step != 0;
-    let is_skipped = is_uncertain && !draft.was_given("verify_header_seed");
+    let is_skipped = is_uncertain && !draft.is_option_set("verify_header_seed");
     if let Some(verify) = &mut draft.parts.stream.verify {
         verify.any_seed |= is_skipped;
     }
@@ -74,7 +74,7 @@ pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
 pub(in crate::fio) fn write_sequence(draft: &mut Draft<'_>) {
     let overlaps = may_repeat(draft) && queue::depth(draft.options) > 1;
     let is_uncertain = draft.options.verify.verify_only || overlaps;
-    let is_skipped = is_uncertain && !draft.was_given("verify_write_sequence");
+    let is_skipped = is_uncertain && !draft.is_option_set("verify_write_sequence");
     if let Some(verify) = &mut draft.parts.stream.verify {
         verify.any_order |= is_skipped;
     }

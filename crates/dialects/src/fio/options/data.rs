@@ -1,4 +1,4 @@
-//! What is written.
+//! Contents of writes.
 
 use super::typed::Piece;
 
@@ -22,9 +22,9 @@ pub struct Data {
 }
 
 choices! {
-    /// Which earlier buffer is repeated.
+    /// The earlier buffer to repeat.
     DedupeMode at data.dedupe_mode {
-        #[default] Repeat: "repeat" "the one before";
+        #[default] Repeat: "repeat" "the previous one";
         WorkingSet: "working_set" "one of a set";
     }
 }

@@ -1,4 +1,4 @@
-//! Which files and devices, and how they are made ready.
+//! Files and devices, and their preparation.
 
 use super::typed::Range;
 
@@ -41,19 +41,19 @@ choices! {
         ReadWrite: "readwrite" "many reads or one write";
     }
 
-    /// How the next file is chosen.
+    /// Order in which files are used.
     ServiceType at files.file_service_type {
         Random: "random" "at random";
         Zipf: "zipf" "by a Zipf distribution";
         Pareto: "pareto" "by a Pareto distribution";
         Normal: "normal" "by a normal distribution", "gauss" "as normal";
         #[default] RoundRobin: "roundrobin" "in turn";
-        Sequential: "sequential" "the next when one is done";
+        Sequential: "sequential" "the next file when one is finished";
     }
 
-    /// What kind of file is expected.
+    /// Required kind of file.
     FileType at files.filetype {
-        #[default] None: "none" "whatever is there";
+        #[default] None: "none" "any kind";
         File: "file" "a regular file";
         Block: "block" "a block device";
         Character: "char" "a character device";
@@ -62,7 +62,7 @@ choices! {
     /// How space is reserved.
     Fallocate at files.fallocate {
         None: "none" "not at all";
-        #[default] Native: "native" "by the call of the system";
+        #[default] Native: "native" "by the system's own call";
         Posix: "posix" "by posix_fallocate";
         Keep: "keep" "without changing the size";
         Truncate: "truncate" "by setting the size";
@@ -72,7 +72,7 @@ choices! {
     /// The access pattern passed to the kernel (fadvise).
     Fadvise at files.fadvise_hint {
         None: "0" "nothing";
-        #[default] ByPattern: "1" "what follows from rw";
+        #[default] ByPattern: "1" "derived from rw";
         Random: "random" "random access";
         Sequential: "sequential" "sequential access";
         NoReuse: "noreuse" "data is used once";

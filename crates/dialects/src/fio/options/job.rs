@@ -1,5 +1,4 @@
-//! The job as a whole: its name, how often and how long it runs, what it waits for and what ends
-//! with it.
+//! Name, duration and dependencies of a job.
 
 use super::typed::Delay;
 
@@ -39,9 +38,9 @@ pub struct Job {
 choices! {
     /// Which jobs end together.
     ExitWhat at job.exit_what {
-        #[default] Group: "group" "those of the same group";
-        Stonewall: "stonewall" "all that run now";
-        All: "all" "all, also those that wait";
+        #[default] Group: "group" "jobs of the same group";
+        Stonewall: "stonewall" "all running jobs";
+        All: "all" "all jobs, including waiting ones";
     }
 
     /// Errors that do not end a job.

@@ -1,4 +1,4 @@
-//! Logs of single operations and of averages.
+//! Logs of operations and averages.
 
 use super::typed::{CpuRange, LogName};
 
@@ -28,7 +28,7 @@ pub struct Logs {
 }
 
 choices! {
-    /// What a log entry says of its time.
+    /// The value of a log entry.
     WindowValue at logs.log_window_value {
         #[default] Average: "avg" "the mean";
         Maximum: "max" "the largest";

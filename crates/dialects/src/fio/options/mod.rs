@@ -2,11 +2,11 @@
 
 #![allow(
     missing_docs,
-    reason = "a field is the option of its name, and its row in the table says what it means"
+    reason = "fields are named like options, which the rows of the table describe"
 )]
 
-/// Defines the types of options whose values are words, with the help of each word. A variant has
-/// the doc of its first word; words that fio lists in another place follow `+`.
+/// Defines the types of options whose values are words, with the help of each word. A variant's doc
+/// is its first word. Words that fio lists elsewhere follow `+`.
 macro_rules! choices {
     ($($(#[$doc:meta])* $name:ident at $group:ident.$field:ident {
         $($(#[$attribute:meta])* $variant:ident: $word:literal $help:literal $(, $alias:literal $alias_help:literal)*;)*
@@ -62,8 +62,8 @@ impl Word {
     }
 }
 
-/// A group of options that jobs share until one changes it (copy on write): even among a hundred
-/// thousand sections most differ in few options.
+/// A group of options that jobs share until one changes it (copy on write). Jobs differ in few
+/// options, even if there are a hundred thousand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 
@@ -92,9 +92,9 @@ pub struct JobOptions {
     pub pattern: Shared<pattern::Pattern>,
     /// Engine, depth, batches, flushes.
     pub queue: Shared<queue::Queue>,
-    /// Rates, pauses, limits of latency.
+    /// Rates, pauses, latency limits.
     pub pace: Shared<pace::Pace>,
-    /// What is written.
+    /// Contents of writes.
     pub data: Shared<data::Data>,
     /// Verification.
     pub verify: Shared<verify::Verify>,
@@ -108,7 +108,7 @@ pub struct JobOptions {
     pub replay: Shared<replay::Replay>,
     /// Zones.
     pub zones: Shared<zones::Zones>,
-    /// What only some engines have.
+    /// Options of single engines.
     pub engine: Shared<engine::Engine>,
 }
 
@@ -132,8 +132,8 @@ impl JobOptions {
         }
     }
 
-    /// Defaults that no row can express: the seed depends on randrepeat, and Windows has another
-    /// engine.
+    /// Sets defaults that a row cannot express: the seed depends on randrepeat, the engine on the
+    /// system.
     pub(super) fn adjust_defaults(&mut self) {
         self.pattern.randseed = None;
         if cfg!(windows) {

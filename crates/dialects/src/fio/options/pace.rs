@@ -1,4 +1,4 @@
-//! How fast: rates, pauses, limits of latency.
+//! Rates, pauses, latency limits.
 
 use model::PerDirection;
 
@@ -32,7 +32,7 @@ pub struct Pace {
 }
 
 choices! {
-    /// Which operations count towards a pause.
+    /// Which operations thinktime_blocks counts.
     ThinkBlocks at pace.thinktime_blocks_type {
         #[default] Complete: "complete" "those that completed";
         Issue: "issue" "those that were issued";
@@ -44,7 +44,7 @@ choices! {
         Poisson: "poisson" "at random, with exponential gaps";
     }
 
-    /// What has to be steady.
+    /// The measure that must be steady.
     Criterion at pace.steadystate {
         Iops: "iops" "largest deviation of operations per second";
         #[default] IopsSlope: "iops_slope" "slope of operations per second";

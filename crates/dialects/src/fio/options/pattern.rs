@@ -1,4 +1,4 @@
-//! What is read and written: direction, order, offsets.
+//! Direction, order and offsets.
 
 use super::typed::{Distribution, Range, Split};
 use crate::fio::values::Amount;
@@ -51,7 +51,7 @@ choices! {
 
     /// What happens between two random positions.
     Sequencer at pattern.rw_sequencer {
-        #[default] Sequential: "sequential" "go on behind the last one";
+        #[default] Sequential: "sequential" "continue after the last one";
         Identical: "identical" "repeat the last one";
     }
 
@@ -62,14 +62,14 @@ choices! {
         Tausworthe64: "tausworthe64" "five-component generator of 64 bits";
     }
 
-    /// How random offsets spread.
+    /// The distribution of random offsets.
     DistributionName at pattern.random_distribution {
         #[default] Random: "random" "evenly";
         Zipf: "zipf" "by a Zipf law";
         Pareto: "pareto" "by a Pareto law";
         Normal: "normal" "by a normal law";
-        Zoned: "zoned" "by shares of parts of the file";
-        ZonedAbs: "zoned_abs" "by shares of parts given in bytes";
+        Zoned: "zoned" "by percentages of the file";
+        ZonedAbs: "zoned_abs" "by byte ranges of the file";
         Sequence: "sequence" "by a list of blocks";
     }
 }

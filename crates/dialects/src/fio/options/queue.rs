@@ -1,4 +1,4 @@
-//! How operations are handed to the system.
+//! Engine, queue depth, caches and buffers.
 
 use super::typed::SyncFileRange;
 
@@ -34,7 +34,7 @@ pub struct Queue {
 }
 
 choices! {
-    /// Which thread hands operations over.
+    /// The thread that submits operations.
     SubmitMode at queue.io_submit_mode {
         #[default] Inline: "inline" "the job itself";
         Offload: "offload" "one of a pool";
@@ -49,14 +49,14 @@ choices! {
 
     /// How long written data is expected to live.
     WriteHint at queue.write_hint {
-        #[default] None: "none" "nothing is said";
+        #[default] None: "none" "no hint";
         Short: "short" "short";
         Medium: "medium" "medium";
         Long: "long" "long";
         Extreme: "extreme" "longest";
     }
 
-    /// Where buffers come from.
+    /// Memory type of the buffers.
     Memory at queue.mem {
         #[default] Malloc: "malloc" "the allocator";
         Shm: "shm" "shared memory";

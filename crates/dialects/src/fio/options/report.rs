@@ -1,4 +1,4 @@
-//! What is measured and reported.
+//! Measurement and reports.
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,13 +26,13 @@ pub struct Report {
 choices! {
     /// How directions are reported.
     Unified at report.unified_rw_reporting {
-        #[default] None: "none" "each for itself";
+        #[default] None: "none" "each separately";
         Mixed: "mixed" "together";
-        Both: "both" "each for itself and together";
+        Both: "both" "each separately and all together";
         + "0" "as none" => None; "1" "as mixed" => Mixed; "2" "as both" => Both;
     }
 
-    /// What k means.
+    /// The meaning of k.
     KbBase at report.kb_base {
         #[default] Binary: "1024" "1024";
         Decimal: "1000" "1000";
@@ -40,7 +40,7 @@ choices! {
 
     /// Bytes or bits.
     UnitBase at report.unit_base {
-        #[default] Automatic: "0" "as it suits";
+        #[default] Automatic: "0" "automatic";
         Bytes: "8" "bytes";
         Bits: "1" "bits";
     }

@@ -25,10 +25,10 @@ pub struct System {
 }
 
 choices! {
-    /// Who runs on which of the processors.
+    /// How clones are assigned to processors.
     CpuPolicy at system.cpus_allowed_policy {
-        #[default] Shared: "shared" "all on all";
-        Split: "split" "each on one";
+        #[default] Shared: "shared" "every clone on all of them";
+        Split: "split" "each clone on one of them";
     }
 }
 
@@ -40,6 +40,6 @@ pub enum ClockSource {
     Gettimeofday,
     /// `clock_gettime`: the monotonic clock.
     ClockGettime,
-    /// `cpu`: the counter of the processor.
+    /// `cpu`: the CPU's cycle counter.
     Cpu,
 }

@@ -1,4 +1,4 @@
-//! Values that are more than a number or a word.
+//! Structured option values.
 
 /// A range of numbers, in the order written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,14 +84,14 @@ pub enum Distribution {
     Zipf {
         /// Its exponent.
         theta: f64,
-        /// Where the most frequent block lies, from 0 to 1.
+        /// The position of the most frequent block, from 0 to 1.
         center: Option<f64>,
     },
     /// By a Pareto law.
     Pareto {
         /// Its share.
         h: f64,
-        /// Where the most frequent block lies, from 0 to 1.
+        /// The position of the most frequent block, from 0 to 1.
         center: Option<f64>,
     },
     /// By a normal law.

@@ -45,19 +45,19 @@ choices! {
         Sha3_384: "sha3-384" "SHA3-384";
         Sha3_512: "sha3-512" "SHA3-512";
         Xxhash: "xxhash" "xxHash";
-        Meta: "meta" "header alone";
+        Meta: "meta" "only the header";
         Pattern: "pattern" "a pattern without header";
         PatternHeader: "pattern_hdr" "a pattern with header";
-        Null: "null" "header written, nothing checked";
+        Null: "null" "header written but not checked";
     }
 }
 
-/// Which writes are checked.
+/// Which writes to verify.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerifyPolicy {
     /// `completed`: all that completed.
     #[default]
     Completed,
-    /// `fsynced`: those before a flush.
+    /// `fsynced`: writes before a flush.
     Fsynced,
 }

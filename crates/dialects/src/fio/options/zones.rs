@@ -1,4 +1,4 @@
-//! Windows in a file, zoned and placement-aware devices.
+//! Zones of files and zoned devices, and data placement.
 
 use crate::fio::values::Amount;
 
@@ -24,10 +24,10 @@ pub struct Zones {
 }
 
 choices! {
-    /// Whether a job works in zones.
+    /// The zone mode of a job.
     ZoneMode at zones.zonemode {
-        #[default] None: "none" "it does not";
+        #[default] None: "none" "no zones";
         Strided: "strided" "windows that move through the file";
-        Zoned: "zbd" "zones that are written from their start to their end";
+        Zoned: "zbd" "zones that are written sequentially";
     }
 }

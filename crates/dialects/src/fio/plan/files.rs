@@ -35,7 +35,7 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// Adds the target of a path. A shared file is prepared for the job with the highest demands.
+    /// Adds the target of a path. A file of several jobs is prepared so that it suffices for all.
     pub(super) fn add(&mut self, new: Target) -> TargetId {
         let Some(&index) = self.by_path.get(&new.path) else {
             self.by_path.insert(new.path.clone(), self.list.len());
@@ -52,7 +52,7 @@ impl Targets {
         TargetId(index as u32)
     }
 
-    /// The size to which previous jobs lay out a file.
+    /// The size to which earlier jobs lay out a file.
     fn laid_out(&self, path: &str) -> Option<u64> {
         self.by_path
             .get(path)
@@ -67,11 +67,11 @@ fn laid_out(prepare: &Prepare) -> Option<u64> {
     }
 }
 
-/// The bytes of a file of a clone: its size and the area in it.
+/// The size of a clone's file, and the area in it.
 struct Extents {
     /// The start of the area.
     base: Extent,
-    /// The size of the file; absent if it is used as it is.
+    /// The size of the file; absent if the existing size is kept.
     file: Option<u64>,
     /// The length of the area; absent: to the end.
     length: Option<Extent>,
@@ -80,7 +80,7 @@ struct Extents {
 impl Lowering<'_> {
     pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
-        let mut names = names(clone, self.env);
+        let mut names = file_names(clone, self.env);
         let position_of = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
             match self.env.disk.below(folder) {
@@ -112,7 +112,7 @@ impl Lowering<'_> {
         if range.high > i64::MAX as u64 {
             complain(
                 &mut self.complaints,
-                "fio: filesize: no file can be as large, and a percentage is not possible here",
+                "fio: filesize: the size exceeds the maximum file size, or is a percentage",
             );
         }
         let base = self.base_at_setup(options, base(clone, &names, self.env.disk), &names);
@@ -148,7 +148,7 @@ impl Lowering<'_> {
         Files {
             target: target(options, ids),
             region: Region {
-                // Only the first operation on a name has an effect.
+                // Repeating an operation on a name would have no effect.
                 base: if is_name_engine(options) {
                     Extent::default()
                 } else {
@@ -159,8 +159,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The start of a clone in files that it may extend: a percentage refers to the size before
-    /// that. If sizes differ, the percentage remains.
+    /// The start of a clone in files that it may extend. A percentage is of the size before the
+    /// extension. If sizes differ, the percentage is kept.
     fn base_at_setup(&self, options: &JobOptions, base: Extent, names: &[String]) -> Extent {
         if base.percent == 0.0 || !has_size(options) {
             return base;
@@ -187,8 +187,8 @@ impl Lowering<'_> {
         let kind = found.map_or(PathKind::File, |found| found.kind);
         if options.zones.zonemode == ZoneMode::Zoned && kind == PathKind::Device && self.env.disk.is_zoned(name) {
             let why = format!(
-                "fio: zonemode=zbd on {name}, which is a zoned device, is not supported by this program: zones are those of the \
-                 job, on a file or a device without any"
+                "fio: zonemode=zbd on the zoned device {name} is not supported by this program: the \
+                job defines the zones, on a file or a regular device"
             );
             complain(&mut self.complaints, why);
         }
@@ -239,7 +239,7 @@ impl Lowering<'_> {
                 (None, Some(found)) if found.size > 0 => return Prepare::Existing,
                 (None, _) => (needs("size="), "total_file_size"),
             };
-            // fio keeps the first error of a job, which precedes this one.
+            // fio reports the first error of a job, which is an earlier one.
             let (errno, function) = match clone.job.include_missing {
                 true => (2, "job file open"),
                 false => (22, function),
@@ -296,12 +296,11 @@ impl Lowering<'_> {
                 None => (line, 2, format!("open({name})")),
             });
         }
-        // The kernel discards blocks of devices only. Holes in files are the task of the engine
-        // `falloc`.
+        // The kernel discards only blocks of devices. The engine `falloc` punches holes in files.
         let discards = trims && options.queue.ioengine != "falloc";
         let is_known = found.is_some() || self.env.disk.is_complete();
         (discards && is_file && is_known).then_some((
-            "fio: a trim needs a device; of files ioengine=falloc makes holes",
+            "fio: a trim needs a device; use ioengine=falloc to punch holes in a file",
             25,
             "td_io_queue".into(),
         ))
@@ -365,7 +364,7 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
     let parameter = files.file_service_count;
     StreamTarget::Files {
         open_at_once: match files.openfiles {
-            // Names need no open files, so their number is not limited, only those in use at once.
+            // Names need no open files, so only the names in use at once are limited.
             _ if is_name_engine(options) => ids.len().min(MAX_NAMES) as u32,
             0 => ids.len() as u32,
             most => most.clamp(1, ids.len() as i64) as u32,
@@ -412,7 +411,10 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     };
     add(pattern.offset, 1);
     let is_file = |name: &String| disk.find(name).is_none_or(|found| found.kind == PathKind::File);
-    add(pattern.offset_increment, increments(clone, names.iter().all(is_file)));
+    add(
+        pattern.offset_increment,
+        offset_increment_count(clone, names.iter().all(is_file)),
+    );
     if base.percent > 0.0 {
         base.align = match pattern.offset_align {
             0 => pattern::shortest(&clone.job.options),
@@ -424,9 +426,9 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
 }
 
 /// How many times a clone adds `offset_increment`. fio creates the clones after the first in
-/// descending order. The order matters if a clone extends a file and the next takes a percentage of
-/// it.
-fn increments(clone: Clone<'_>, on_files: bool) -> u64 {
+/// descending order. This matters if a clone extends a file of which the next one uses a
+/// percentage.
+fn offset_increment_count(clone: Clone<'_>, on_files: bool) -> u64 {
     let options = &clone.job.options;
     let clones = options.job.numjobs.max(1) as u64;
     match (clone.index, options.pattern.offset_increment) {
@@ -519,7 +521,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
             base,
             file: match found.map_or(0, |found| found.size) {
                 _ if is_name_engine(options) && is_diskless(options) => Some(block),
-                // These do no I/O and need no size.
+                // Engines without I/O need no size.
                 0 if is_diskless(options) && options.queue.ioengine != "null" => Some(NOMINAL_SIZE),
                 0 => None,
                 size => is_diskless(options).then_some(size),
@@ -530,7 +532,7 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
 }
 
 /// The size that fio draws for this file of this clone, in whole blocks. A range that begins within
-/// the first block can yield 0, which is a file without a size in fio too.
+/// the first block can yield 0: like in fio, the file then has no size.
 fn draw_size(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
     let mut draws = form.start();
     let mut size = range.low;
@@ -542,11 +544,11 @@ fn draw_size(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
 
 /// The default format of generated names.
 const DEFAULT_NAMES: &str = "$jobname.$jobnum.$filenum";
-/// The default on other hosts, which may share a file system.
+/// The default for clients, whose hosts may share a file system.
 const NAMES_OF_CLIENTS: &str = "$clientuid.$jobname.$jobnum.$filenum";
 
 /// The paths of a clone, in order.
-fn names(clone: Clone<'_>, env: super::LowerEnv<'_>) -> Vec<String> {
+fn file_names(clone: Clone<'_>, env: super::LowerEnv<'_>) -> Vec<String> {
     let disk = env.disk;
     let files = &clone.job.options.files;
     if !files.filename.is_empty() {

@@ -12,7 +12,7 @@ use crate::fio::options::job::ExitWhat;
 use crate::fio::options::pattern::Rw;
 use crate::fio::values::Amount;
 
-/// How often each block counts: twice if it is trimmed and written.
+/// The operations per block: two if it is trimmed and written.
 fn operations_per_block(rw: Rw) -> u64 {
     match rw {
         Rw::TrimWrite | Rw::RandTrimWrite => 2,
@@ -37,7 +37,7 @@ impl Lowering<'_> {
             .or(pattern.size)
             .filter(|amount| !matches!(amount, Amount::Bytes(0)));
         match amount {
-            // The job ends with the pass, which exceeds its size.
+            // The job completes its pass, even beyond its size.
             _ if job.options.zones.sprandom => {}
             Some(Amount::Bytes(bytes)) => stop.bytes = Some(Bytes(bytes.saturating_mul(times))),
             Some(Amount::Percent(percent)) if pattern.io_size.is_some() => {
@@ -45,7 +45,8 @@ impl Lowering<'_> {
             }
             Some(Amount::Percent(_) | Amount::Zones(_)) | None => stop.region_percent = Some(100 * times as u32),
         }
-        // A job that visits each block once ends when no block is left, even before its amount.
+        // A job that visits each block once ends when no block is left, even if the amount is
+        // larger.
         let mut needs_more_passes = match pattern.io_size {
             Some(Amount::Bytes(bytes)) => self.area.is_some_and(|area| bytes > area),
             Some(Amount::Percent(percent)) => percent > 100,
@@ -82,7 +83,7 @@ impl Lowering<'_> {
         for (index, job) in self.jobs.jobs.iter().enumerate() {
             let options = &job.options.job;
             let place = self.places[index];
-            // Only jobs that end others iterate over all jobs: that is slow for many jobs.
+            // Only jobs that end others iterate over all jobs, because this takes quadratic time.
             let ends_others = options.exitall || options.exitall_on_error;
             let others: Vec<u32> = (0..if ends_others { self.jobs.jobs.len() } else { 0 })
                 .filter(|other| *other != index && self.places[*other].0 == place.0)
@@ -105,7 +106,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn plan_groups(&self) -> Vec<Group> {
-        // Numbers of groups rise from job to job, so the members of each lie side by side.
+        // Group numbers ascend, so members of a group are adjacent.
         let mut groups: Vec<Group> = Vec::new();
         let jobs = self.groups.iter().zip(&self.places).zip(&self.jobs.jobs);
         for ((number, place), job) in jobs {

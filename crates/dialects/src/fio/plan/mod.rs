@@ -1,6 +1,6 @@
 //! Lowers jobs to a plan: sections become jobs, clones become workers with one stream each, and a
-//! stonewall begins a step. Each option is lowered by its row of the table; what depends on files,
-//! traces and other jobs is done here. Deviations from fio, and surprising behaviour that fio
+//! stonewall begins a step. The rows of the table lower single options; this module handles files,
+//! traces and dependencies between jobs. Deviations from fio, and surprising behaviour that fio
 //! shares, are reported in notes.
 
 pub(in crate::fio) mod files;
@@ -15,7 +15,7 @@ use model::plan::{
 };
 
 use super::disk::Disk;
-use super::draft::{Clone, Draft, Parts, was_given};
+use super::draft::{Clone, Draft, Parts, is_option_set};
 use super::jobs::{Job, Jobs};
 use super::lower::queue;
 use super::options::JobOptions;
@@ -39,7 +39,7 @@ pub struct LowerEnv<'a> {
     pub process: u32,
     /// Seconds that local time is ahead of UTC.
     pub utc_offset_s: i32,
-    /// The host that runs the jobs, as the user names it, if it is another one.
+    /// The name of the host that runs the jobs, if it is a client.
     pub client: Option<&'a str>,
 }
 
@@ -71,7 +71,7 @@ pub struct Unusable {
     pub line: String,
     /// The error number.
     pub errno: i32,
-    /// The function of fio that would have failed; empty where it names none.
+    /// The fio function that would have failed; empty if fio's message names none.
     pub function: String,
 }
 
@@ -80,7 +80,7 @@ pub struct Unusable {
 /// # Errors
 /// A [`Diagnostic`] for each unsupported option.
 pub fn lower(jobs: &Jobs, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
-    if let Some(complaint) = exceeded_bound(jobs) {
+    if let Some(complaint) = check_bounds(jobs) {
         return Err(vec![complaint]);
     }
     let mut lowering = Lowering::new(jobs, env);
@@ -94,7 +94,7 @@ pub fn lower(jobs: &Jobs, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>>
 }
 
 /// The first option that exceeds the bounds of a test.
-fn exceeded_bound(jobs: &Jobs) -> Option<Diagnostic> {
+fn check_bounds(jobs: &Jobs) -> Option<Diagnostic> {
     let (mut workers, mut streams) = (0u64, 0u64);
     jobs.jobs.iter().find_map(|job| {
         let (clones, files) = (job.options.job.numjobs.max(1), job.options.files.nrfiles.max(1));
@@ -121,7 +121,7 @@ struct Lowering<'a> {
     places: Vec<(usize, usize)>,
     /// The group of each job.
     groups: Vec<usize>,
-    /// Clones so far.
+    /// The number of clones so far.
     clones: u32,
     /// The bytes of the last clone's area, where known.
     area: Option<u64>,
@@ -271,7 +271,7 @@ impl<'a> Lowering<'a> {
     /// The stream with the operations of a trace.
     fn with_replay(&self, clone: Clone<'_>, stream: Stream, trace: &replay::SurveyedTrace) -> Stream {
         let options = &clone.job.options;
-        let is_set = |name: &str| was_given(clone.job, &self.jobs.globals, name);
+        let is_set = |name: &str| is_option_set(clone.job, &self.jobs.globals, name);
         Stream {
             mix: trace.mix(),
             pattern: trace.pattern(),

@@ -1,5 +1,5 @@
-//! Replayed traces. They are surveyed first, so that the plan has their files, directions and
-//! lengths.
+//! Lowers replayed traces. A trace is surveyed first, because the plan needs its files, directions
+//! and lengths.
 
 use std::io::{Cursor, Read};
 
@@ -72,7 +72,7 @@ impl Lowering<'_> {
         let found = self.env.disk.find(name).filter(|_| name != "-");
         if found.is_some_and(|found| found.kind != PathKind::File) {
             return Err(refusal(
-                "it is not a regular file: save the trace in one, or give it on standard input (`-`)".into(),
+                "not a regular file: save the trace to a file, or pass it on standard input (`-`)".into(),
             ));
         }
         let TraceFile { path, mut bytes } = self
@@ -94,7 +94,7 @@ impl Lowering<'_> {
             self.skip_writes(job, &mut replay, &mut survey);
         }
         if survey.moves.iter().all(|(_, moves)| moves.is_none()) && survey.waits == 0 {
-            return Err(refusal("there is nothing in it to replay".into()));
+            return Err(refusal("the trace has no operations".into()));
         }
         let remarks = std::mem::take(&mut survey.remarks);
         self.stderr.extend(remarks);
@@ -126,8 +126,10 @@ impl Lowering<'_> {
                 Some((major, minor)) if is_binary(&trace.replay) && !trace.replay.redirected => {
                     let device = self.env.disk.device(major, minor);
                     if device.is_none() {
-                        let what =
-                            format!("fio: could not find device {major}/{minor}; name another in replay_redirect");
+                        let what = format!(
+                            "fio: could not find device {major}/{minor}; set \
+                                replay_redirect to another device"
+                        );
                         complain(&mut self.complaints, what);
                     }
                     device.unwrap_or_else(|| name.clone())
@@ -165,8 +167,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The preparation of a trace's file: a missing file is created if it is written to; nothing is
-    /// laid out.
+    /// The preparation of a trace's file: nothing is laid out; a missing file is created if the
+    /// trace writes it.
     fn prepare_for_trace(&self, options: &JobOptions, trace: &SurveyedTrace, path: &str) -> Prepare {
         let missing = self.env.disk.find(path).is_none();
         if !missing || !trace.changes_data() {
@@ -184,7 +186,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Notes the options of a job that have no effect on a trace, as in fio.
+    /// Notes the options that a trace overrides, as in fio.
     pub(super) fn note_overridden_options(&mut self, job: &Job) {
         let given = |name: &&str| job.given.iter().any(|(given, _)| given == name);
         let overridden: Vec<&str> = OVERRIDDEN_BY_TRACE.into_iter().filter(given).collect();
@@ -212,7 +214,7 @@ impl SurveyedTrace {
         }
     }
 
-    /// The lengths that occur. Positions come from the trace.
+    /// The lengths in the trace. Positions come from the replay.
     pub(super) fn pattern(&self) -> Pattern {
         let sizes_of = |direction: Direction| {
             let moves = self.survey.moves[direction];
@@ -242,7 +244,7 @@ impl SurveyedTrace {
         }
     }
 
-    /// The depth: that of the trace unless the job sets it.
+    /// The depth of the trace, unless the job sets one.
     pub(super) fn depth(&self, options: &JobOptions, is_set: bool) -> u32 {
         match is_binary(&self.replay) && !is_set && queue::is_asynchronous(options) {
             true => self.survey.depth,
@@ -250,7 +252,7 @@ impl SurveyedTrace {
         }
     }
 
-    /// blktrace records requests below the cache: unless the job sets `direct`, they bypass it.
+    /// Replays of blktrace bypass the cache by default, because blktrace records requests below it.
     pub(super) fn is_direct(&self, options: &JobOptions, is_set: bool) -> bool {
         match is_binary(&self.replay) && !is_set {
             true => pattern::shortest(options).is_multiple_of(4096),
@@ -289,16 +291,16 @@ pub(super) fn refuse(job: &Job, complaints: &mut Vec<crate::Diagnostic>) {
     }
     let mut refuse = |what: &str| complain(complaints, format!("fio: {what}"));
     if options.verify.verify != crate::fio::options::verify::Checksum::Off {
-        refuse("verify beside read_iolog is not supported by this program; leave one of them out");
+        refuse("verify with read_iolog is not supported by this program; omit one of them");
     }
     if !options.files.directory.is_empty() {
-        refuse("directory beside read_iolog: a trace names its files with their paths; leave directory out");
+        refuse("directory with read_iolog: the trace contains full paths; omit directory");
     }
     if options.job.create_only {
-        refuse("create_only beside read_iolog is not supported by this program; leave one of them out");
+        refuse("create_only with read_iolog is not supported by this program; omit one of them");
     }
     if options.engine.cmdprio_percentage != PerDirection::default() || options.engine.cmdprio_bssplit.is_some() {
-        refuse("cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program");
+        refuse("cmdprio_percentage or cmdprio_bssplit with read_iolog is not supported by this program");
     }
 }
 
@@ -339,7 +341,7 @@ fn replay_of(options: &JobOptions, trace: String, form: TraceForm) -> Result<Rep
 fn error_text(error: &TraceError) -> String {
     match error {
         TraceError::NotOpen { .. } | TraceError::Unknown { .. } => {
-            format!("{error}; a trace adds a file, opens it, and then uses it")
+            format!("{error}; a trace must add and open a file before it uses it")
         }
         TraceError::Io(_)
         | TraceError::Empty

@@ -1,4 +1,4 @@
-//! The origin of a plan, for reports, and the notes on jobs.
+//! Builds the origin of a plan, for reports, and the notes on jobs.
 
 use model::plan::{Dialect, Grid, GridScope, JobEcho, Origin, Presentation};
 use model::{Direction, Nanos};
@@ -63,7 +63,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Notes options of a job that make its figures misleading.
+    /// Notes options that make the figures misleading.
     pub(super) fn notes_of(&mut self, job: &Job) {
         let options = &job.options;
         let (pace, pattern) = (&options.pace, &options.pattern);
@@ -86,7 +86,7 @@ impl Lowering<'_> {
             && weighted_read(pace.rate_iops) == weighted_write(pace.rate_iops);
         if mixed && (paced(Direction::Read) || paced(Direction::Write)) && !keeps_mix {
             note(format!(
-                "the rates are those of each direction, so the mix follows from them and not from rwmixread={}",
+                "each direction has its own rate, so the mix follows from the rates, not from rwmixread={}",
                 pattern.rwmixread
             ));
         }
@@ -97,18 +97,18 @@ impl Lowering<'_> {
             ));
         }
         if options.job.runtime > 0 && !options.job.time_based && options.pace.steadystate_duration == 0 {
-            note("without time_based the job ends as soon as its size is done, even if its runtime is not over".into());
+            note("without time_based the job ends after its size, even before its runtime".into());
         }
         let data = &options.data;
         let verified = options.verify.verify != Checksum::Off && options.verify.do_verify;
         if data.trim_percentage > 0 && (data.trim_backlog == 0 || !verified) {
-            note("trim_percentage discards nothing without trim_backlog and a verification after the writes".into());
+            note("trim_percentage has no effect without trim_backlog and verification after the writes".into());
         }
         if !options.queue.direct
             && pattern::mix(options).includes(Direction::Read)
             && !super::files::is_diskless(options)
         {
-            note("reads go through the page cache (direct=0): what is cached is not read from the device".into());
+            note("reads go through the page cache (direct=0): cached data is not read from the device".into());
         }
     }
 }

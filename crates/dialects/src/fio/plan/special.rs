@@ -1,4 +1,4 @@
-//! Engines without I/O: their stop rules, requirements and messages.
+//! Stop rules, requirements and messages of engines without I/O.
 
 use model::plan::Stop;
 
@@ -10,8 +10,8 @@ use crate::fio::options::engine::CpuMode;
 
 /// EINVAL.
 const INVALID: i32 = 22;
-/// Work without I/O ends after its runtime or its number of operations. Without both it continues
-/// until it is stopped.
+/// A job without I/O ends after its runtime or its number of operations. Without either it runs
+/// until stopped.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     let job = &options.job;
     let operations = Some(job.number_ios).filter(|operations| *operations > 0);

@@ -1,4 +1,4 @@
-//! Engine, depth, batches, and options of single engines.
+//! Prints engine, depth, batches, and options of single engines.
 
 use model::Direction;
 use model::plan::{CpuWork, EngineKind, LookupCall, PriorityClass, PriorityRule, Program, TargetKind};
@@ -167,7 +167,7 @@ fn rules<'a>(section: &Section<'a>, direction: Direction) -> impl Iterator<Item 
         .filter(move |rule| rule.direction == direction)
 }
 
-/// Rules for operations of some lengths; fio cannot combine them with rules for all operations.
+/// Rules for operations of some lengths. fio cannot combine them with rules for all operations.
 pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
     section.stream().priorities.iter().find(|rule| rule.length.is_some())?;
     let entry = |rule: &PriorityRule| {
@@ -181,7 +181,7 @@ pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
         )
     };
     let list = |direction| match rules(section, direction).map(entry).collect::<Vec<_>>() {
-        // A size that no operation has, for a direction without rules.
+        // A direction without rules needs an entry: a size that no operation has.
         entries if entries.is_empty() => "1/0".to_owned(),
         entries => entries.join(":"),
     };

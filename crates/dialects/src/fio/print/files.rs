@@ -1,4 +1,4 @@
-//! Files, regions, preparation and replay.
+//! Prints files, regions, preparation and replay.
 
 use model::Direction;
 use model::plan::{
@@ -101,7 +101,7 @@ pub(super) fn bytes(section: &Section<'_>) -> Option<u64> {
 pub(in crate::fio) fn total(section: &Section<'_>) -> Option<String> {
     match section.stream().region.length {
         Some(length) if length.percent != 0.0 => Some(extent(length)),
-        // Work without I/O has a nominal size only.
+        // A job without I/O has only a nominal size.
         _ if section.worker().engine.kind.transfers_no_data() => None,
         _ => bytes(section).map(size),
     }

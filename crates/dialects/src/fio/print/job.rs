@@ -1,4 +1,4 @@
-//! Start, end, dependencies, control rules and logs of jobs.
+//! Prints start, end, dependencies, control rules and logs of jobs.
 
 use model::mix::Mix;
 use model::plan::{Control, Stop, Tracked, Windows};
@@ -40,7 +40,7 @@ pub(in crate::fio) fn runtime(section: &Section<'_>) -> Option<String> {
     time_limit(section).map(micros)
 }
 
-/// fio ends a job with its size, unless it has a runtime and `time_based`.
+/// fio ends a job after its size, unless it has a runtime and `time_based`.
 pub(in crate::fio) fn time_based(section: &Section<'_>) -> Option<String> {
     let stop = section.job().stop;
     let has_amount = stop.bytes.is_some() || stop.region_percent.is_some() || stop.operations.is_some();
@@ -83,7 +83,7 @@ pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
         (Some(bytes), ..) if size_of_passes != Some(bytes) => Some(notation::size(bytes)),
         // 100 % is the default.
         (None, Some(percent), _, _) if percent != 100 => Some(format!("{percent}%")),
-        // Without `io_size` the size would end the job earlier.
+        // Without `io_size` the job would end after its size.
         (None, None, Some(operations), None) => {
             let longest = stream.pattern.longest(&stream.mix).0;
             Some(notation::size(operations.saturating_mul(longest)))

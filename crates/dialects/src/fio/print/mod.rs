@@ -1,6 +1,6 @@
 //! Prints parts of a plan as fio's options: each function here returns the value of one option. The
-//! rows of the option table name these functions. What fio cannot express is written as the nearest
-//! equivalent. To find what was lost, parse the text again and compare.
+//! rows of the option table name these functions. Settings that fio lacks become the nearest
+//! equivalent; `convert` parses the text again to report the differences.
 
 pub(super) mod engine;
 pub(super) mod files;
@@ -103,7 +103,7 @@ fn on(is_on: bool) -> Option<String> {
     is_on.then(|| "1".into())
 }
 
-/// `0` for a false value, where 1 is the default.
+/// `0` for a false value, if the default is 1.
 fn off(is_on: bool) -> Option<String> {
     (!is_on).then(|| "0".into())
 }

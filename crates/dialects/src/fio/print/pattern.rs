@@ -1,4 +1,4 @@
-//! Directions, positions and lengths.
+//! Prints directions, positions and lengths.
 
 use model::access::{
     Access, Advance, Aged, Between, OnceMethod, Placement, RangeBasis, RangeShare, Ranges, WritePointers, Zones,
@@ -324,7 +324,7 @@ fn split(sizes: &BlockSizes) -> String {
     entries.collect::<Vec<_>>().join(":")
 }
 
-/// For sequential positions, `rw` has the alignment.
+/// For sequential positions, `rw` contains the alignment.
 pub(in crate::fio) fn blockalign(section: &Section<'_>) -> Option<String> {
     let stream = section.stream();
     let least = stream.pattern.shortest(&stream.mix);

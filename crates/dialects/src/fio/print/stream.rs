@@ -1,4 +1,4 @@
-//! Caches, contents, flushes, rates and pauses.
+//! Prints caches, contents, flushes, rates and pauses.
 
 use model::content::{ConstantPart, Content};
 use model::plan::{FlushKind, Process, Rate, RateUnit, Think, ThinkCount, WriteThrough};
@@ -16,7 +16,7 @@ pub(in crate::fio) fn sync(section: &Section<'_>) -> Option<String> {
     }
 }
 
-/// With direct I/O there is nothing to drop, so fio's default may remain.
+/// With direct I/O nothing is cached, so fio's default is kept.
 pub(in crate::fio) fn invalidate(section: &Section<'_>) -> Option<String> {
     let cache = section.stream().cache;
     off(cache.drop_before || cache.direct || cache.fill_before)
@@ -26,7 +26,7 @@ pub(in crate::fio) fn fadvise_hint(section: &Section<'_>) -> Option<String> {
     let (hint, is_sequential) = (section.stream().hint, pattern::is_sequential(section));
     let word = match (hint.sequential, hint.random) {
         _ if hint.no_reuse => "noreuse",
-        // With direct I/O no hint matters.
+        // With direct I/O, hints have no effect.
         (false, false) if section.stream().cache.direct => return None,
         (true, _) if is_sequential => return None,
         (false, true) if !is_sequential => return None,
@@ -171,7 +171,7 @@ pub(in crate::fio) fn rate_process(section: &Section<'_>) -> Option<String> {
     (rate.process == Process::Poisson).then(|| "poisson".into())
 }
 
-/// The value of an option of pauses. Engines that use processors or run programs have their own.
+/// The value of a pause option. Engines that use processors or run programs pause by themselves.
 fn pauses(section: &Section<'_>, word: fn(&Think) -> Option<String>) -> Option<String> {
     section.stream().think.as_ref().and_then(word)
 }

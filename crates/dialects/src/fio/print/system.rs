@@ -1,4 +1,4 @@
-//! Where clones run, with which priority, and what happens after errors.
+//! Prints CPU and memory placement, priorities and error handling.
 
 use super::engine::class;
 use super::{Section, on};
@@ -112,7 +112,7 @@ pub(in crate::fio) fn ignore_error(section: &Section<'_>) -> Option<String> {
     Some(list.trim_end_matches(',').to_owned()).filter(|list| !list.is_empty())
 }
 
-/// Common errors have names.
+/// The name of an error, or its number.
 fn name(error: i32) -> String {
     match error {
         5 => "EIO".into(),

@@ -1,11 +1,11 @@
-//! Verification of data that is read back.
+//! Prints verification options.
 
 use model::plan::{TrimWritten, Verify, VerifyMethod};
 
 use super::{Section, off, positive};
 use crate::notation::hexadecimal;
 
-/// The value of an option of verification.
+/// The value of a verification option.
 fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<String> {
     section.stream().verify.as_ref().and_then(word)
 }
@@ -75,7 +75,7 @@ pub(in crate::fio) fn verify_policy(section: &Section<'_>) -> Option<String> {
     check(section, |verify| verify.flushed_only.then(|| "fsynced".into()))
 }
 
-/// The value of an option of trims.
+/// The value of a trim option.
 fn trims(section: &Section<'_>, word: fn(&TrimWritten) -> Option<String>) -> Option<String> {
     section.stream().verify.as_ref()?.trims.as_ref().and_then(word)
 }

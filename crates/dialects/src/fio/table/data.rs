@@ -1,4 +1,4 @@
-//! What is written.
+//! Contents of writes.
 
 use super::row::*;
 use super::special;
@@ -6,7 +6,7 @@ use crate::fio::lower::data as lower;
 use crate::fio::options::data;
 use crate::fio::print;
 
-/// Written blocks that are discarded.
+/// Options that discard written blocks.
 const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64 --trim_backlog_batch=8 \
                      --trim_verify_zero=0";
 
@@ -14,11 +14,11 @@ const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim
 pub const ROWS: &[Row] = rows! {
     flag(tier1(2080), field!(data.zero_buffers)).help("Write zeros.").prints(print::stream::zero_buffers)
         .effects(&[("--rw=write --zero_buffers", "stream.content={content:zeros}")]),
-    flag(tier1(2090), field!(data.refill_buffers)).help("New random data for every write.")
+    flag(tier1(2090), field!(data.refill_buffers)).help("Generate new random data for every write.")
         .prints(print::stream::refill_buffers)
         .effects(&[("--rw=write --refill_buffers", "stream.content={content:fresh}")]),
     boolean(tier1(2100), field!(data.scramble_buffers)).default("1").example("0")
-        .help("Stamp position and time into every 512 bytes of repeated data.").prints(print::stream::scramble_buffers)
+        .help("Write position and time into every 512 bytes of repeated data.").prints(print::stream::scramble_buffers)
         .effects(&[("--rw=write --scramble_buffers=0", "stream.content={content:once}")]),
     special(tier1(2110), "buffer_pattern", special::buffer_pattern).example("0xdeadbeef").help("Repeat these bytes.")
         .lowers_with(lower::contents).prints(print::stream::buffer_pattern)
@@ -30,7 +30,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier1(2120), field!(data.buffer_compress_percentage)).min(0).max(100).default("0").example("50")
-        .help("How far written data can be compressed, in percent.").prints(print::stream::buffer_compress_percentage)
+        .help("Compressibility of written data, in percent.").prints(print::stream::buffer_compress_percentage)
         .effects(&[
             (
                 "--rw=write --buffer_compress_percentage=50",
@@ -43,7 +43,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(2130), field!(data.buffer_compress_chunk)).default("512").example("4k")
-        .help("Bytes over which that holds.").prints(print::stream::buffer_compress_chunk)
+        .help("Chunk size for buffer_compress_percentage.").prints(print::stream::buffer_compress_chunk)
         .effects(&[
             (
                 "--rw=write --buffer_compress_percentage=50 --buffer_compress_chunk=4k",
@@ -67,7 +67,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     word(tier2(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
-        .help("Which earlier buffer is repeated.")
+        .help("The earlier buffer to repeat.")
         .effects(&[
             (
                 "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
@@ -80,7 +80,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(2160), field!(data.dedupe_working_set_percentage)).min(0).max(100).default("5").example("10")
-        .help("Size of the set that repeated buffers come from, in percent.")
+        .help("Size of the set of repeated buffers, in percent.")
         .effects(&[
             (
                 "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_working_set_percentage=50",
@@ -88,7 +88,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier2(2170), field!(data.dedupe_global)).default("0").example("1")
-        .help("That set is shared by the jobs.")
+        .help("Share the set of repeated buffers between jobs.")
         .effects(&[
             (
                 "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set --dedupe_global=1",
@@ -96,16 +96,16 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(900), field!(data.trim_percentage)).min(0).max(100).default("0").example("10")
-        .help("Share of written blocks that are discarded again, in percent; needs verify and trim_backlog.")
+        .help("Share of written blocks to discard, in percent; needs verify and trim_backlog.")
         .prints(print::verify::trim_percentage)
         .effects(&[(TRIMS, "stream.verify.trims.percent=20")]),
     boolean(tier2(910), field!(data.trim_verify_zero)).default("1").example("0")
-        .help("Discarded blocks have to read as zeros.").prints(print::verify::trim_verify_zero)
+        .help("Require that discarded blocks read as zeros.").prints(print::verify::trim_verify_zero)
         .effects(&[(TRIMS, "stream.verify.trims.read_as_zeros=false")]),
     size(tier2(920), field!(data.trim_backlog)).default("0").example("100")
-        .help("Discard such blocks whenever this many wait to be read back.").prints(print::verify::trim_backlog)
+        .help("Discard after this many written blocks.").prints(print::verify::trim_backlog)
         .effects(&[(TRIMS, "stream.verify.trims.backlog=64")]),
-    int(tier2(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks discarded at once.")
+    int(tier2(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks to discard at a time.")
         .prints(print::verify::trim_backlog_batch)
         .effects(&[(TRIMS, "stream.verify.trims.batch=8")]),
 };

@@ -1,4 +1,4 @@
-//! Options that only some engines have.
+//! Options of single engines.
 
 use model::plan::LookupCall;
 
@@ -9,48 +9,48 @@ use crate::fio::options::engine;
 use crate::fio::print;
 use crate::fio::values::Unit;
 
-/// What options of protection information need.
+/// The requirement of options for protection information.
 const PROTECTION: &str = "a drive whose format has protection information";
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     flag(tier1(0), field!(engine.userspace_reap)).engines(&["libaio"])
-        .help("Take completions from shared memory without a call.")
-        .without_effect("completions are always taken from shared memory where the kernel offers it"),
+        .help("Reap completions from shared memory, without a system call.")
+        .without_effect("completions are always reaped from shared memory if the kernel allows it"),
     boolean(tier1(0), field!(engine.libaio_vectored)).engines(&["libaio"]).default("0").example("1")
         .help("Use vectored operations.")
-        .without_effect("an operation has one buffer, and a vector of one is the same"),
+        .without_effect("an operation has one buffer, so a vector makes no difference"),
     flag(tier1(0), field!(engine.hipri)).engines(&["pvsync2", "io_uring"])
-        .help("Ask the device for completions rather than wait for interrupts.")
+        .help("Poll for completions instead of waiting for interrupts.")
         .plan_field(field_of_plan!(Flag: worker.engine.poll))
         .effects(&[("--ioengine=io_uring --hipri", "worker.engine.poll=true")]),
     int(tier1(0), field!(engine.hipri_percentage)).engines(&["pvsync2"]).min(0).max(100).default("100")
-        .example("50").help("Share of operations that hipri polls for, in percent.").lowers_with(queue::poll_percent)
+        .example("50").help("Share of operations to poll for, in percent.").lowers_with(queue::poll_percent)
         .prints(print::engine::hipri_percentage)
         .effects(&[("--ioengine=pvsync2 --hipri --hipri_percentage=30", "worker.engine.poll_percent=30")]),
     int(tier1(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).min(0).max(1).default("0")
-        .example("1").help("Drop pages from the cache when the operation is done.").lowers_with(queue::uncached)
+        .example("1").help("Drop pages from the cache after the operation.").lowers_with(queue::uncached)
         .prints(print::engine::uncached)
         .effects(&[("--ioengine=pvsync2 --uncached=1", "worker.engine.uncached=true")]),
     boolean(tier1(0), field!(engine.nowait)).engines(&["pvsync2", "libaio", "io_uring"]).default("0").example("1")
         .help("Fail operations that would block (RWF_NOWAIT).").plan_field(field_of_plan!(Flag: worker.engine.no_wait))
         .effects(&[("--ioengine=io_uring --nowait=1", "worker.engine.no_wait=true")]),
-    flag(tier1(0), field!(engine.fixedbufs)).engines(&["io_uring"]).help("Register the buffers.")
+    flag(tier1(0), field!(engine.fixedbufs)).engines(&["io_uring"]).help("Use registered buffers.")
         .without_effect("buffers are always registered"),
-    flag(tier1(0), field!(engine.registerfiles)).engines(&["io_uring"]).help("Register the files.")
-        .without_effect("files are always registered, unless they are opened and closed while the job runs"),
+    flag(tier1(0), field!(engine.registerfiles)).engines(&["io_uring"]).help("Use registered files.")
+        .without_effect("files are always registered, unless the job opens and closes them"),
     flag(tier1(0), field!(engine.sqthread_poll)).engines(&["io_uring"])
         .help("Let a kernel thread poll the submission queue (SQPOLL).")
         .plan_field(field_of_plan!(Flag: worker.engine.submission_thread))
         .effects(&[("--ioengine=io_uring --sqthread_poll", "worker.engine.submission_thread=true")]),
     optional_int(tier1(0), field!(engine.sqthread_poll_cpu)).engines(&["io_uring"]).example("1")
-        .help("Processor of that thread.").plan_field(field_of_plan!(OptionalCount: worker.engine.submission_cpu))
+        .help("CPU of the SQPOLL thread.").plan_field(field_of_plan!(OptionalCount: worker.engine.submission_cpu))
         .effects(&[("--ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=1", "worker.engine.submission_cpu=1")]),
     optional_int(tier1(0), field!(engine.nonvectored)).engines(&["io_uring"]).example("1")
         .help("Use operations with one buffer.")
         .without_effect("operations are never vectored"),
     int(tier1(0), field!(engine.force_async)).engines(&["io_uring"]).default("0").example("4")
-        .help("Hand every n-th operation to a kernel thread.")
+        .help("Execute every n-th operation in a kernel thread.")
         .plan_field(field_of_plan!(Count: worker.engine.force_async_every))
         .effects(&[("--ioengine=io_uring --force_async=4", "worker.engine.force_async_every=4")]),
     per_direction(tier1(0), field!(engine.cmdprio_percentage), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
@@ -99,18 +99,19 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     refused(tier3(0), "md_per_io_size", "int", PROTECTION).engines(&["io_uring"]).example("64")
-        .help("Bytes of metadata of an operation."),
-    refused(tier3(0), "pi_act", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Who adds protection information."),
+        .help("Metadata bytes per operation."),
+    refused(tier3(0), "pi_act", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Whether \
+        the drive adds protection information."),
     refused(tier3(0), "pi_chk", "text", PROTECTION).engines(&["io_uring"]).example("GUARD")
-        .help("Which protection information is checked."),
+        .help("The protection information to check."),
     refused(tier3(0), "apptag", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Application tag."),
     refused(tier3(0), "apptag_mask", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Mask of the application tag."),
-    int(tier1(0), field!(engine.thp)).engines(&["mmap"]).default("0").example("1").help("Ask for large pages.")
+    int(tier1(0), field!(engine.thp)).engines(&["mmap"]).default("0").example("1").help("Use huge pages.")
         .lowers_with(queue::huge_maps).prints(print::engine::thp)
         .effects(&[("--ioengine=mmap --thp=1", "worker.engine.huge_maps=true")]),
     flag(tier1(0), field!(engine.no_completion_thread)).engines(&["windowsaio"])
-        .help("Take completions on the job's own thread.")
-        .without_effect("completions are always taken by the job itself"),
+        .help("Reap completions in the job's own thread.")
+        .without_effect("the job's own thread always reaps completions"),
     int(tier2(0), field!(engine.cpuload)).engines(&["cpuio"]).default("0").example("50")
         .help("Share of processor time to use, in percent.").lowers_with(special_engines::work)
         .prints(print::engine::cpuload)
@@ -125,18 +126,18 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(0), field!(engine.cpuchunks)).engines(&["cpuio"]).default("50000").example("1000")
-        .help("Length of a spell of work in microseconds.").prints(print::engine::cpuchunks)
+        .help("Duration of a unit of work, in microseconds.").prints(print::engine::cpuchunks)
         .effects(&[
             ("--ioengine=cpuio --cpuload=100 --cpuchunks=700", "worker.engine.work={time_ns:700000,work:spin}"),
         ]),
     word(tier2(0), "cpumode", engine::CpuMode::WORDS)
-        .engines(&["cpuio"]).default("noop").example("qsort").help("What the processor does.")
+        .engines(&["cpuio"]).default("noop").example("qsort").help("The kind of work.")
         .prints(print::engine::cpumode)
         .effects(&[
             ("--ioengine=cpuio --cpuload=50 --cpumode=qsort", "worker.engine.work.work=sort; stream.think=null"),
         ]),
     boolean(tier2(0), field!(engine.exit_on_io_done)).engines(&["cpuio"]).default("0").example("1")
-        .help("End when other jobs have ended.").lowers_with(special_engines::ends_with_io)
+        .help("End after all I/O jobs have ended.").lowers_with(special_engines::ends_with_io)
         .prints(print::engine::exit_on_io_done)
         .effects(&[("--ioengine=cpuio --cpuload=50 --exit_on_io_done=1", "job.ends_with_io=true")]),
     text(tier2(0), field!(engine.program)).engines(&["exec"]).example("/bin/true").help("Program to run.")
@@ -151,10 +152,10 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(0), field!(engine.grace_time)).engines(&["exec"]).default("1").example("5")
-        .help("Seconds that it has to end.").prints(print::engine::grace_time)
+        .help("Seconds until a program that does not terminate is killed.").prints(print::engine::grace_time)
         .effects(&[("--ioengine=exec --program=p --grace_time=7", "worker.engine.program.grace_ns=7000000000")]),
     boolean(tier2(0), field!(engine.std_redirect)).engines(&["exec"]).default("1").example("0")
-        .help("Its output goes to files.").prints(print::engine::std_redirect)
+        .help("Redirect its output to files.").prints(print::engine::std_redirect)
         .effects(&[
             (
                 "--ioengine=exec --program=p --std_redirect=0",
@@ -162,7 +163,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     word(tier2(0), "stat_type", STAT_TYPE_WORDS)
-        .engines(&["filestat", "dirstat"]).default("stat").example("lstat").help("The call that looks up a name.")
+        .engines(&["filestat", "dirstat"]).default("stat").example("lstat").help("The system call for the lookup.")
         .lowers_with(queue::stat_call).prints(print::engine::stat_type)
         .effects(&[
             ("--ioengine=filestat --filesize=4k --stat_type=lstat", "worker.engine.look=lstat"),

@@ -1,4 +1,4 @@
-//! Which files and devices, and how they are made ready.
+//! Files and devices, and their preparation.
 
 use super::row::*;
 use super::special;
@@ -9,7 +9,7 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     special(tier1(40), "filename", special::filename).example("/dev/sdb:/dev/sdc")
-        .help("Files or devices, divided by colons.").prints(print::files::filename)
+        .help("Files or devices, separated by colons.").prints(print::files::filename)
         .effects(&[
             ("--filename=a:b", "plan.targets.*.path=[a,b]"),
             ("--directory=d:e --filename=a --numjobs=2", "plan.targets.*.path=[d/a]"),
@@ -17,13 +17,13 @@ pub const ROWS: &[Row] = rows! {
             ("--opendir=d --filename=f", "plan.targets.*.path=[d/a,d/b,f]"),
         ]),
     word(tier2(50), "lockfile", files::LockFile::WORDS).default("none").example("exclusive")
-        .help("Lock that jobs hold on a file around each operation.").lowers_with(queue::lock).prints(print::files::lockfile)
+        .help("Lock on a file during each operation.").lowers_with(queue::lock).prints(print::files::lockfile)
         .effects(&[
             ("--lockfile=exclusive", "stream.lock=exclusive"),
             ("--lockfile=readwrite", "stream.lock=readers_together"),
         ]),
     special(tier1(60), "directory", special::directory).example("/mnt/test")
-        .help("Directories for the files, divided by colons; clones take them in turn.")
+        .help("Directories for the files, separated by colons; clones use them in turn.")
         .prints(print::files::directory)
         .effects(&[
             ("--directory=d:e --numjobs=3", "plan.targets.*.path=[d/x.0.0,e/x.1.0,d/x.2.0]"),
@@ -33,12 +33,12 @@ pub const ROWS: &[Row] = rows! {
         .help("Pattern of generated file names.")
         .effects(&[("--filename_format=$JOBNAME-$filenum.$jobnum", "plan.targets.*.path=[x-0.0]")]),
     boolean(tier2(80), field!(files.unique_filename)).default("1").example("0")
-        .help("With --client, put the host in front of generated names."),
+        .help("With --client, prefix generated names with the host."),
     text(tier2(90), field!(files.opendir)).example("/srv/data")
-        .help("Work on every regular file below this directory.")
+        .help("Use every regular file below this directory.")
         .effects(&[("--opendir=d", "plan.targets.*.path=[d/a,d/b]")]),
     int(tier1(460), field!(files.nrfiles)).aliases(&["nr_files"]).default("1").example("4")
-        .help("Files of each clone.")
+        .help("Files per clone.")
         .effects(&[
             (
                 "--nrfiles=3 --size=3m",
@@ -48,7 +48,7 @@ pub const ROWS: &[Row] = rows! {
             ("--nrfiles=2 --size=64k --name=dev", "plan.targets.*.path=[dev.0.0,dev.0.1]"),
         ]),
     word(tier1(470), "file_service_type", files::ServiceType::WORDS).tail(special::service_type)
-        .default("roundrobin").example("random:8").help("How the next file is chosen.")
+        .default("roundrobin").example("random:8").help("Order in which files are used.")
         .prints(print::files::file_service_type)
         .effects(&[
             (
@@ -81,10 +81,10 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     special(tier1(340), "filesize", special::size_range).example("1m-8m")
-        .help("Size of each file, or a range from which it is drawn.")
+        .help("Size of each file, or a range to draw it from.")
         .effects(&[
             ("--filesize=2m --size=1m", "target.prepare.size=2097152"),
-            // A share of the size is a share of the size that is given, and the file no larger.
+            // A percentage is of the configured size, and does not extend the file.
             (
                 "--filename=f --filesize=1m --size=50% --offset=256k",
                 "target.prepare.size=786432; stream.region.length.bytes=524288",
@@ -93,7 +93,7 @@ pub const ROWS: &[Row] = rows! {
                 "--filesize=1m --size=75% --offset=512k",
                 "target.prepare.size=1048576; stream.region.length.bytes=524288",
             ),
-            // As fio 3.33 makes them.
+            // Sizes recorded from fio 3.33.
             (
                 "--nrfiles=3 --filesize=1m-8m --size=30m",
                 "plan.targets.*.prepare.size=[2105344,3330048,3227648]; stream.region.length=null",
@@ -108,9 +108,9 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     word(tier2(350), "filetype", files::FileType::WORDS).default("none").example("block")
-        .help("What kind of file is expected."),
+        .help("Required kind of file."),
     word(tier1(490), "fallocate", files::Fallocate::WORDS).default("native").example("none")
-        .help("How space is reserved when a file is laid out.").prints(print::files::fallocate)
+        .help("How to allocate space when a file is laid out.").prints(print::files::fallocate)
         .effects(&[
             ("--size=1m --fallocate=keep", "target.prepare.allocate=keep_size"),
             ("--size=1m --fallocate=0", "target.prepare.allocate=none"),
@@ -123,9 +123,9 @@ pub const ROWS: &[Row] = rows! {
             ("--fadvise_hint=noreuse", "stream.hint.no_reuse=true"),
         ]),
     boolean(tier1(580), field!(files.overwrite)).default("0").example("1")
-        .help("Lay a file out in full before it is written.").prints(print::files::overwrite)
+        .help("Lay out the whole file before writing it.").prints(print::files::overwrite)
         .effects(&[("--rw=write --size=1m --overwrite=1", "target.prepare.content!=null")]),
-    boolean(tier1(360), field!(files.file_append)).default("0").example("1").help("Begin at the end of the file.")
+    boolean(tier1(360), field!(files.file_append)).default("0").example("1").help("Start at the end of the file.")
         .effects(&[
             (
                 "--rw=write --filename=f --size=64k --file_append=1",
@@ -134,31 +134,31 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(330), field!(files.fill_device)).aliases(&["fill_fs"]).default("0").example("1")
-        .help("Write until no space is left, which is then not an error.")
+        .help("Write until no space is left; then end without an error.")
         .plan_field(field_of_plan!(Flag: stream.on_error.full_is_end))
         .effects(&[("--rw=write --fill_device=1", "stream.on_error.full_is_end=true")]),
     boolean(tier1(1610), field!(files.create_serialize)).default("1").example("0")
-        .help("Lay files out one job after another.")
-        .without_effect("files are always laid out one after the other, before anything runs"),
+        .help("Lay out the files of one job at a time.")
+        .without_effect("files are always laid out one at a time, before the jobs start"),
     boolean(tier2(1620), field!(files.create_fsync)).default("1").example("0")
-        .help("Flush a file after it was laid out.").prints(print::files::create_fsync)
+        .help("Flush a file after laying it out.").prints(print::files::create_fsync)
         .effects(&[("--size=1m --create_fsync=0", "target.prepare.flush=false")]),
     boolean(tier1(1630), field!(files.create_on_open)).default("0").example("1")
-        .help("Make a file only when the job opens it.").prints(print::files::create_on_open)
+        .help("Create a file only when the job opens it.").prints(print::files::create_on_open)
         .effects(&[("--size=1m --create_on_open=1", "target.prepare.on_open=true")]),
     boolean(tier1(1650), field!(files.allow_file_create)).default("1").example("0")
-        .help("A missing file may be made.").prints(print::files::allow_file_create)
+        .help("Allow creating missing files.").prints(print::files::allow_file_create)
         .effects(&[
             ("--size=1m --allow_file_create=0", "target.prepare.may_create=false"),
             ("--read_iolog=trace --allow_file_create=0", "plan.targets.1.prepare.may_create=false"),
         ]),
     boolean(tier2(1660), field!(files.allow_mounted_write)).default("0").example("1")
-        .help("Accepted; a mounted device is not written whatever it says."),
+        .help("Accepted; a mounted device is never written."),
     boolean(tier1(1670), field!(files.pre_read)).default("0").example("1")
-        .help("Read every file once before the job.").plan_field(field_of_plan!(Flag: stream.cache.fill_before))
+        .help("Read every file into the cache before the job.").plan_field(field_of_plan!(Flag: stream.cache.fill_before))
         .effects(&[("--pre_read=1", "stream.cache.fill_before=true; stream.cache.drop_before=false")]),
     boolean(tier1(1580), field!(files.invalidate)).default("1").example("0")
-        .help("Drop what the page cache holds of a file before each pass over it.").lowers_with(queue::drop_before)
+        .help("Drop a file from the page cache before each pass.").lowers_with(queue::drop_before)
         .prints(print::stream::invalidate)
         .effects(&[("--invalidate=0", "stream.cache.drop_before=false")]),
     boolean(tier1(1760), field!(files.unlink)).default("0").example("1").help("Delete the files after the job.")

@@ -1,4 +1,4 @@
-//! Logs of single operations and of averages.
+//! Logs of operations and averages.
 
 use super::row::*;
 use super::special;
@@ -9,19 +9,19 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     boolean(tier1(1840), field!(logs.per_job_logs)).default("1").example("0")
-        .help("Each clone has log files of its own."),
-    special(tier1(1850), "write_bw_log", special::bw_log).example("run").help("Log of bandwidth.")
+        .help("Write separate log files for each clone."),
+    special(tier1(1850), "write_bw_log", special::bw_log).example("run").help("Name of the bandwidth log.")
         .effects(&[("--write_bw_log=a --log_avg_msec=100", "shown.bw_sample_ms.0=100")]),
-    special(tier1(1870), "write_lat_log", special::lat_log).example("run").help("Logs of the latencies.")
+    special(tier1(1870), "write_lat_log", special::lat_log).example("run").help("Name of the latency logs.")
         .lowers_with(report::windows).prints(print::job::write_lat_log)
         .effects(&[("--write_lat_log=a --log_avg_msec=100", "job.windows=[{histograms:false,length_ns:100000000}]")]),
-    special(tier1(1880), "write_iops_log", special::iops_log).example("run").help("Log of operations per second.")
+    special(tier1(1880), "write_iops_log", special::iops_log).example("run").help("Name of the IOPS log.")
         .effects(&[("--write_iops_log=a --log_avg_msec=100", "shown.iops_sample_ms.0=100")]),
-    special(tier1(1940), "write_hist_log", special::hist_log).example("run").help("Log of latency histograms.")
+    special(tier1(1940), "write_hist_log", special::hist_log).example("run").help("Name of the latency histogram log.")
         .prints(print::job::write_hist_log)
         .effects(&[
             ("--write_hist_log=a --log_hist_msec=200", "job.windows=[{histograms:true,length_ns:200000000}]"),
-            // Windows of the same length are the same.
+            // Logs with equal intervals share a window.
             (
                 "--write_lat_log=a --log_avg_msec=200 --write_hist_log=a --log_hist_msec=200",
                 "job.windows=[{histograms:true,length_ns:200000000}]",
@@ -36,7 +36,7 @@ pub const ROWS: &[Row] = rows! {
             ("--iopsavgtime=250", "shown.iops_sample_ms.0=250; plan.grids.*.length_ns=[250000000,500000000]"),
         ]),
     int(tier1(1910), field!(logs.log_avg_msec)).default("0").example("500")
-        .help("Milliseconds over which a log entry averages; 0 for every operation.").prints(print::job::log_avg_msec)
+        .help("Averaging interval of log entries, in milliseconds; 0 logs every operation.").prints(print::job::log_avg_msec)
         .effects(&[
             (
                 "--write_bw_log=a --log_avg_msec=100",
@@ -45,29 +45,29 @@ pub const ROWS: &[Row] = rows! {
             ("--write_lat_log=a --log_avg_msec=100", "job.windows=[{histograms:false,length_ns:100000000}]"),
         ]),
     int(tier1(1920), field!(logs.log_hist_msec)).default("0").example("1000")
-        .help("Milliseconds between two histograms.").prints(print::job::log_hist_msec)
+        .help("Interval between histograms, in milliseconds.").prints(print::job::log_hist_msec)
         .effects(&[
             ("--write_hist_log=a --log_hist_msec=200", "job.windows=[{histograms:true,length_ns:200000000}]"),
         ]),
     int(tier2(1930), field!(logs.log_hist_coarseness)).min(0).max(6).default("0").example("2")
-        .help("Halvings of the histogram's resolution."),
+        .help("How often to halve the histogram's resolution."),
     word(tier2(1950), "log_window_value", logs::WindowValue::WORDS).aliases(&["log_max_value"]).default("avg")
-        .example("max").help("What a log entry says of its time."),
+        .example("max").help("The value of a log entry."),
     int(tier2(1900), field!(logs.log_entries)).min(1024).max(1048576).default("1024").example("4096")
-        .help("Entries to reserve memory for.")
-        .without_effect("memory for logs grows as it is needed"),
-    boolean(tier1(1960), field!(logs.log_offset)).default("0").example("1").help("Add the offset."),
-    boolean(tier2(1970), field!(logs.log_prio)).default("0").example("1").help("Add the priority."),
-    boolean(tier2(1980), field!(logs.log_issue_time)).default("0").example("1").help("Add the time of issue."),
+        .help("Number of entries to reserve memory for.")
+        .without_effect("memory for logs grows as needed"),
+    boolean(tier1(1960), field!(logs.log_offset)).default("0").example("1").help("Log the offset too."),
+    boolean(tier2(1970), field!(logs.log_prio)).default("0").example("1").help("Log the priority too."),
+    boolean(tier2(1980), field!(logs.log_issue_time)).default("0").example("1").help("Log the submission time too."),
     int(tier2(1990), field!(logs.log_compression)).min(1024).max(536870912).example("1m")
-        .help("Compress when this much has gathered.")
+        .help("Compress logs of more than this size.")
         .without_effect("logs take little memory while a job runs"),
-    special(tier2(2000), "log_compression_cpus", special::log_cpus).example("0-1").help("Processors that compress.")
+    special(tier2(2000), "log_compression_cpus", special::log_cpus).example("0-1").help("CPUs for log compression.")
         .without_effect("logs take little memory while a job runs"),
     boolean(tier2(2010), field!(logs.log_store_compressed)).default("0").example("1")
         .help("Store logs compressed, in files whose names end in .fz; --inflate-log prints them."),
     boolean(tier2(2020), field!(logs.log_alternate_epoch)).aliases(&["log_unix_epoch"]).default("0").example("1")
-        .help("Times of the wall clock."),
+        .help("Log wall-clock times."),
     int(tier2(2030), field!(logs.log_alternate_epoch_clock_id)).default("0").example("1")
-        .help("Number of the kernel's clock that those times are taken from."),
+        .help("Kernel clock id of the logged times."),
 };

@@ -1,5 +1,5 @@
-//! The table of fio's job options. The parser, `--cmdhelp` and the page of documentation follow
-//! from its rows, and the defaults of [`JobOptions`](super::JobOptions) are those of the rows.
+//! The table of fio's job options. Its rows define the parser, `--cmdhelp`, the documentation page,
+//! and the defaults of [`JobOptions`](super::JobOptions).
 
 mod data;
 mod engine;
@@ -28,9 +28,9 @@ pub use row::{FieldAccess, Kind, Rank, Row, Status};
 pub const GROUPS: &[(&str, &[Row])] = &[
     ("The job", job::ROWS),
     ("Files", files::ROWS),
-    ("What is read and written", pattern::ROWS),
-    ("How the system is asked", queue::ROWS),
-    ("How fast", pace::ROWS),
+    ("Direction, order and offsets", pattern::ROWS),
+    ("Engine, queue depth, caches and buffers", queue::ROWS),
+    ("Rates, pauses and latency limits", pace::ROWS),
     ("Data", data::ROWS),
     ("Verification", verify::ROWS),
     ("Statistics", report::ROWS),
@@ -38,7 +38,7 @@ pub const GROUPS: &[(&str, &[Row])] = &[
     ("Processors, priorities, limits", system::ROWS),
     ("Traces", replay::ROWS),
     ("Zones and placement", zones::ROWS),
-    ("Options of engines", engine::ROWS),
+    ("Engine options", engine::ROWS),
 ];
 
 /// All rows, by group.
@@ -46,9 +46,9 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|(_, rows)| rows.iter())
 }
 
-/// The rows that every job has, in fio's order. It decides the order of `--cmdhelp=all` and of the
-/// candidates of an abbreviation, and which of two equally similar names is suggested.
-pub(super) fn in_order() -> impl Iterator<Item = &'static Row> {
+/// The rows that every job has, in fio's order. This is the order of `--cmdhelp=all` and of the
+/// candidates of an abbreviation. It also decides between two equally similar suggestions.
+pub(super) fn common_rows() -> impl Iterator<Item = &'static Row> {
     static IN_ORDER: LazyLock<Vec<&Row>> = LazyLock::new(|| {
         let mut common: Vec<&Row> = rows().filter(|row| row.engines.is_empty()).collect();
         common.sort_by_key(|row| row.rank.order);
@@ -63,13 +63,13 @@ pub fn find(name: &str) -> Option<&'static Row> {
 }
 
 /// The rows of options that some engines have.
-pub(super) fn of_engines() -> impl Iterator<Item = &'static Row> {
+pub(super) fn engine_rows() -> impl Iterator<Item = &'static Row> {
     engine::ROWS.iter()
 }
 
 /// The row of an option that an engine has.
-pub fn find_of_engine(engine: &str, name: &str) -> Option<&'static Row> {
-    of_engines().find(|row| row.engines.contains(&engine) && row.is_called(name))
+pub fn find_engine_option(engine: &str, name: &str) -> Option<&'static Row> {
+    engine_rows().find(|row| row.engines.contains(&engine) && row.is_called(name))
 }
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
         for row in rows() {
             assert!(!row.help.is_empty(), "{}", row.name);
             for name in row.names() {
-                assert!(names.insert(name), "{name} stands twice");
+                assert!(names.insert(name), "{name} occurs twice");
             }
             let bare = matches!(row.kind, Kind::Flag(_));
             assert!(bare || !row.example.is_empty(), "{} has no example", row.name);
@@ -99,7 +99,7 @@ mod tests {
             assert!(own == (row.rank.order > 0), "{}", row.name);
             assert!(
                 !own || places.insert(row.rank.order),
-                "{} shares its place in the order",
+                "{} has the same rank as another option",
                 row.name
             );
             assert!(

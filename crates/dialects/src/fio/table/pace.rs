@@ -1,4 +1,4 @@
-//! How fast: rates, pauses, limits of latency.
+//! Rates, pauses, latency limits.
 
 use super::row::*;
 use super::special;
@@ -13,7 +13,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Pause after operations (bare: microseconds).").lowers_with(lower::pauses).prints(print::stream::thinktime)
         .effects(&[("--thinktime=500", "stream.think.pause_ns=500000")]),
     time(tier2(1410), field!(pace.thinktime_spin), Unit::Microseconds).default("0").example("100")
-        .help("Part of the pause that is spent computing (bare: microseconds).").prints(print::stream::thinktime_spin)
+        .help("Part of the pause to spend in a busy loop (bare: microseconds).").prints(print::stream::thinktime_spin)
         .effects(&[
             ("--thinktime=500 --thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=500000"),
             ("--thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=100000"),
@@ -25,18 +25,18 @@ pub const ROWS: &[Row] = rows! {
             ("--thinktime=500 --thinktime_iotime=1 --thinktime_blocks=1", "stream.think.operations=1"),
         ]),
     word(tier2(1430), "thinktime_blocks_type", pace::ThinkBlocks::WORDS).default("complete").example("issue")
-        .help("Which operations count towards a pause.").prints(print::stream::thinktime_blocks_type)
+        .help("Which operations thinktime_blocks counts.").prints(print::stream::thinktime_blocks_type)
         .effects(&[("--thinktime=500 --thinktime_blocks_type=issue", "stream.think.count=issued")]),
     time(tier2(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
-        .help("Time of operations between two pauses (default unit: seconds).").prints(print::stream::thinktime_iotime)
+        .help("Time between two pauses (default unit: seconds).").prints(print::stream::thinktime_iotime)
         .effects(&[
             ("--thinktime=500 --thinktime_iotime=2", "stream.think.after_ns=2000000000; stream.think.operations=0"),
         ]),
     int(tier2(1450), field!(pace.thinkcycles)).default("0").example("1000")
-        .help("Processor cycles to burn after each operation.").prints(print::stream::thinkcycles)
+        .help("CPU cycles to burn after each operation.").prints(print::stream::thinkcycles)
         .effects(&[("--thinkcycles=1000", "stream.think.cycles_each=1000")]),
     per_direction(tier1(1460), field!(pace.rate), Unit::Bytes).example("10m,5m")
-        .help("Bytes per second of each clone and direction.").lowers_with(lower::pacing).prints(print::stream::rate)
+        .help("Bytes per second, per clone and direction.").lowers_with(lower::pacing).prints(print::stream::rate)
         .effects(&[
             (
                 "--rw=randrw --rate=10m,5m",
@@ -47,7 +47,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(1470), field!(pace.rate_min), Unit::Bytes).aliases(&["ratemin"]).example("1m")
-        .help("Bytes per second below which the job fails.").prints(print::job::rate_min)
+        .help("Minimum bytes per second; below, the job fails.").prints(print::job::rate_min)
         .effects(&[
             (
                 "--rate_min=1m",
@@ -56,16 +56,16 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     word(tier1(1480), "rate_process", pace::RateProcess::WORDS).default("linear").example("poisson")
-        .help("How operations are spaced in time.").prints(print::stream::rate_process)
+        .help("Distribution of the gaps between operations.").prints(print::stream::rate_process)
         .effects(&[("--rate_iops=100 --rate_process=poisson", "stream.pacing.rates.read.process=poisson")]),
     int(tier2(1490), field!(pace.rate_cycle)).aliases(&["ratecycle"]).default("1000").example("500")
-        .help("Milliseconds over which a minimum is judged.").prints(print::job::rate_cycle)
+        .help("Interval for checking minimum rates, in milliseconds.").prints(print::job::rate_cycle)
         .effects(&[("--rate_min=1m --rate_cycle=500", "job.control.*.cycle_ns=[500000000]")]),
     boolean(tier2(1500), field!(pace.rate_ignore_thinktime)).default("0").example("1")
-        .help("Do not make up for pauses.").prints(print::stream::rate_ignore_thinktime)
+        .help("Do not catch up after pauses.").prints(print::stream::rate_ignore_thinktime)
         .effects(&[("--rate=1m --thinktime=500 --rate_ignore_thinktime=1", "stream.think.shifts_schedule=true")]),
     per_direction(tier1(1510), field!(pace.rate_iops), Unit::Bytes).example("700,300")
-        .help("Operations per second of each clone and direction.").prints(print::stream::rate_iops)
+        .help("Operations per second, per clone and direction.").prints(print::stream::rate_iops)
         .effects(&[
             (
                 "--rw=randrw --rate_iops=700,300",
@@ -74,7 +74,7 @@ pub const ROWS: &[Row] = rows! {
                  stream.pacing.rates.write={amount:300,catch_up:unlimited,per_ns:1000000000,phase_ns:0,\
                  process:linear,unit:operations}",
             ),
-            // Converted with the smallest length.
+            // Converted to bytes with the smallest block size.
             (
                 "--bsrange=4k-64k --rate_iops=100",
                 "stream.pacing.rates.read={amount:409600,catch_up:unlimited,per_ns:1000000000,phase_ns:0,\
@@ -82,10 +82,10 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(1520), field!(pace.rate_iops_min), Unit::Bytes).example("100")
-        .help("Operations per second below which the job fails.").prints(print::job::rate_iops_min)
+        .help("Minimum operations per second; below, the job fails.").prints(print::job::rate_iops_min)
         .effects(&[("--rate_iops_min=100", "job.control.*.of=[iops]; job.control.*.least=[100.0]")]),
     per_direction(tier1(1530), field!(pace.max_latency), Unit::Microseconds).example("10ms")
-        .help("Latency at which the job fails (bare: microseconds).").lowers_with(system::latency_max)
+        .help("Maximum latency; above, the job fails (bare: microseconds).").lowers_with(system::latency_max)
         .prints(print::job::max_latency)
         .effects(&[
             (
@@ -94,7 +94,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(1540), field!(pace.latency_target), Unit::Microseconds).default("0").example("20ms")
-        .help("Latency to keep while the depth is sought (bare: microseconds).").lowers_with(lower::control)
+        .help("Latency target of the depth search (bare: microseconds).").lowers_with(lower::control)
         .prints(print::job::latency_target)
         .effects(&[
             (
@@ -103,10 +103,10 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(1550), field!(pace.latency_window), Unit::Microseconds).default("0").example("500ms")
-        .help("Time over which that is judged (bare: microseconds).").prints(print::job::latency_window)
+        .help("Interval for checking the latency target (bare: microseconds).").prints(print::job::latency_window)
         .effects(&[("--latency_target=20ms --latency_window=5s", "job.control.*.window_ns=[5000000000]")]),
     real(tier1(1560), field!(pace.latency_percentile)).max(100).default("100").example("95")
-        .help("Share of operations that have to keep it, in percent.").prints(print::job::latency_percentile)
+        .help("Share of operations that must meet the latency target, in percent.").prints(print::job::latency_percentile)
         .effects(&[
             (
                 "--latency_target=20ms --latency_window=5s --latency_percentile=99.5",
@@ -114,13 +114,13 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(1570), field!(pace.latency_run)).default("0").example("1")
-        .help("Go on adjusting the depth until the runtime is over.").prints(print::job::latency_run)
+        .help("Keep adjusting the depth until the runtime is over.").prints(print::job::latency_run)
         .effects(&[
             ("--latency_target=20ms --latency_window=5s --latency_run=1", "job.control.*.keep_running=[true]"),
         ]),
     word(tier1(2480), "steadystate", pace::Criterion::WORDS).tail(special::steady_state).aliases(&["ss"])
         .default("iops_slope:0.01%").example("iops:5%")
-        .help("End when this measure no longer changes by more than the limit.").prints(print::job::steadystate)
+        .help("End when this measure changes by less than the limit.").prints(print::job::steadystate)
         .effects(&[
             (
                 "--ss=bw:12 --ss_dur=10",
@@ -134,7 +134,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).default("0")
-        .example("10").help("Time over which a steady state is judged (default unit: seconds).")
+        .example("10").help("Window of the steady-state check (default unit: seconds).")
         .prints(print::job::steadystate_duration)
         .effects(&[
             (
@@ -143,11 +143,11 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(2500), field!(pace.steadystate_ramp_time), Unit::Seconds).aliases(&["ss_ramp"]).default("0")
-        .example("5").help("Time before the steady-state check begins (default unit: seconds).")
+        .example("5").help("Delay of the steady-state check (default unit: seconds).")
         .prints(print::job::steadystate_ramp_time)
         .effects(&[("--ss=iops:5% --ss_dur=10 --steadystate_ramp_time=3", "job.control.*.ramp_ns=[3000000000]")]),
     time(tier1(2510), field!(pace.steadystate_check_interval), Unit::Seconds).aliases(&["ss_interval"]).default("1")
-        .example("2").help("Time between two samples of the steady-state check (default unit: seconds).")
+        .example("2").help("Sampling interval of the steady-state check (default unit: seconds).")
         .prints(print::job::steadystate_check_interval)
         .effects(&[
             (

@@ -1,4 +1,4 @@
-//! What is read and written: direction, order, offsets.
+//! Direction, order and offsets.
 
 use super::row::*;
 use super::special;
@@ -45,7 +45,7 @@ pub const ROWS: &[Row] = rows! {
             ("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true"),
         ]),
     word(tier1(220), "rw_sequencer", pattern::Sequencer::WORDS).default("sequential").example("identical")
-        .help("What happens between two random positions of `rw=...:N`.").prints(print::pattern::rw_sequencer)
+        .help("Positions between two random ones with `rw=...:N`.").prints(print::pattern::rw_sequencer)
         .effects(&[("--rw=randread:4 --rw_sequencer=identical", "stream.pattern.access.*.between=[repeat]")]),
     int(tier1(1330), field!(pattern.rwmixread)).min(0).max(100).default("50").example("70")
         .help("Share of reads in a mixed job, in percent.")
@@ -58,7 +58,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--rw=randrw --rwmixwrite=20", "stream.mix.mix=drawn; stream.mix.write_percent=20.0")]),
     removed(tier1(1350), "rwmixcycle").example("500").help("Removed from fio; using it is an error."),
     amount(tier1(310), field!(pattern.size)).example("1g")
-        .help("Bytes of each clone, over all its files; also the region they lie in.").prints(print::files::total)
+        .help("Bytes of each clone over all its files; also the length of the region.").prints(print::files::total)
         .effects(&[
             (
                 "--size=1m",
@@ -70,12 +70,12 @@ pub const ROWS: &[Row] = rows! {
                 "stream.region.length.percent=50.0; stream.region.length.align=8192; job.stop.region_percent=100",
             ),
             ("--ioengine=null --size=1m", "target.kind={kind:nothing,size:1048576}"),
-            // The byte that is left over is less than a block.
+            // The remainder of 1 byte is less than a block.
             (
                 "--nrfiles=3 --size=40k --bs=4k",
                 "plan.targets.*.prepare.size=[13653,13653,13653]; stream.region.length.bytes=13653",
             ),
-            // Two are left over, and go to the first two.
+            // The remainder of two blocks goes to the first two files.
             ("--nrfiles=3 --size=32 --bs=1", "plan.targets.*.prepare.size=[11,11,10]; stream.region.length=null"),
             (
                 "--rw=write --size=4m --dedupe_percentage=30 --dedupe_mode=working_set",
@@ -83,7 +83,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     amount(tier1(320), field!(pattern.io_size)).aliases(&["io_limit"]).example("4g")
-        .help("Bytes to transfer, where they are not the size.").prints(print::job::io_size)
+        .help("Bytes to transfer, if they differ from the size.").prints(print::job::io_size)
         .effects(&[
             (
                 "--size=1m --io_size=4m",
@@ -96,7 +96,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     amount(tier1(370), field!(pattern.offset)).aliases(&["fileoffset"]).default("0").example("25%")
-        .help("Where in the file the region begins.").prints(print::files::offset)
+        .help("Start of the region in the file.").prints(print::files::offset)
         .effects(&[
             (
                 "--size=1m --offset=64k",
@@ -106,25 +106,25 @@ pub const ROWS: &[Row] = rows! {
                 "--filename=dev --offset=25% --bs=8k",
                 "stream.region.base={align:8192,bytes:0,percent:25.0,round_up:true}",
             ),
-            // A share of the file as it is before the size lengthens it: of 128 KiB.
+            // A percentage of the file size before the extension: of 128 KiB.
             (
                 "--filename=f --size=1m --offset=50%",
                 "stream.region.base={align:0,bytes:65536,percent:0.0,round_up:false}; target.prepare.size=1114112",
             ),
-            // The second clone finds it as the first one leaves it.
+            // The second clone sees the size that the first one set.
             (
                 "--filename=f --size=1m --offset=50% --numjobs=2",
                 "job.workers.*.streams.0.region.base.bytes=[65536,557056]",
             ),
         ]),
     amount(tier1(380), field!(pattern.offset_increment)).default("0").example("1g")
-        .help("What is added to the offset for each further clone.").prints(print::files::offset_increment)
+        .help("Added to the offset for each further clone.").prints(print::files::offset_increment)
         .effects(&[
             (
                 "--filename=f --size=64k --offset_increment=1m --numjobs=2",
                 "job.workers.*.streams.0.region.base.bytes=[0,1048576]",
             ),
-            // The last clone lengthens the file before the others, whose shares are larger then:
+            // The last clone extends the file first, so the percentages of the others are larger:
             // recorded from fio 3.33.
             (
                 "--filename=g --filesize=1m --size=10% --offset_increment=10% --numjobs=4",
@@ -146,7 +146,7 @@ pub const ROWS: &[Row] = rows! {
             ("--read_iolog=records --bs=512", "stream.cache.direct=false; stream.replay.trace=records"),
         ]),
     per_direction(tier1(120), field!(pattern.ba), Unit::Bytes).aliases(&["blockalign"]).min(1).example("4k")
-        .help("Alignment of offsets; the smallest block size if not given.").prints(print::pattern::blockalign)
+        .help("Alignment of offsets; default: the smallest block size.").prints(print::pattern::blockalign)
         .effects(&[
             (
                 "--rw=randread --bs=4k --ba=2k",
@@ -155,7 +155,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     special(tier1(130), "bsrange", special::block_range).aliases(&["blocksize_range"]).example("4k-64k")
-        .help("Range from which block sizes are drawn.").prints(print::pattern::bsrange)
+        .help("Range of block sizes.").prints(print::pattern::bsrange)
         .effects(&[
             ("--bsrange=4k-64k", "stream.pattern.sizes.read={high:65536,low:4096,sizes:range,unaligned:false}"),
             ("--bsrange=8k-8k", "stream.pattern.sizes.read={size:8192,sizes:fixed}"),
@@ -163,17 +163,17 @@ pub const ROWS: &[Row] = rows! {
     special(tier1(140), "bssplit", special::block_split).example("4k/60:64k/40")
         .help("Block sizes with the percentage of each.").prints(print::pattern::bssplit)
         .effects(&[
-            // The rarest first.
+            // Sorted by share, the rarest first.
             (
                 "--bssplit=4k/60:64k/40",
                 "stream.pattern.sizes.read.entries=[{percent:40.0,size:65536},{percent:60.0,size:4096}]",
             ),
         ]),
     flag(tier2(150), field!(pattern.bs_unaligned)).aliases(&["blocksize_unaligned"])
-        .help("Drawn block sizes need not be multiples of the smallest.").prints(print::pattern::bs_unaligned)
+        .help("Block sizes need not be multiples of the smallest one.").prints(print::pattern::bs_unaligned)
         .effects(&[("--bsrange=4k-64k --bs_unaligned", "stream.pattern.sizes.read.unaligned=true")]),
     boolean(tier2(160), field!(pattern.bs_is_seq_rand)).default("0").example("1")
-        .help("The read size is for sequential operations, the write size for random ones.")
+        .help("Use the read size for sequential operations, the write size for random ones.")
         .plan_field(field_of_plan!(Flag: stream.pattern.sizes_by_place))
         .effects(&[
             (
@@ -183,7 +183,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(170), field!(pattern.randrepeat)).aliases(&["allrandrepeat"]).default("1").example("0")
-        .help("Draw the same numbers in every run.")
+        .help("Use the same random numbers in every run.")
         .effects(&[
             (
                 "--randrepeat=0 --nrfiles=3 --filesize=1m-8m --size=30m",
@@ -201,7 +201,7 @@ pub const ROWS: &[Row] = rows! {
             ("--randseed=42", "plan.seed=42; worker.draws={form:per_purpose,number:1,seed:42}"),
             ("--randrepeat=0 --randseed=42", "plan.seed=42"),
         ]),
-    flag(tier1(190), field!(pattern.norandommap)).help("Random offsets may repeat before all blocks had their turn.")
+    flag(tier1(190), field!(pattern.norandommap)).help("Random offsets may repeat before all blocks were used.")
         .prints(print::pattern::norandommap)
         .effects(&[
             ("--rw=randwrite --norandommap --verify=md5", "stream.verify.any_seed=true"),
@@ -211,7 +211,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(200), field!(pattern.softrandommap)).default("0").example("1")
-        .help("Go on without a map of blocks where memory for it is short.").prints(print::pattern::softrandommap)
+        .help("Continue without a block map if memory is short.").prints(print::pattern::softrandommap)
         .effects(&[
             (
                 "--rw=randread --softrandommap=1",
@@ -228,7 +228,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     word(tier1(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::distribution)
-        .default("random").example("zipf:1.2").help("How random offsets spread over the file.")
+        .default("random").example("zipf:1.2").help("Distribution of random offsets over the file.")
         .prints(print::pattern::random_distribution)
         .effects(&[
             (
@@ -255,7 +255,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier2(430), field!(pattern.random_sequence_stride)).default("0").example("1")
-        .help("A list of blocks moves on by its length in each round.").prints(print::pattern::random_sequence_stride)
+        .help("In each round, move the list of blocks by its length.").prints(print::pattern::random_sequence_stride)
         .effects(&[
             (
                 "--rw=randread --random_distribution=sequence:2,0,1 --random_sequence_stride=1",
@@ -263,7 +263,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(440), field!(pattern.percentage_random), Unit::Bytes).min(0).max(100)
-        .default("100,100,100").example("50").help("Share of operations at random positions, in percent.")
+        .default("100,100,100").example("50").help("Share of random operations, in percent.")
         .prints(print::pattern::percentage_random)
         .effects(&[
             (

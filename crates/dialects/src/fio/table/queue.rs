@@ -1,4 +1,4 @@
-//! How operations are handed to the system.
+//! Engine, queue depth, caches and buffers.
 
 use super::row::*;
 use super::special;
@@ -9,7 +9,7 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     special(tier1(230), "ioengine", special::engine).default("psync").example("libaio")
-        .help("How I/O is issued.").lowers_with(lower::engine).prints(print::engine::ioengine)
+        .help("I/O engine.").lowers_with(lower::engine).prints(print::engine::ioengine)
         .effects(&[
             ("--ioengine=libaio --iodepth=8", "worker.engine.kind=libaio; worker.latency=after_call; stream.depth=8"),
             ("--ioengine=mmap", "worker.engine.kind=mmap"),
@@ -34,7 +34,7 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=dirdelete", "worker.engine.kind=directory_delete; target.kind.directory=true"),
         ]),
     int(tier1(240), field!(queue.iodepth)).min(1).default("1").example("32")
-        .help("Operations that each clone keeps in flight.").shows("iodepth", report::depth)
+        .help("Operations in flight per clone.").shows("iodepth", report::depth)
         .prints(print::engine::iodepth)
         .effects(&[
             ("--ioengine=io_uring --iodepth=32", "stream.depth=32"),
@@ -43,38 +43,38 @@ pub const ROWS: &[Row] = rows! {
             ("--read_iolog=records --ioengine=libaio --iodepth=7", "stream.depth=7"),
         ]),
     int(tier1(250), field!(queue.iodepth_batch)).aliases(&["iodepth_batch_submit"]).default("1").example("8")
-        .help("Operations handed over at once; 0 for all of iodepth.").lowers_with(lower::submit)
+        .help("Operations per submission; 0 for iodepth.").lowers_with(lower::submit)
         .prints(print::engine::iodepth_batch)
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=8", "worker.batching.submit=8"),
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=0", "worker.batching.submit=32"),
         ]),
     int(tier1(260), field!(queue.iodepth_batch_complete_min)).aliases(&["iodepth_batch_complete"]).min(0)
-        .default("1").example("4").help("Completions to wait for at least; 0 asks without waiting.")
+        .default("1").example("4").help("Minimum completions to wait for; 0 polls without waiting.")
         .lowers_with(lower::complete_min).prints(print::engine::iodepth_batch_complete_min)
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_min=4", "worker.batching.complete_min=4"),
         ]),
     int(tier1(270), field!(queue.iodepth_batch_complete_max)).min(0).default("0").example("16")
-        .help("Completions to take at most.").lowers_with(lower::complete_max)
+        .help("Maximum completions to reap at once.").lowers_with(lower::complete_max)
         .prints(print::engine::iodepth_batch_complete_max)
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_max=16", "worker.batching.complete_max=16"),
         ]),
     int(tier1(280), field!(queue.iodepth_low)).default("0").example("16")
-        .help("Depth to fall to before the queue is filled again.").lowers_with(lower::refill_below)
+        .help("Depth at which the queue is refilled.").lowers_with(lower::refill_below)
         .prints(print::engine::iodepth_low)
         .effects(&[("--ioengine=libaio --iodepth=32 --iodepth_low=16", "worker.batching.refill_below=16")]),
     boolean(tier2(290), field!(queue.serialize_overlap)).default("0").example("1")
-        .help("Hold back an operation that overlaps one in flight.")
+        .help("Delay an operation that overlaps one in flight.")
         .plan_field(field_of_plan!(Flag: worker.batching.serialize_overlap))
         .effects(&[
             ("--ioengine=libaio --iodepth=8 --serialize_overlap=1", "worker.batching.serialize_overlap=true"),
         ]),
     word(tier1(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
-        .help("Which thread hands operations over.").lowers_with(lower::offload).prints(print::engine::io_submit_mode)
+        .help("The thread that submits operations.").lowers_with(lower::offload).prints(print::engine::io_submit_mode)
         .effects(&[("--iodepth=4 --io_submit_mode=offload", "worker.engine.offload=true; stream.depth=4")]),
-    boolean(tier1(550), field!(queue.direct)).default("0").example("1").help("Pass the page cache by (O_DIRECT).")
+    boolean(tier1(550), field!(queue.direct)).default("0").example("1").help("Bypass the page cache (O_DIRECT).")
         .then(|job| job.queue.buffered = !job.queue.direct).plan_field(field_of_plan!(Flag: stream.cache.direct))
         .effects(&[
             ("--direct=1", "stream.cache.direct=true"),
@@ -85,10 +85,10 @@ pub const ROWS: &[Row] = rows! {
         .help("Use the page cache; the opposite of direct.").then(|job| job.queue.direct = !job.queue.buffered)
         .effects(&[("--buffered=0", "stream.cache.direct=true")]),
     boolean(tier1(560), field!(queue.atomic)).default("0").example("1")
-        .help("Write without tearing (RWF_ATOMIC); needs direct.").plan_field(field_of_plan!(Flag: worker.engine.atomic))
+        .help("Write atomically (RWF_ATOMIC); needs direct.").plan_field(field_of_plan!(Flag: worker.engine.atomic))
         .effects(&[("--rw=write --direct=1 --atomic=1", "worker.engine.atomic=true")]),
     word(tier1(1590), "sync", queue::Sync::WORDS).default("none").example("dsync")
-        .help("Each write waits until it is durable.").lowers_with(lower::write_through).prints(print::stream::sync)
+        .help("Make each write durable (O_SYNC, O_DSYNC).").lowers_with(lower::write_through).prints(print::stream::sync)
         .effects(&[
             ("--rw=write --sync=dsync", "stream.cache.write_through=data"),
             ("--rw=write --sync=1", "stream.cache.write_through=data_and_metadata"),
@@ -111,16 +111,16 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier2(530), field!(queue.write_barrier)).default("0").example("8")
-        .help("Mark every n-th write as a barrier.")
-        .without_effect("no engine here knows barriers"),
+        .help("Make every n-th write a barrier.")
+        .without_effect("no engine supports barriers"),
     boolean(tier1(1730), field!(queue.end_fsync)).default("0").example("1")
-        .help("Flush all files at the end of the writes.").plan_field(field_of_plan!(Flag: stream.sync.at_end))
+        .help("Flush all files after the last write.").plan_field(field_of_plan!(Flag: stream.sync.at_end))
         .effects(&[
             ("--rw=write --end_fsync=1", "stream.sync.at_end=true"),
             ("--read_iolog=trace --end_fsync=1", "stream.sync.at_end=true"),
         ]),
     boolean(tier2(1740), field!(queue.end_syncfs)).default("0").example("1")
-        .help("Flush the whole file system at the end of the writes.")
+        .help("Flush the whole file system after the last write.")
         .plan_field(field_of_plan!(Flag: stream.sync.file_system_at_end))
         .effects(&[
             ("--rw=write --end_syncfs=1", "stream.sync.file_system_at_end=true"),
@@ -137,23 +137,23 @@ pub const ROWS: &[Row] = rows! {
         .prints(print::stream::write_hint)
         .effects(&[("--rw=write --write_hint=short", "stream.hint.write_lifetime=2")]),
     word(tier1(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")
-        .help("Where buffers come from.").lowers_with(lower::buffers).prints(print::system::mem)
+        .help("Memory type of the buffers.").lowers_with(lower::buffers).prints(print::system::mem)
         .effects(&[
             ("--mem=mmaphuge", "worker.memory.huge_pages=true"),
             ("--mem=shmhuge --hugepage-size=1g", "worker.memory.huge_page=1073741824"),
         ]),
     int(tier1(720), field!(queue.iomem_align)).aliases(&["mem_align"]).min(0).default("0").example("4k")
-        .help("Alignment of buffers beyond that of a page.").plan_field(field_of_plan!(Size: worker.memory.alignment))
+        .help("Alignment of buffers, if larger than a page.").plan_field(field_of_plan!(Size: worker.memory.alignment))
         .effects(&[("--iomem_align=8k", "worker.memory.alignment=8192")]),
     int(tier2(2430), ("hugepage-size", |job| &mut job.queue.hugepage_size)).default("2m").example("2m")
-        .help("Memory of huge pages is taken in multiples of this; the pages are of the system's usual size.")
+        .help("Huge page memory is a multiple of this; the pages have the system's default size.")
         .prints(print::system::hugepage_size)
         .effects(&[("--mem=mmaphuge --hugepage-size=4m", "worker.memory.huge_page=4194304")]),
     size(tier1(1320), field!(queue.lockmem)).default("0").example("1g")
-        .help("Memory to pin, so that less is left for caches.").plan_field(field_of_plan!(Bytes: worker.memory.pinned))
+        .help("Memory to lock, which leaves less for caches.").plan_field(field_of_plan!(Bytes: worker.memory.pinned))
         .effects(&[("--lockmem=8m", "worker.memory.pinned=8388608")]),
     text(tier2(1090), field!(queue.ioscheduler)).example("none")
-        .help("I/O scheduler for the device under the files, as long as the run lasts.")
+        .help("I/O scheduler of the files' device during the run.")
         .plan_field(field_of_plan!(Text: job.scheduler))
         .effects(&[("--ioscheduler=none", "job.scheduler=none")]),
 };

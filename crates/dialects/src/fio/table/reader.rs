@@ -1,4 +1,5 @@
-//! The reader of a job's options: the job so far, the environment, and the notices for the user.
+//! The state while a job's options are parsed: the job so far, the environment, and notices for the
+//! user.
 
 use model::PerDirection;
 
@@ -39,12 +40,12 @@ pub trait ParseEnv {
     /// Memory of the machine in MiB (`$mb_memory`).
     fn memory_mib(&self) -> u64;
 
-    /// The highest number of a configured CPU; unknown where a job is read for another machine.
+    /// The highest configured CPU number; `None` if the job is for another machine.
     fn max_cpu(&self) -> Option<u32> {
         None
     }
 
-    /// Whether the machine has a NUMA node; true where a job is read for another machine.
+    /// Whether the machine has a NUMA node; true if the job is for another machine.
     fn has_numa_node(&self, _node: u32) -> bool {
         true
     }
@@ -57,7 +58,7 @@ pub enum Notice {
     Out(String),
     /// A line for stderr.
     Err(String),
-    /// A remedy for an error, printed as `hint: …`; fio has no such lines.
+    /// A hint, printed as `hint: …`; fio has no such lines.
     Hint(String),
     /// The banner of the job with this index, which is printed once the job is valid.
     Added(usize),
@@ -70,7 +71,7 @@ pub enum OptionError {
     Failed,
     /// The error is reported already.
     Reported,
-    /// It would write, and `--readonly` precedes it.
+    /// The option writes, but `--readonly` precedes it.
     ReadOnly,
 }
 
@@ -80,7 +81,7 @@ pub type ParseResult = Result<(), OptionError>;
 /// Applies options to a job.
 pub struct Reader<'a> {
     pub(in crate::fio) job: &'a mut JobOptions,
-    /// Absent while defaults are filled in, which need no environment.
+    /// Absent for defaults, which need no environment.
     pub(in crate::fio) env: Option<&'a mut dyn ParseEnv>,
     pub(in crate::fio) notices: &'a mut Vec<Notice>,
     /// `--readonly` precedes.
@@ -97,8 +98,7 @@ impl Reader<'_> {
         self.notices.push(Notice::Err(line.into()));
     }
 
-    /// Adds a line for stderr unless it is there already: several clones of a section would repeat
-    /// it.
+    /// Adds a line for stderr, once: clones of a section would repeat it.
     pub(in crate::fio) fn push_stderr_once(&mut self, line: String) {
         let line = Notice::Err(line);
         if !self.notices.contains(&line) {
@@ -146,9 +146,9 @@ impl Reader<'_> {
     }
 }
 
-/// Assigns values to the three directions. A single value goes to all, the second of two to writes
-/// and trims. Blank values change nothing, and with a separator at the end (`closed`) the last
-/// value does not spread.
+/// Assigns values to the three directions. A single value applies to all; the second of two applies
+/// to writes and trims. Blank values change nothing. After a trailing separator (`closed`), the
+/// last value applies to one direction only.
 pub(in crate::fio) fn spread<T: Clone>(target: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
     let slots = [&mut target.read, &mut target.write, &mut target.trim];
     for (index, slot) in slots.into_iter().enumerate() {

@@ -7,11 +7,12 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     text(tier2(940), field!(replay.write_iolog)).example("trace.log")
-        .help("Write everything that is issued at the end of this file, as a trace (version 3).")
+        .help("Append all submitted operations to this trace file (version 3).")
         .plan_field(field_of_plan!(Text: job.trace))
         .effects(&[("--write_iolog=out", "job.trace=out")]),
     text(tier2(950), field!(replay.read_iolog)).example("trace.log")
-        .help("Carry out the operations of a trace: of fio (version 2 or 3) or of blktrace; with colons between several, clones take them in turn; `-` is standard input.")
+        .help("Replay a trace of fio (version 2 or 3) or blktrace; clones use several, separated by \
+            colons, in turn; `-` is standard input.")
         .prints(print::files::read_iolog)
         .effects(&[
             (
@@ -25,7 +26,7 @@ pub const ROWS: &[Row] = rows! {
                  skip:{flushes:false,reads:false,trims:false,writes:false},speed_percent:100,trace:trace,\
                  without_times:false}",
             ),
-            // Clones take the traces in turn.
+            // Clones use the traces in turn.
             (
                 "--numjobs=3 --read_iolog=trace:other",
                 "job.workers.*.streams.*.replay.trace=[[trace],[other],[trace]]",
@@ -35,7 +36,7 @@ pub const ROWS: &[Row] = rows! {
                 "plan.targets.*.path=[dev]; stream.depth=2; stream.cache.direct=true; \
                  stream.replay.form={form:blktrace,swapped:false}; stream.replay.files=[8:16]",
             ),
-            // Neither sizes nor numbers end it before it is through.
+            // Sizes and counts do not end a replay.
             (
                 "--read_iolog=trace --size=1m --number_ios=5 --loops=3",
                 "job.stop={after_ns:null,bytes:null,operations:null,passes:1,region_percent:null,\
@@ -46,27 +47,27 @@ pub const ROWS: &[Row] = rows! {
         .help("Read the trace in pieces.")
         .without_effect("a trace is always read in pieces, during the replay"),
     boolean(tier2(970), field!(replay.replay_no_stall)).default("0").example("1")
-        .help("Take no notice of the times in the trace.").prints(print::files::replay_no_stall)
+        .help("Ignore the times in the trace.").prints(print::files::replay_no_stall)
         .effects(&[("--read_iolog=trace --replay_no_stall=1", "stream.replay.without_times=true")]),
     text(tier2(980), field!(replay.replay_redirect)).example("/dev/sdb")
-        .help("Carry all operations out on this file or device.").prints(print::files::replay_redirect)
+        .help("Replay all operations on this file or device.").prints(print::files::replay_redirect)
         .effects(&[
             (
                 "--read_iolog=trace --replay_redirect=f",
                 "plan.targets.*.path=[f]; stream.replay.redirected=true; stream.replay.files=[f]",
             ),
         ]),
-    int(tier2(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this.")
+    int(tier2(990), field!(replay.replay_scale)).default("1").example("2").help("Divide offsets by this number.")
         .prints(print::files::replay_scale)
         .effects(&[("--read_iolog=trace --replay_scale=2", "stream.replay.scale=2")]),
     special(tier2(1000), "replay_align", special::replay_align).example("4096")
-        .help("Round offsets down to multiples of this power of two.").prints(print::files::replay_align)
+        .help("Round down offsets to multiples of this power of two.").prints(print::files::replay_align)
         .effects(&[("--read_iolog=trace --replay_align=4k", "stream.replay.align=4096")]),
     int(tier2(1010), field!(replay.replay_time_scale)).min(1).default("100").example("200")
-        .help("Speed in percent of that of the trace: 200 is twice as fast.").prints(print::files::replay_time_scale)
+        .help("Speed in percent of the recorded speed: 200 is twice as fast.").prints(print::files::replay_time_scale)
         .effects(&[("--read_iolog=trace --replay_time_scale=50", "stream.replay.speed_percent=50")]),
     special(tier2(1020), "replay_skip", special::replay_skip).example("trim")
-        .help("Kinds of operation to leave out: read, write, trim, sync, with commas between them.")
+        .help("Operations to skip: read, write, trim, sync, separated by commas.")
         .prints(print::files::replay_skip)
         .effects(&[
             (
@@ -80,12 +81,12 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     text(tier3(1030), field!(replay.merge_blktrace_file)).example("merged.bin")
-        .help("Merge the traces of read_iolog, which are of blktrace, into this file first, and carry that out.")
+        .help("Merge the blktrace files of read_iolog into this file, and replay it.")
         .effects(&[("--read_iolog=a:b --merge_blktrace_file=records", "stream.replay.trace=records")]),
     reals(tier3(1040), field!(replay.merge_blktrace_scalars)).example("100:50")
-        .help("Length of each trace in the merged one, in percent: 50 is twice as fast.")
-        .without_effect("it is an option of merging, before there is a plan"),
+        .help("Duration of each trace in the merged one, in percent: 50 is twice as fast.")
+        .without_effect("it applies to merging, before the plan exists"),
     reals(tier3(1050), field!(replay.merge_blktrace_iters)).example("1:2")
-        .help("How many times each trace is repeated in the merged one.")
-        .without_effect("it is an option of merging, before there is a plan"),
+        .help("Repetitions of each trace in the merged one.")
+        .without_effect("it applies to merging, before the plan exists"),
 };

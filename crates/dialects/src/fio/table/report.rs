@@ -1,4 +1,4 @@
-//! What is measured and reported.
+//! Measurement and reports.
 
 use super::row::*;
 use super::special;
@@ -8,35 +8,36 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    flag(tier1(2060), field!(report.group_reporting)).help("One entry for all jobs of a group.")
+    flag(tier1(2060), field!(report.group_reporting)).help("Report all jobs of a group as one.")
         .shows("group_reporting", lower::merged).prints(print::job::group_reporting)
         .effects(&[("--group_reporting", "plan.groups.*.merged=[true]; shown.group_reporting.0=true")]),
-    boolean(tier1(2070), field!(report.stats)).default("1").example("0").help("The job appears in reports.")
+    boolean(tier1(2070), field!(report.stats)).default("1").example("0").help("Include the job in reports.")
         .shows("stats", lower::hidden)
         .effects(&[("--stats=0", "shown.stats.0=false")]),
     boolean(tier1(2180), field!(report.clat_percentiles)).default("1").example("0")
-        .help("Percentiles of completion latency.").shows("percentiles_of", lower::percentiles_of)
+        .help("Report percentiles of completion latency.").shows("percentiles_of", lower::percentiles_of)
         .effects(&[("--clat_percentiles=0", "shown.percentiles_of.0=none")]),
     boolean(tier1(2190), field!(report.lat_percentiles)).default("0").example("1")
-        .help("Percentiles of total latency.")
+        .help("Report percentiles of total latency.")
         .effects(&[("--lat_percentiles=1", "shown.percentiles_of.0=clat,lat")]),
     boolean(tier1(2200), field!(report.slat_percentiles)).default("0").example("1")
-        .help("Percentiles of submission latency.")
+        .help("Report percentiles of submission latency.")
         .effects(&[("--slat_percentiles=1", "shown.percentiles_of.0=slat,clat")]),
     reals(tier1(2210), field!(report.percentile_list)).max(100)
         .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99").example("50:99:99.9")
-        .help("Which percentiles.").shows("percentile_list", lower::percentile_list)
+        .help("Percentiles to report.").shows("percentile_list", lower::percentile_list)
         .effects(&[("--percentile_list=50:99.9", "shown.percentile_list.0=50:99.9")]),
     int(tier1(2220), field!(report.significant_figures)).min(1).max(10).default("4").example("6")
-        .help("Digits of figures in the normal report.").shows("significant_figures", lower::significant_figures)
+        .help("Significant digits in the normal report.").shows("significant_figures", lower::significant_figures)
         .effects(&[("--significant_figures=6", "shown.significant_figures.0=6")]),
     word(tier1(2300), "unified_rw_reporting", report::Unified::WORDS).default("none").example("mixed")
-        .help("Reads, writes and trims are reported together.").shows("unified", lower::unified)
+        .help("Report reads, writes and trims together.").shows("unified", lower::unified)
         .effects(&[
             ("--unified_rw_reporting=mixed", "shown.unified.0=mixed"),
             ("--unified_rw_reporting=2", "shown.unified.0=both"),
         ]),
-    boolean(tier1(2230), field!(report.disk_util)).default("1").example("0").help("Activity of the devices below.")
+    boolean(tier1(2230), field!(report.disk_util)).default("1").example("0").help("Report the \
+        utilisation of the devices.")
         .effects(&[("--disk_util=0", "shown.disk_util=false")]),
     boolean(tier1(2240), field!(report.gtod_reduce)).default("0").example("1").help("Measure no latencies.")
         .then(special::reduce_clock_calls)
@@ -51,9 +52,9 @@ pub const ROWS: &[Row] = rows! {
         .help("Measure no submission latency.")
         .effects(&[("--disable_slat=1", "shown.disabled.0=slat")]),
     boolean(tier1(2280), field!(report.disable_bw_measurement)).aliases(&["disable_bw"]).default("0").example("1")
-        .help("Take no samples of bandwidth."),
+        .help("Measure no bandwidth samples."),
     word(tier1(2410), "kb_base", report::KbBase::WORDS).default("1024").example("1000")
-        .help("What k means in sizes and reports.").shows("kb_base", lower::kilo)
+        .help("Meaning of k in sizes and reports.").shows("kb_base", lower::kilo)
         .effects(&[("--kb_base=1000 --bs=4k", "stream.pattern.sizes.read.size=4000; shown.kb_base.0=1000")]),
     word(tier1(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Bytes or bits in reports.")
         .shows("unit_base", lower::unit)
@@ -62,9 +63,9 @@ pub const ROWS: &[Row] = rows! {
             ("--unit_base=8", "shown.unit_base.0=8"),
         ]),
     boolean(tier2(2040), field!(report.block_error_percentiles)).default("0").example("1")
-        .help("Life of blocks until their first error.").lowers_with(system::block_lifetimes)
+        .help("Report the lifetime of blocks until their first error.").lowers_with(system::block_lifetimes)
         .prints(print::system::block_error_percentiles)
         .effects(&[("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true")]),
     int(tier2(2050), field!(report.job_start_clock_id)).default("0").example("1")
-        .help("Clock of the start time in reports."),
+        .help("Clock id of the start time in reports."),
 };

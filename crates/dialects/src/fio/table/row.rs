@@ -20,15 +20,15 @@ pub(super) type Field<T> = (&'static str, FieldAccess<T>);
 /// The value that reports print for an option.
 type ReportValue = fn(&JobOptions) -> Option<String>;
 
-/// How a section of a plan is written as the value of an option.
+/// The function that prints the value of an option for a section.
 type PrintFn = fn(&Section<'_>) -> Option<String>;
 
 /// An option: how it is parsed, lowered, printed and explained.
 #[derive(Clone, Copy)]
 pub struct Row {
-    /// Its name in job files, and in reports whatever alias was written.
+    /// Its name in job files. Reports use it even if the user wrote an alias.
     pub name: &'static str,
-    /// Its place in fio's own list, and its importance.
+    /// Its position in fio's list, and its importance.
     pub rank: Rank,
     /// Other names.
     pub aliases: &'static [&'static str],
@@ -48,13 +48,12 @@ pub struct Row {
     pub help: &'static str,
     /// A valid value.
     pub example: &'static str,
-    /// Command lines with this option, each with the plan fields that only this option causes,
-    /// according to the manual. A test checks each of them; `tests/suite/fio/effects.rs` says how
-    /// they are written.
+    /// Command lines with this option, each with the plan fields that it sets, according to the
+    /// manual. A test checks each of them; `tests/suite/fio/effects.rs` describes the syntax.
     pub effects: &'static [(&'static str, &'static str)],
     /// Its effect on other options.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
-    /// The field of the plan that it is.
+    /// The plan field that the option equals.
     pub(in crate::fio) field: Option<PlanField>,
     lower: Option<fn(&mut Draft<'_>)>,
     shows: Option<(&'static str, ReportValue)>,
@@ -67,9 +66,8 @@ pub struct Rank {
     /// Its position in fio's list of options, in steps of ten; 0 for options of engines, which
     /// have lists of their own.
     pub order: u32,
-    /// Its importance, by a survey of 356 public job files and command lines: 1 for what
-    /// nearly all of them need, 2 for what the rest of them needs, 3 for what takes special devices
-    /// or is hardly used.
+    /// Its importance, from a survey of 356 public job files and command lines: 1 if nearly all
+    /// need it, 2 if others need it, 3 if it needs special devices or is hardly used.
     pub tier: u8,
 }
 
@@ -78,9 +76,9 @@ pub struct Rank {
 pub enum Status {
     /// It is supported.
     Supported,
-    /// It is accepted and has no effect, for this reason.
+    /// It is accepted but has no effect, for this reason.
     WithoutEffect(&'static str),
-    /// It is refused unless it has its default, because it needs this.
+    /// It is refused unless it has its default, because it has this requirement.
     Refused(&'static str),
 }
 
@@ -93,11 +91,11 @@ pub enum Kind {
     Bool(FieldAccess<bool>),
     /// A number, which may have the suffix of a size.
     Int(FieldAccess<i64>),
-    /// The same, if an absent value differs from 0.
+    /// A number, which may be absent.
     OptionalInt(FieldAccess<Option<i64>>),
     /// A size.
     Size(FieldAccess<u64>),
-    /// The same, if an absent value differs from 0.
+    /// A size, which may be absent.
     OptionalSize(FieldAccess<Option<u64>>),
     /// A size, a percentage, or a number of zones.
     Amount(FieldAccess<Option<Amount>>),
@@ -173,7 +171,7 @@ impl Row {
                 set(to(parts), at(options).and_then(|number| u32::try_from(number).ok()));
             }
             (Kind::Text(at), PlanField::Text(to)) => set(to(parts), at(options).clone()),
-            _ => debug_assert!(false, "{} is not a field of a plan", self.name),
+            _ => debug_assert!(false, "{} is not a plan field", self.name),
         }
     }
 
@@ -287,13 +285,13 @@ impl Row {
         self
     }
 
-    /// The option is exactly this field of the plan.
+    /// The option equals this field of the plan.
     pub(super) const fn plan_field(mut self, field: PlanField) -> Row {
         self.field = Some(field);
         self
     }
 
-    /// The function that lowers it, for an option that is more than a field.
+    /// The function that lowers an option that is more than a plan field.
     pub(super) const fn lowers_with(mut self, lower: fn(&mut Draft<'_>)) -> Row {
         self.lower = Some(lower);
         self
@@ -305,7 +303,7 @@ impl Row {
         self
     }
 
-    /// The function that prints it, where its value does not follow from a field of the plan.
+    /// The function that prints an option that is more than a plan field.
     pub(super) const fn prints(mut self, print: PrintFn) -> Row {
         self.print = Some(print);
         self
@@ -413,7 +411,7 @@ macro_rules! field {
     };
 }
 
-/// A table of rows, which rustfmt leaves alone.
+/// A table of rows, which rustfmt does not reformat.
 macro_rules! rows {
     ($($row:expr),* $(,)?) => {
         &[$($row),*]

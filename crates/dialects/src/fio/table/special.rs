@@ -16,9 +16,9 @@ use crate::fio::values::{self, Unit};
 const MAX_ENTRIES: usize = 64;
 
 pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    // fio joins directory and name at this moment: a directory that comes later changes nothing.
-    // Each option adds to those before it, also to those of [global]; a repeated name means the
-    // same file.
+    // Like fio, this joins directory and name immediately: a later directory has no effect. Each
+    // option adds to earlier ones, including those of [global]; a repeated name means the same
+    // file.
     let files = &mut reader.job.files;
     let directory = files.directory.first().cloned();
     files.filename.extend(
@@ -39,7 +39,7 @@ pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
                 let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
                 reader.notices.push(Notice::Out(line));
             }
-            let hint = format!("make the directory first (mkdir -p {name}), or name one that is there");
+            let hint = format!("create the directory (mkdir -p {name}), or give an existing one");
             reader.notices.push(Notice::Hint(hint));
             return Err(reader.fail(format!("fio: {name} is not a directory")));
         };
@@ -171,7 +171,7 @@ pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     }
     let mut splits = PerDirection::default();
     spread(&mut splits, &lists, false);
-    // Trims have no priorities of their own.
+    // Trims have no priorities.
     splits.trim.clear();
     reader.job.engine.cmdprio_bssplit = Some(splits);
     Ok(())
@@ -204,7 +204,7 @@ fn priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, Optio
     })
 }
 
-/// Kinds of operation that a replay leaves out, with commas between them.
+/// Parses the operations that a replay skips, separated by commas.
 pub(super) fn replay_skip(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut skipped = Vec::new();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -221,7 +221,7 @@ pub(super) fn replay_skip(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     Ok(())
 }
 
-/// A power of two, or nothing.
+/// Parses a power of two.
 pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let align = reader.number(text)?.signed();
     if align < 0 || align > 0 && !(align as u64).is_power_of_two() {
@@ -236,8 +236,8 @@ fn share(text: &str) -> Option<u64> {
     (!text.is_empty()).then(|| leading_integer(text).clamp(0, 100) as u64)
 }
 
-/// Gives blank shares equal parts of what the others leave. `None` if there are several and nothing
-/// is left.
+/// Divides the remaining percentage equally among blank shares. `None` if several are blank and
+/// nothing remains.
 fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
     let total: u64 = entries.iter().filter_map(|(_, share)| *share).sum();
     let blank = entries.iter().filter(|(_, share)| share.is_none()).count() as u64;
@@ -300,7 +300,7 @@ pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     Ok(())
 }
 
-/// Shares of accesses and the parts they go to. In percent, both columns add up to 100.
+/// Parses zones: shares of the accesses, and sizes. In percent, both columns add up to 100.
 fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, OptionError> {
     let mut lists = Vec::new();
     for list in text.split(',').take(3) {
@@ -468,7 +468,7 @@ pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> ParseResult 
     Ok(())
 }
 
-/// Refuses nodes that this machine lacks. A malformed list is refused when the job is lowered.
+/// Refuses nodes that this machine lacks. Lowering refuses a malformed list.
 fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let machine = reader.machine();
     let mut nodes = lower::system::nodes(text).into_iter().flatten();
@@ -479,8 +479,8 @@ fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     }
 }
 
-/// Parses ranges of processors. They are expanded later, so both the numbers and their count are
-/// bounded.
+/// Parses ranges of processors. Ranges are expanded later, so the numbers and their count are
+/// limited.
 fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, OptionError> {
     let mut listed = 0;
     let mut ranges = Vec::new();
@@ -525,7 +525,7 @@ pub(super) fn verify_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult
     Ok(())
 }
 
-/// `0x` and hexadecimal digits, `"text"`, `'file'`, decimal numbers and `%o`, one after the other.
+/// Parses a sequence of `0x` with hexadecimal digits, `"text"`, `'file'`, decimal numbers and `%o`.
 fn pieces(text: &str) -> Option<Vec<Piece>> {
     let (mut rest, mut pieces) = (text, Vec::new());
     while let Some(first) = rest.chars().next() {
@@ -600,7 +600,7 @@ fn decimal(text: &str) -> Option<(Piece, &str)> {
     Some((Piece::Bytes(bytes), &text[end..]))
 }
 
-/// Reads the clock less often: no latencies, no bandwidth samples, no percentiles.
+/// Turns off latencies, bandwidth samples and percentiles, to read the clock less often.
 pub(super) fn reduce_clock_calls(job: &mut JobOptions) {
     let report = &mut job.report;
     if report.gtod_reduce {

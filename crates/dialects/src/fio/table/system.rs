@@ -10,22 +10,22 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(tier1(700), "clocksource", CLOCKSOURCE_WORDS).example("clock_gettime")
-        .help("Accepted; time comes from one monotonic clock.")
-        .without_effect("time always comes from one monotonic clock"),
-    special(tier1(1680), "cpumask", special::cpu_mask).example("3").help("Processors as the bits of a number.")
+        .help("Accepted; fathom uses one monotonic clock.")
+        .without_effect("fathom always uses one monotonic clock"),
+    special(tier1(1680), "cpumask", special::cpu_mask).example("3").help("CPUs as a bit mask.")
         .effects(&[("--cpumask=5", "worker.placement.cpus=[0,2]")]),
-    special(tier1(1690), "cpus_allowed", special::cpus).example("0,2-5").help("Processors as a list.")
+    special(tier1(1690), "cpus_allowed", special::cpus).example("0,2-5").help("CPUs as a list.")
         .lowers_with(lower::cpus).prints(print::system::cpus_allowed)
         .effects(&[("--cpus_allowed=0,2-4", "worker.placement.cpus=[0,2,3,4]")]),
     word(tier1(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
-        .help("Clones share those processors, or have one each.").prints(print::system::cpus_allowed_policy)
+        .help("Whether clones share the CPUs, or have one each.").prints(print::system::cpus_allowed_policy)
         .effects(&[
             (
                 "--cpus_allowed=4,6 --cpus_allowed_policy=split --numjobs=3",
                 "job.workers.*.placement.cpus=[[4],[6],[4]]",
             ),
         ]),
-    special(tier2(1710), "numa_cpu_nodes", special::cpu_nodes).example("0").help("NUMA nodes whose processors are used.")
+    special(tier2(1710), "numa_cpu_nodes", special::cpu_nodes).example("0").help("NUMA nodes whose CPUs are used.")
         .lowers_with(lower::cpu_nodes).prints(print::system::numa_cpu_nodes)
         .effects(&[("--numa_cpu_nodes=0-1,3", "worker.placement.cpu_nodes=[0,1,3]")]),
     special(tier2(1720), "numa_mem_policy", special::memory_policy).example("bind:0").help("NUMA nodes whose memory is used.")
@@ -38,40 +38,41 @@ pub const ROWS: &[Row] = rows! {
         .lowers_with(lower::priority).prints(print::system::prio)
         .effects(&[("--prio=4", "stream.priority.level=4; stream.priority.class=best_effort")]),
     optional_int(tier2(1380), field!(system.prioclass)).min(0).max(3).example("2")
-        .help("Class of that priority.").prints(print::system::prioclass)
+        .help("Priority class of operations.").prints(print::system::prioclass)
         .effects(&[
             ("--prioclass=1", "stream.priority.class=real_time; stream.priority.percent=100"),
             ("--prioclass=3 --prio=2", "stream.priority.class=idle"),
         ]),
     optional_int(tier2(1390), field!(system.priohint)).min(0).max(1023).example("1")
-        .help("Hint to go with the priority.").prints(print::system::priohint)
+        .help("Priority hint of operations.").prints(print::system::priohint)
         .effects(&[
-            // Alone it is one of the usual class.
+            // Without prioclass, the class is best effort.
             ("--priohint=5", "stream.priority={class:best_effort,hint:5,level:0,percent:100}"),
         ]),
     optional_int(tier2(2390), field!(system.uid)).min(0).max(u32::MAX as i64 - 1).example("1000")
-        .help("Number of the user that files are opened as.")
+        .help("User id for opening files.")
         .plan_field(field_of_plan!(OptionalCount: worker.placement.user))
         .effects(&[("--uid=1000", "worker.placement.user=1000")]),
     optional_int(tier2(2400), field!(system.gid)).min(0).max(u32::MAX as i64 - 1).example("1000")
-        .help("Number of the group that files are opened as.")
+        .help("Group id for opening files.")
         .plan_field(field_of_plan!(OptionalCount: worker.placement.group))
         .effects(&[("--gid=100", "worker.placement.group=100")]),
-    optional_int(tier2(2290), field!(system.gtod_cpu)).example("0").help("Processor that keeps the time for all.")
-        .without_effect("reading the clock is not a system call, so that no processor need be set apart for it"),
+    optional_int(tier2(2290), field!(system.gtod_cpu)).example("0").help("CPU that reads the clock for all jobs.")
+        .without_effect("reading the clock is cheap and needs no dedicated CPU"),
     text(tier2(2340), field!(system.cgroup)).example("fio")
-        .help("Control group for block I/O that clones run in, below the mount of control groups; it is made if need be.")
+        .help("Control group for block I/O, relative to the cgroup mount; created if missing.")
         .lowers_with(lower::control_group).prints(print::system::cgroup)
         .effects(&[("--cgroup=a/b", "worker.placement.control_group={keep:false,path:a/b,weight:null}")]),
     boolean(tier2(2350), field!(system.cgroup_nodelete)).default("0").example("1")
-        .help("Keep control groups that were made.").prints(print::system::cgroup_nodelete)
+        .help("Keep the created control groups.").prints(print::system::cgroup_nodelete)
         .effects(&[("--cgroup=a --cgroup_nodelete=1", "worker.placement.control_group.keep=true")]),
     optional_int(tier2(2360), field!(system.cgroup_weight)).min(100).max(1000).example("500")
         .help("Weight of the control group.").prints(print::system::cgroup_weight)
         .effects(&[("--cgroup=a --cgroup_weight=500", "worker.placement.control_group.weight=500")]),
     int(tier2(2370), field!(system.num_range)).max(256).default("1").example("4")
-        .help("Ranges that one trim names: no engine here takes more than one.").lowers_with(pattern::check_ranges),
-    refused(tier3(2380), "gpu_dev_id", "int", "a GPU and an engine for it").default("0").example("0").help("Which GPU."),
+        .help("Ranges per trim; no engine supports more than one.").lowers_with(pattern::check_ranges),
+    refused(tier3(2380), "gpu_dev_id", "int", "a GPU and an engine for it").default("0").example("0").help("Id \
+        of the GPU."),
 };
 
 const CLOCKSOURCE_WORDS: &[Word] = &[
@@ -81,7 +82,7 @@ const CLOCKSOURCE_WORDS: &[Word] = &[
     Word::new("clock_gettime", "the monotonic clock", |job| {
         job.system.clocksource = Some(ClockSource::ClockGettime)
     }),
-    Word::new("cpu", "the counter of the processor", |job| {
+    Word::new("cpu", "the CPU's cycle counter", |job| {
         job.system.clocksource = Some(ClockSource::Cpu)
     }),
 ];

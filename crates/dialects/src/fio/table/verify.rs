@@ -10,30 +10,30 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(tier1(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
-        .help("Checksum to write with the data and to check.").lowers_with(lower::verify).prints(print::verify::verify)
+        .help("Checksum to write with the data, and to verify.").lowers_with(lower::verify).prints(print::verify::verify)
         .effects(&[
             ("--rw=write --verify=crc32c", "stream.verify.method=crc32c; stream.content={content:fresh}"),
             ("--rw=write --verify=sha3-256", "stream.verify.method=sha3_256"),
         ]),
     boolean(tier1(740), field!(verify.do_verify)).default("1").example("0")
-        .help("Read back and check after writing.").prints(print::verify::do_verify)
+        .help("Verify after writing.").prints(print::verify::do_verify)
         .effects(&[("--rw=write --verify=md5 --do_verify=0", "stream.verify.after_writes=false")]),
-    ignored(tier1(750), "verifysort").example("1").help("Removed from fio; data is checked in the order of writing.")
-        .without_effect("fio has no such thing any more"),
+    ignored(tier1(750), "verifysort").example("1").help("Removed from fio; data is verified in write order.")
+        .without_effect("fio has removed it"),
     ignored(tier1(760), "verifysort_nr").example("1024").help("Removed from fio; has no effect.")
-        .without_effect("fio has no such thing any more"),
+        .without_effect("fio has removed it"),
     int(tier1(770), field!(verify.verify_interval)).min(96).example("4k")
-        .help("Bytes that each header covers; 0 for a block.").plan_field(field_of_plan!(Size: stream.verify?.interval))
+        .help("Bytes per header; 0 for the whole block.").plan_field(field_of_plan!(Size: stream.verify?.interval))
         .effects(&[("--rw=write --bs=64k --verify=md5 --verify_interval=4k", "stream.verify.interval=4096")]),
     int(tier2(780), field!(verify.verify_offset)).min(48).example("512")
-        .help("Where in the interval the header stands, which changes places with the data there.")
+        .help("Offset of the header in the interval; it swaps places with the data.")
         .plan_field(field_of_plan!(Count: stream.verify?.header_at))
         .effects(&[("--rw=write --verify=md5 --verify_offset=512", "stream.verify.header_at=512")]),
     special(tier1(790), "verify_pattern", special::verify_pattern).example("0xab")
-        .help("Bytes to write and to expect.").prints(print::verify::verify_pattern)
+        .help("Pattern to write and verify.").prints(print::verify::verify_pattern)
         .effects(&[("--rw=write --verify=pattern --verify_pattern=0xab", "stream.verify.pattern=[171]")]),
     int(tier2(800), field!(verify.verify_pattern_interval)).default("0").example("512")
-        .help("Bytes after which the pattern starts again, with the offset of that place; 0 for never.")
+        .help("Bytes after which the pattern restarts, with the current offset; 0 for never.")
         .plan_field(field_of_plan!(Size: stream.verify?.pattern_interval))
         .effects(&[
             (
@@ -45,24 +45,24 @@ pub const ROWS: &[Row] = rows! {
         .plan_field(field_of_plan!(Flag: stream.verify?.fatal))
         .effects(&[("--rw=write --verify=md5 --verify_fatal=1", "stream.verify.fatal=true")]),
     boolean(tier1(820), field!(verify.verify_dump)).default("0").example("1")
-        .help("Store both forms of a block that does not match.").plan_field(field_of_plan!(Flag: stream.verify?.dump))
+        .help("Save the expected and the received block of a mismatch.").plan_field(field_of_plan!(Flag: stream.verify?.dump))
         .effects(&[("--rw=write --verify=md5 --verify_dump=1", "stream.verify.dump=true")]),
-    int(tier1(830), field!(verify.verify_async)).default("0").example("4").help("Threads that check.")
+    int(tier1(830), field!(verify.verify_async)).default("0").example("4").help("Number of verify threads.")
         .plan_field(field_of_plan!(Count: stream.verify?.threads))
         .effects(&[
             ("--rw=write --verify=md5 --verify_async=4", "stream.verify.threads=4"),
             ("--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1", "stream.verify.threads=2"),
         ]),
     special(tier2(840), "verify_async_cpus", special::verify_cpus).example("0-3")
-        .help("Processors of those threads.").prints(print::verify::verify_async_cpus)
+        .help("CPUs of the verify threads.").prints(print::verify::verify_async_cpus)
         .effects(&[
             ("--rw=write --verify=md5 --verify_async=2 --verify_async_cpus=0-1", "stream.verify.processors=[0,1]"),
         ]),
     size(tier1(850), field!(verify.verify_backlog)).default("0").example("1024")
-        .help("Check after this many writes rather than at the end.")
+        .help("Verify after this many writes instead of at the end.")
         .plan_field(field_of_plan!(LongCount: stream.verify?.backlog))
         .effects(&[("--rw=write --verify=md5 --verify_backlog=1k", "stream.verify.backlog=1024")]),
-    int(tier1(860), field!(verify.verify_backlog_batch)).default("0").example("64").help("How many blocks are checked per batch.")
+    int(tier1(860), field!(verify.verify_backlog_batch)).default("0").example("64").help("Blocks to verify per batch.")
         .plan_field(field_of_plan!(LongCount: stream.verify?.backlog_batch))
         .effects(&[
             (
@@ -70,29 +70,29 @@ pub const ROWS: &[Row] = rows! {
                 "stream.verify.backlog_batch=64",
             ),
         ]),
-    flag(tier1(640), field!(verify.verify_only)).help("Go through the writes without writing, and check.")
+    flag(tier1(640), field!(verify.verify_only)).help("Verify without writing first.")
         .plan_field(field_of_plan!(Flag: stream.verify?.only))
         .effects(&[(
                 "--rw=write --verify=md5 --verify_only",
                 "stream.verify.only=true; stream.verify.any_seed=true; stream.verify.any_order=true",
             )]),
     words(tier1(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
-        .help("Which writes are checked.").prints(print::verify::verify_policy)
+        .help("Which writes to verify.").prints(print::verify::verify_policy)
         .effects(&[("--rw=write --verify=md5 --verify_policy=fsynced", "stream.verify.flushed_only=true")]),
     boolean(tier1(660), field!(verify.verify_header_seed)).default("1").example("0")
-        .help("Check the seed in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_seed)).lowers_with(lower::header_seed)
+        .help("Verify the seed in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_seed)).lowers_with(lower::header_seed)
         .effects(&[
             ("--rw=write --verify=md5 --verify_header_seed=0", "stream.verify.any_seed=true"),
             ("--rw=read --verify=md5 --verify_header_seed=1", "stream.verify.any_seed=false"),
         ]),
     boolean(tier1(670), field!(verify.verify_write_sequence)).default("1").example("0")
-        .help("Check the number of the write in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_order))
+        .help("Verify the write number in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_order))
         .lowers_with(lower::write_sequence)
         .effects(&[
             ("--rw=write --verify=md5 --verify_write_sequence=0", "stream.verify.any_order=true"),
         ]),
     boolean(tier2(880), field!(verify.verify_state_load)).default("0").example("1")
-        .help("Check no more than a saved state recorded.").plan_field(field_of_plan!(Flag: stream.verify?.load_state))
+        .help("Verify only the writes in a saved state.").plan_field(field_of_plan!(Flag: stream.verify?.load_state))
         .effects(&[
             (
                 "--rw=read --verify=md5 --verify_state_load=1",
@@ -100,7 +100,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(890), field!(verify.verify_state_save)).default("1").example("0")
-        .help("Save what was written, for a later check.").plan_field(field_of_plan!(Flag: stream.verify?.save_state))
+        .help("Save the verify state for a later run.").plan_field(field_of_plan!(Flag: stream.verify?.save_state))
         .effects(&[
             (
                 "--rw=write --verify=md5 --verify_state_save=0",
@@ -108,16 +108,16 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier2(870), field!(verify.experimental_verify)).default("0").example("1")
-        .help("Work out again what was written rather than remember it; what depends on time is remembered.")
+        .help("Recompute the writes instead of storing them, except those that depend on time.")
         .plan_field(field_of_plan!(Flag: stream.verify?.work_out_again))
         .effects(&[("--rw=write --verify=md5 --experimental_verify=1", "stream.verify.work_out_again=true")]),
 };
 
 const VERIFY_POLICY_WORDS: &[Word] = &[
-    Word::new("completed", "all that completed", |job| {
+    Word::new("completed", "all completed writes", |job| {
         job.verify.verify_policy.push(VerifyPolicy::Completed)
     }),
-    Word::new("fsynced", "those before a flush", |job| {
+    Word::new("fsynced", "writes before a flush", |job| {
         job.verify.verify_policy.push(VerifyPolicy::Fsynced)
     }),
 ];

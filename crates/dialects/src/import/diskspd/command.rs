@@ -1,5 +1,4 @@
-//! The command line that a report echoes, read as DiskSpd reads it: what it means, and whether the
-//! report agrees.
+//! Parses the command line that a report echoes, and compares it with the rest of the report.
 
 use model::finding::{Finding, Severity};
 use model::observation::Load;
@@ -8,8 +7,7 @@ use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
 use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
 
-/// Nothing is opened for a line that is only read for its meaning, and every processor it may name
-/// is there.
+/// Opens nothing, and accepts every processor number: the line is not run.
 struct NullEnv;
 
 impl ParseEnv for NullEnv {
@@ -25,7 +23,7 @@ impl ParseEnv for NullEnv {
     }
 
     fn read_profile(&mut self, _: &str) -> Result<String, String> {
-        Err("a profile is not at hand".into())
+        Err("the profile is not part of the report".into())
     }
 
     fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
@@ -41,24 +39,23 @@ impl ParseEnv for NullEnv {
     }
 }
 
-/// The words of a line behind the program, without a redirection.
-fn words(line: &str) -> Vec<String> {
+/// Splits a line into arguments, without the program and redirections.
+fn split_line(line: &str) -> Vec<String> {
     let line = line.split('>').next().unwrap_or_default();
     line.split_whitespace().skip(1).map(str::to_owned).collect()
 }
 
-/// The profile that a line means; `None` if DiskSpd would refuse it, or if it names a file with the
-/// rest.
-pub(super) fn profile(line: &str) -> Option<Profile> {
-    match read("diskspd", &words(line), &mut NullEnv) {
+/// The profile of a line; `None` if DiskSpd would refuse it, or if the profile is in a file (`-X`).
+pub(super) fn parse_profile(line: &str) -> Option<Profile> {
+    match read("diskspd", &split_line(line), &mut NullEnv) {
         Reading::Run(request) | Reading::Print(request) => Some(request.profile),
         Reading::End(_) => None,
     }
 }
 
-/// The load that a line means.
-pub(in crate::import) fn load_of(line: &str) -> Option<Load> {
-    let profile = profile(line)?;
+/// The load of a line.
+pub(in crate::import) fn parse_load(line: &str) -> Option<Load> {
+    let profile = parse_profile(line)?;
     let span = profile.time_spans.first()?;
     let settings = Settings {
         warm_up_s: Some(u64::from(span.warm_up)),
@@ -91,9 +88,9 @@ fn settings(span: &TimeSpan, target: &Target) -> TargetSettings {
     }
 }
 
-/// Whether the parameters of a report are those of its command line.
-pub(super) fn disagreement(line: &str, span: &Settings, of_results: &[String]) -> Option<Finding> {
-    let profile = profile(line)?;
+/// Reports parameters that differ from the command line.
+pub(super) fn find_mismatch(line: &str, span: &Settings, of_results: &[String]) -> Option<Finding> {
+    let profile = parse_profile(line)?;
     let [asked] = &*profile.time_spans else { return None };
     let first = asked.targets.first()?;
     let mut differences = Vec::new();
@@ -101,7 +98,9 @@ pub(super) fn disagreement(line: &str, span: &Settings, of_results: &[String]) -
         if let (Some(line), Some(report)) = (on_line, in_report)
             && line != report
         {
-            differences.push(format!("{what} is {line} on the command line and {report} below it"));
+            differences.push(format!(
+                "{what} is {line} on the command line but {report} in the report"
+            ));
         }
     };
     let text = |number: u64| Some(number.to_string());
@@ -137,7 +136,7 @@ pub(super) fn disagreement(line: &str, span: &Settings, of_results: &[String]) -
     let of_line = asked.targets.iter().map(|target| target.path.as_str());
     let of_span = span.targets.iter().map(|target| target.path.as_str());
     let (of_line, of_span) = (paths(of_line), paths(of_span));
-    // The line has lost its quotes: a path with blanks looks like several.
+    // The echoed line has lost its quotes: a path with blanks looks like several paths.
     if asked.targets.len() == span.targets.len() {
         compare("the target", of_line, of_span.clone());
     }
@@ -145,17 +144,16 @@ pub(super) fn disagreement(line: &str, span: &Settings, of_results: &[String]) -
     if let (Some(named), Some(measured)) = (of_span, of_results)
         && named != measured
     {
-        differences.push(format!("the parameters name {named} and the results {measured}"));
+        differences.push(format!("the parameters name {named} but the results name {measured}"));
     }
     (!differences.is_empty()).then(|| {
         let finding = Finding::new("REPORT-EDITED", Severity::Warning, differences.join("; "));
-        let finding = finding
-            .why("a report that DiskSpd wrote agrees with itself: this one was edited, or put together from several");
-        finding.help("run it again and keep the file as it is written")
+        let finding = finding.why("DiskSpd writes consistent reports: this one was edited, or combined from several");
+        finding.help("run the test again, and keep the report unchanged")
     })
 }
 
-/// Paths in a form that does not depend on their order.
+/// Paths in sorted order, for comparison.
 fn paths<'a>(list: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut list: Vec<&str> = list.collect();
     list.sort_unstable();

@@ -1,6 +1,5 @@
-//! What DiskSpd's two reports have in common: the settings of a time span, and the load that
-//! follows from them by DiskSpd's rules. `-o` counts for each target and each thread, `-t` threads
-//! for each target, `-F` threads over all of them.
+//! What DiskSpd's two reports share: the settings of a time span, and the load that they mean. `-o`
+//! counts per target and thread, `-t` is threads per target, `-F` is threads for all targets.
 
 mod command;
 mod settings;
@@ -11,9 +10,9 @@ pub(super) mod xml;
 use model::observation::Load;
 use model::{Bytes, Nanos};
 
-pub(super) use command::load_of as load_of_command;
+pub(super) use command::parse_load as load_of_command;
 
-/// Settings of a time span, as far as the report tells them.
+/// Settings of a time span that the report contains.
 #[derive(Clone, Debug, Default)]
 struct Settings {
     number: u32,
@@ -22,10 +21,10 @@ struct Settings {
     measures_latency: bool,
     /// Threads of the pool (`-F`).
     pool_threads: Option<u32>,
-    /// Requests of each thread of the pool over all targets (`-O`).
+    /// Requests of each pool thread over all targets (`-O`).
     pool_requests: Option<u32>,
     targets: Vec<TargetSettings>,
-    /// The last line of the last target was read: nothing was cut off.
+    /// The last line of the last target was read: nothing is truncated.
     complete: bool,
 }
 
@@ -53,7 +52,7 @@ enum Throttle {
 }
 
 impl Settings {
-    /// The load that these settings mean. `threads` is what the results count.
+    /// The load of these settings. `threads` is the number of threads in the results.
     fn load(&self, threads: Option<u32>) -> Load {
         let pool = self.pool(threads);
         let workers = pool.or_else(|| self.sum(|target| target.threads.map(u64::from)).map(|sum| sum as u32));
@@ -82,8 +81,8 @@ impl Settings {
         }
     }
 
-    /// Threads of the pool. Before 2.1 reports did not say that there is one; they only leave out
-    /// the threads of the files.
+    /// Threads of the pool. Reports before 2.1 do not mention a pool; they only omit the threads
+    /// per file.
     fn pool(&self, threads: Option<u32>) -> Option<u32> {
         let silent = self.complete && self.targets.iter().all(|target| target.threads.is_none());
         self.pool_threads.or(threads.filter(|_| silent))
@@ -105,7 +104,7 @@ impl Settings {
         sum.filter(|_| !self.targets.is_empty())
     }
 
-    /// What all targets have; absent where they differ or one does not tell.
+    /// The value that all targets share; `None` if they differ or one is unknown.
     fn same<T: PartialEq>(&self, of: impl Fn(&TargetSettings) -> Option<T>) -> Option<T> {
         let mut values = self.targets.iter().map(of);
         let first = values.next()??;
@@ -117,12 +116,12 @@ fn seconds(number: u64) -> Nanos {
     Nanos(number.saturating_mul(1_000_000_000))
 }
 
-/// Milliseconds, of which every DiskSpd report has its latencies, in nanoseconds.
+/// Converts milliseconds, the unit of latencies in every DiskSpd report.
 fn from_ms(value: f64) -> f64 {
     value * 1e6
 }
 
-/// A number of seconds with a fraction, as DiskSpd prints it.
+/// Converts seconds with a fraction.
 fn from_seconds(value: f64) -> Nanos {
     Nanos((value * 1e9).round() as u64)
 }

@@ -1,16 +1,17 @@
-//! Lines of the `Input parameters:` section, in the wording of DiskSpd 2.0 and of 2.1 and later.
+//! Reads lines of the `Input parameters:` section, in the wording of DiskSpd 2.0 and of 2.1 and
+//! later.
 
 use super::{Settings, TargetSettings, Throttle};
-use crate::import::numbers::{decimal, whole};
+use crate::import::numbers::{parse_decimal, parse_integer};
 
 impl Settings {
     /// Reads a line; `false` if it is not a settings line.
-    pub(super) fn take(&mut self, line: &str) -> bool {
+    pub(super) fn read_line(&mut self, line: &str) -> bool {
         self.read_time_span_line(line) || self.read_target_line(line)
     }
 
     fn read_time_span_line(&mut self, line: &str) -> bool {
-        let seconds = |rest: &str| rest.trim().strip_suffix('s').and_then(whole);
+        let seconds = |rest: &str| rest.trim().strip_suffix('s').and_then(parse_integer);
         if let Some(rest) = line.strip_prefix("duration:") {
             self.duration_s = seconds(rest);
         } else if let Some(rest) = line.strip_prefix("warm up time:") {
@@ -18,7 +19,11 @@ impl Settings {
         } else if line.starts_with("measuring latency") {
             self.measures_latency = true;
         } else if let Some(rest) = line.strip_prefix("thread pool with ") {
-            self.pool_threads = rest.split(' ').next().and_then(whole).map(|number| number as u32);
+            self.pool_threads = rest
+                .split(' ')
+                .next()
+                .and_then(parse_integer)
+                .map(|number| number as u32);
         } else if let Some(rest) = line.strip_prefix("path:") {
             self.targets.push(TargetSettings {
                 path: rest.trim().trim_matches(['\'', '\u{2018}', '\u{2019}']).to_owned(),
@@ -26,7 +31,7 @@ impl Settings {
             });
             self.complete = false;
         } else if let (Some(rest), true) = (outstanding(line), self.targets.is_empty()) {
-            self.pool_requests = whole(rest).map(|number| number as u32);
+            self.pool_requests = parse_integer(rest).map(|number| number as u32);
         } else {
             let plain = ["cool down time:", "random seed:", "affinity disabled", "gathering IOPS"];
             return plain.iter().any(|start| line.starts_with(start));
@@ -42,11 +47,12 @@ impl Settings {
             self.complete = true;
             return true;
         }
-        target.take(line)
+        target.read_line(line)
     }
 }
 
-/// The queue depth: after a `path:` line that target's, before the first one the thread pool's.
+/// The queue depth: of a target after its `path:` line, of the thread pool before the first such
+/// line.
 fn outstanding(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("number of outstanding I/O operations")?;
     let rest = rest.strip_prefix(" per thread").unwrap_or(rest);
@@ -54,24 +60,24 @@ fn outstanding(line: &str) -> Option<&str> {
 }
 
 impl TargetSettings {
-    fn take(&mut self, line: &str) -> bool {
+    fn read_line(&mut self, line: &str) -> bool {
         if let Some(rest) = outstanding(line) {
-            self.requests = whole(rest).map(|number| number as u32);
+            self.requests = parse_integer(rest).map(|number| number as u32);
         } else if let Some(rest) = line.strip_prefix("threads per file:") {
-            self.threads = whole(rest.trim()).map(|number| number as u32);
+            self.threads = parse_integer(rest.trim()).map(|number| number as u32);
         } else if let Some(rest) = line.strip_prefix("block size:") {
-            self.block = size(rest);
+            self.block = parse_size(rest);
         } else if let Some(rest) = line.strip_prefix("throughput rate-limited to ") {
-            self.limit = limit(rest);
+            self.limit = parse_limit(rest);
         } else if let Some(rest) = line.strip_prefix("think time:") {
             self.pauses = rest.trim().trim_end_matches("ms") != "0";
         } else {
-            return self.take_of_mix(line) || self.take_of_cache(line) || self.take_of_pattern(line);
+            return self.read_mix_line(line) || self.read_cache_line(line) || self.read_pattern_line(line);
         }
         true
     }
 
-    fn take_of_mix(&mut self, line: &str) -> bool {
+    fn read_mix_line(&mut self, line: &str) -> bool {
         let Some(rest) = line.strip_prefix("performing ") else {
             return false;
         };
@@ -80,12 +86,12 @@ impl TargetSettings {
             "write test" => Some(0.0),
             mix => mix
                 .split_once("ratio: ")
-                .and_then(|(_, ratio)| decimal(ratio.split('/').next()?)),
+                .and_then(|(_, ratio)| parse_decimal(ratio.split('/').next()?)),
         };
         true
     }
 
-    fn take_of_cache(&mut self, line: &str) -> bool {
+    fn read_cache_line(&mut self, line: &str) -> bool {
         match line {
             "using software cache" => self.bypasses_cache = Some(false),
             "software cache disabled" => self.bypasses_cache = Some(true),
@@ -93,7 +99,7 @@ impl TargetSettings {
             "using hardware write cache, writethrough off" => self.writes_through = Some(false),
             "hardware write cache disabled, writethrough on"
             | "hardware and software write caches disabled, writethrough on" => self.writes_through = Some(true),
-            // One line for both, before 2.0.17.
+            // Before 2.0.17, one line covered both caches.
             "hardware and software cache disabled" => {
                 (self.bypasses_cache, self.writes_through) = (Some(true), Some(true));
             }
@@ -105,7 +111,7 @@ impl TargetSettings {
         true
     }
 
-    fn take_of_pattern(&mut self, line: &str) -> bool {
+    fn read_pattern_line(&mut self, line: &str) -> bool {
         let random = ["using random I/O", "using mixed random/sequential I/O"];
         let sequential = ["using sequential I/O", "using interlocked sequential I/O"];
         if random.iter().any(|start| line.starts_with(start)) {
@@ -129,7 +135,7 @@ impl TargetSettings {
 }
 
 /// `65536`, `64KiB`, `1.50GiB`.
-pub(super) fn size(text: &str) -> Option<u64> {
+pub(super) fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let units = [
         ("TiB", 40),
@@ -146,13 +152,13 @@ pub(super) fn size(text: &str) -> Option<u64> {
     let (digits, shift) = units
         .iter()
         .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))?;
-    let bytes = decimal(digits.trim())? * (1u64 << shift) as f64;
+    let bytes = parse_decimal(digits.trim())? * (1u64 << shift) as f64;
     (bytes <= 2f64.powi(62)).then_some(bytes.round() as u64)
 }
 
-fn limit(rest: &str) -> Option<Throttle> {
+fn parse_limit(rest: &str) -> Option<Throttle> {
     let (number, unit) = rest.split_once(' ')?;
-    let number = decimal(number)?;
+    let number = parse_decimal(number)?;
     Some(match unit.trim() {
         "IOPS" => Throttle::Iops(number),
         _ => Throttle::BytesPerMs(number),
@@ -165,13 +171,13 @@ mod tests {
 
     #[test]
     fn sizes_of_all_versions_are_read() {
-        assert_eq!(size(" 65536"), Some(65_536));
-        assert_eq!(size("64KiB"), Some(65_536));
-        assert_eq!(size("1.50GiB"), Some(3 << 29));
-        assert_eq!(size("2048MiB"), Some(2 << 30));
-        assert_eq!(size("10GB"), Some(10 << 30), "1024-based before 2.0.18 too");
-        assert_eq!(size("KiB"), None);
-        assert_eq!(size("-1"), None);
+        assert_eq!(parse_size(" 65536"), Some(65_536));
+        assert_eq!(parse_size("64KiB"), Some(65_536));
+        assert_eq!(parse_size("1.50GiB"), Some(3 << 29));
+        assert_eq!(parse_size("2048MiB"), Some(2 << 30));
+        assert_eq!(parse_size("10GB"), Some(10 << 30), "a power of 1024 before 2.0.18 too");
+        assert_eq!(parse_size("KiB"), None);
+        assert_eq!(parse_size("-1"), None);
     }
 
     #[test]
@@ -184,13 +190,13 @@ mod tests {
             "performing mix test (read/write ratio: 50/50)",
             "IO priority: normal",
         ] {
-            assert!(settings.take(line), "{line}");
+            assert!(settings.read_line(line), "{line}");
         }
         let load = settings.load(Some(3));
         assert_eq!(
             (load.depth, load.workers, load.read_percent),
             (Some(12), Some(3), Some(50.0))
         );
-        assert!(!settings.take("Następna część to już wyniki"));
+        assert!(!settings.read_line("Następna część to już wyniki"));
     }
 }

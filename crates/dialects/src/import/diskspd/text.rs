@@ -1,29 +1,29 @@
-//! DiskSpd's text report, of 2.0.x to 2.2, wherever in a text it stands.
+//! Reads DiskSpd's text report of 2.0.x to 2.2, also inside other text.
 //!
-//! Lines are known by how they begin, and blanks never count: pages and consoles change them. A
-//! report begins at its command line, a time span at its settings and again at its results.
+//! Lines are recognised by their first words, ignoring blanks, which pages and consoles change. A
+//! report begins at its command line; a time span has settings and, later, results.
 
 use model::finding::{Finding, Severity};
 use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, StatedFigures};
 use model::{Bytes, Direction, PerDirection};
 
-use super::text_tables::{Cells, Chart, Table, Unreadable, cells, figure, titles};
+use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, split_cells, split_titles};
 use super::{Settings, command, from_ms, from_seconds};
 use crate::Diagnostic;
-use crate::import::numbers::whole;
+use crate::import::numbers::parse_integer;
 use crate::import::{Form, Imported, place_of};
 
 const COMMAND: &str = "Command Line:";
 const RESULTS: &str = "Results for timespan ";
 
-/// True if the text holds such a report.
-pub(in crate::import) fn is_one(text: &str) -> bool {
+/// True if the text contains such a report.
+pub(in crate::import) fn is_report(text: &str) -> bool {
     let lines = || text.lines().map(str::trim);
     let begins = |with: &str| lines().any(|line| line.starts_with(with));
     begins(RESULTS) || begins("Input parameters:") && begins(COMMAND)
 }
 
-/// Results of a time span as they stand in the tables.
+/// Results of a time span, as in the tables.
 #[derive(Clone, Debug, Default)]
 struct Span {
     number: u32,
@@ -36,9 +36,9 @@ struct Span {
     charts: Vec<Chart>,
 }
 
-/// What the next lines belong to.
+/// The section that the next lines belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Within {
+enum Section {
     #[default]
     Prose,
     Settings,
@@ -50,38 +50,38 @@ enum Within {
 
 #[derive(Default)]
 struct Reader {
-    within: Within,
+    section: Section,
     command: Option<String>,
     settings: Vec<Settings>,
     spans: Vec<Span>,
     core_columns: Vec<String>,
-    /// The line before: titles stand above their tables.
+    /// The previous line: titles are above their tables.
     title: String,
     commas: bool,
-    form: FormSeen,
+    form: VersionHints,
     loads: Vec<Observation>,
     remarks: Vec<Finding>,
 }
 
-/// What tells versions apart.
+/// Features of the report that reveal DiskSpd's version.
 #[derive(Clone, Copy, Debug, Default)]
-struct FormSeen {
+struct VersionHints {
     powers_named: bool,
     sizes_have_units: bool,
     counts_processors_in_results: bool,
     knows_topology: bool,
 }
 
-impl FormSeen {
+impl VersionHints {
     fn version(self) -> &'static str {
         match self {
-            FormSeen {
+            VersionHints {
                 knows_topology: true, ..
             } => "2.2",
-            FormSeen {
+            VersionHints {
                 sizes_have_units: true, ..
             } => "2.1",
-            FormSeen { powers_named: true, .. } => "2.0.18 to 2.0.21",
+            VersionHints { powers_named: true, .. } => "2.0.18 to 2.0.21",
             _ => "2.0.17 or older",
         }
     }
@@ -105,12 +105,12 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             .strip_prefix("cpu count:")
             .or_else(|| line.strip_prefix("proc count:"))
         {
-            imported.processors = whole(rest.trim()).map(|count| count as u32);
+            imported.processors = parse_integer(rest.trim()).map(|count| count as u32);
             let of_results = line.starts_with("proc");
             reader.form.counts_processors_in_results |= of_results;
             reader.form.knows_topology |= !of_results;
-        } else if let Err(found) = reader.take(line) {
-            imported.unread.push(of_line(file, index + 1, line, &found));
+        } else if let Err(found) = reader.read_line(line) {
+            imported.unread.push(unreadable_line(file, index + 1, line, &found));
         }
         if !line.is_empty() {
             line.clone_into(&mut reader.title);
@@ -119,62 +119,62 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
     reader.finish();
     imported.loads = reader.loads;
     imported.remarks = reader.remarks;
-    imported.remarks.extend(of_typing(text, &imported.commands));
+    imported.remarks.extend(find_typing_errors(text, &imported.commands));
     if reader.commas {
-        let what = "numbers of this report have decimal commas, which DiskSpd never writes";
+        let what = "numbers in this report have decimal commas, which DiskSpd never writes";
         let finding = Finding::new("DECIMAL-COMMA", Severity::Note, what);
         imported
             .remarks
-            .push(finding.why("they were read as decimals: their digits are as many as DiskSpd prints"));
+            .push(finding.why("they were read as decimals, because they have as many decimals as DiskSpd prints"));
     }
     imported
 }
 
-fn of_line(file: &str, number: usize, line: &str, found: &Unreadable) -> Diagnostic {
-    let what = format!("`{}` cannot be read: expected {}", found.found, found.expected);
+fn unreadable_line(file: &str, number: usize, line: &str, found: &Unreadable) -> Diagnostic {
+    let what = format!("cannot read `{}`: expected {}", found.found, found.expected);
     Diagnostic::new(what).at(place_of(file, number, line))
 }
 
 impl Reader {
-    fn take(&mut self, line: &str) -> Result<(), Unreadable> {
+    fn read_line(&mut self, line: &str) -> Result<(), Unreadable> {
         if let Some(rest) = line.strip_prefix(RESULTS) {
             let number = rest.trim_end_matches(':').trim();
-            let number = whole(number).map_or(1, |number| number as u32);
+            let number = parse_integer(number).map_or(1, |number| number as u32);
             self.spans.push(Span {
                 number,
                 ..Span::default()
             });
-            self.within = Within::Results;
+            self.section = Section::Results;
             return Ok(());
         }
         if line.starts_with("Input parameters:") || line.starts_with("timespan:") {
             return self.begin_settings(line);
         }
-        if self.within == Within::Settings {
+        if self.section == Section::Settings {
             self.form.sizes_have_units |= line.starts_with("block size:") && line.ends_with('B');
             if let Some(settings) = self.settings.last_mut() {
-                settings.take(line);
+                settings.read_line(line);
             }
             return Ok(());
         }
-        match self.within {
-            Within::Prose | Within::Settings => Ok(()),
-            Within::Results | Within::Cores | Within::Table(_) | Within::Chart => self.take_of_results(line),
+        match self.section {
+            Section::Prose | Section::Settings => Ok(()),
+            Section::Results | Section::Cores | Section::Table(_) | Section::Chart => self.read_result_line(line),
         }
     }
 
     fn begin_settings(&mut self, line: &str) -> Result<(), Unreadable> {
-        self.within = Within::Settings;
+        self.section = Section::Settings;
         if let Some(rest) = line.strip_prefix("timespan:") {
             self.settings.push(Settings {
-                number: whole(rest.trim()).map_or(1, |number| number as u32),
+                number: parse_integer(rest.trim()).map_or(1, |number| number as u32),
                 ..Settings::default()
             });
         }
         Ok(())
     }
 
-    fn take_of_results(&mut self, line: &str) -> Result<(), Unreadable> {
+    fn read_result_line(&mut self, line: &str) -> Result<(), Unreadable> {
         let Some(span) = self.spans.last_mut() else {
             return Ok(());
         };
@@ -182,13 +182,13 @@ impl Reader {
             .iter()
             .position(|title| *title == line)
         {
-            self.within = Within::Table(table);
+            self.section = Section::Table(table);
             return Ok(());
         }
         if line.starts_with("thread") && line.contains("| ") && line.contains("I/Os") {
-            if let Within::Table(table) = self.within {
+            if let Section::Table(table) = self.section {
                 self.form.powers_named |= line.contains("MiB/s");
-                let columns = titles(line);
+                let columns = split_titles(line);
                 span.tables[table] = Some(Table {
                     columns,
                     ..Table::default()
@@ -197,33 +197,33 @@ impl Reader {
             return Ok(());
         }
         if line.contains("CPU") && line.contains('|') && line.contains("Usage") {
-            (self.within, self.core_columns) = (Within::Cores, titles(line));
+            (self.section, self.core_columns) = (Section::Cores, split_titles(line));
             return Ok(());
         }
         if line.starts_with("%-ile") {
-            self.within = Within::Chart;
+            self.section = Section::Chart;
             span.charts.push(Chart {
                 total: self.title.starts_with("Total latency distribution") || self.title == "total:",
                 ..Chart::default()
             });
             return Ok(());
         }
-        match self.within {
-            Within::Cores => take_core(span, &self.core_columns, line, &mut self.commas),
-            Within::Table(table) => match &mut span.tables[table] {
-                Some(table) => table.take(line, &mut self.commas).map(drop),
+        match self.section {
+            Section::Cores => read_core_row(span, &self.core_columns, line, &mut self.commas),
+            Section::Table(table) => match &mut span.tables[table] {
+                Some(table) => table.read_row(line, &mut self.commas).map(drop),
                 None => Ok(()),
             },
-            Within::Chart => match span.charts.last_mut() {
-                Some(chart) => chart.take(line, &mut self.commas).map(drop),
+            Section::Chart => match span.charts.last_mut() {
+                Some(chart) => chart.read_row(line, &mut self.commas).map(drop),
                 None => Ok(()),
             },
-            Within::Results => take_head(span, line, &mut self.commas),
-            Within::Prose | Within::Settings => Ok(()),
+            Section::Results => read_head_line(span, line, &mut self.commas),
+            Section::Prose | Section::Settings => Ok(()),
         }
     }
 
-    /// Turns what was read since the last command line into observations.
+    /// Turns the spans since the last command line into observations.
     fn finish(&mut self) {
         let settings = std::mem::take(&mut self.settings);
         for span in std::mem::take(&mut self.spans) {
@@ -237,7 +237,7 @@ impl Reader {
                 .push(finding.help("copy the whole report, or run it again"));
         }
         self.command = None;
-        self.within = Within::Prose;
+        self.section = Section::Prose;
     }
 
     fn finish_span(&mut self, span: &Span, settings: Option<&Settings>) {
@@ -246,27 +246,30 @@ impl Reader {
             let what = "the test was interrupted before the measured time began";
             let finding = Finding::new("RUN-INTERRUPTED", Severity::Error, what).at(name);
             self.remarks
-                .push(finding.help("see what DiskSpd wrote to stderr: a target may be missing or too small"));
+                .push(finding.help("check DiskSpd's stderr: a target may be missing or too small"));
             return;
         }
         let missing = span.missing(settings);
         if !missing.is_empty() {
             let what = format!("the report lacks {}", missing.join(", "));
             let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(&*name);
-            let finding = finding.why("it was cut off, or copied in part; what depends on that is not judged");
+            let finding = finding.why(
+                "the report is truncated, or copied in part; checks that need \
+                these figures are skipped",
+            );
             self.remarks
                 .push(finding.help("copy the whole report, or run it again"));
         }
         let Some(total) = span.total() else { return };
         let files: Vec<String> = span.rows(0).map(|row| row.file.clone()).collect();
         if let (Some(line), Some(settings)) = (&self.command, settings) {
-            let found = command::disagreement(line, settings, &files);
+            let found = command::find_mismatch(line, settings, &files);
             self.remarks.extend(found.map(|finding| finding.at(&*name)));
         }
         self.loads.push(self.observation(span, settings, name, total));
     }
 
-    fn observation(&self, span: &Span, settings: Option<&Settings>, name: String, total: Cells) -> Observation {
+    fn observation(&self, span: &Span, settings: Option<&Settings>, name: String, total: RowFigures) -> Observation {
         let mut load = settings.map(|settings| settings.load(span.threads)).unwrap_or_default();
         load.workers = load.workers.or(span.threads);
         let sizes: Vec<u64> = span.rows(0).filter_map(|row| row.size).collect();
@@ -300,9 +303,9 @@ impl Reader {
         }
     }
 
-    /// Reports before 2.1 do not mention a limit of the rate; the command line does.
+    /// Fills in a rate limit from the command line: reports before 2.1 omit it.
     fn complete_by_command(&self, load: &mut model::observation::Load) {
-        let asked = self.command.as_deref().and_then(command::load_of);
+        let asked = self.command.as_deref().and_then(command::parse_load);
         if let Some(asked) = asked
             && asked.rate_iops.is_some()
             && load.rate_iops.is_none()
@@ -312,43 +315,43 @@ impl Reader {
     }
 }
 
-/// Time, threads, and the sentence of an interrupted run.
-fn take_head(span: &mut Span, line: &str, commas: &mut bool) -> Result<(), Unreadable> {
+/// Reads the time, the threads, and the notice of an interrupted run.
+fn read_head_line(span: &mut Span, line: &str, commas: &mut bool) -> Result<(), Unreadable> {
     if let Some(rest) = line.strip_prefix("actual test time:") {
         let text = rest.trim().trim_end_matches('s');
-        let time = figure(text, 2, commas);
+        let time = parse_figure(text, 2, commas);
         span.time_s = Some(time.ok_or(Unreadable {
             found: text.to_owned(),
             expected: "seconds with a decimal point",
         })?);
     } else if let Some(rest) = line.strip_prefix("thread count:") {
-        span.threads = whole(rest.trim()).map(|count| count as u32);
+        span.threads = parse_integer(rest.trim()).map(|count| count as u32);
     } else if line.starts_with("The test was interrupted before the measurements began") {
         span.interrupted = true;
     }
     Ok(())
 }
 
-/// A row of processors: the columns before `CPU` depend on the machine.
-fn take_core(span: &mut Span, columns: &[String], line: &str, commas: &mut bool) -> Result<(), Unreadable> {
-    let cells = cells(line);
+/// Reads a row of processors. The columns before `CPU` depend on the machine.
+fn read_core_row(span: &mut Span, columns: &[String], line: &str, commas: &mut bool) -> Result<(), Unreadable> {
+    let cells = split_cells(line);
     let at = |title: &str| columns.iter().position(|column| column == title);
     let (Some(cpu), Some(user), Some(kernel)) = (at("CPU"), at("User"), at("Kernel")) else {
         return Ok(());
     };
-    if cells.len() != columns.len() || whole(cells[cpu]).is_none() {
+    if cells.len() != columns.len() || parse_integer(cells[cpu]).is_none() {
         return Ok(());
     }
     let mut percent = |cell: usize| {
         let text = cells[cell].trim_end_matches('%').trim();
-        figure(text, 2, commas).ok_or_else(|| Unreadable {
+        parse_figure(text, 2, commas).ok_or_else(|| Unreadable {
             found: cells[cell].to_owned(),
             expected: "a percentage",
         })
     };
     let (user, kernel) = (percent(user)? / 100.0, percent(kernel)? / 100.0);
     span.cores.push(CoreShare {
-        // Numbers begin again in each group; the order does not.
+        // Numbers restart in each group, so the CPU number is the row's index.
         cpu: span.cores.len() as u32,
         user,
         kernel,
@@ -358,7 +361,7 @@ fn take_core(span: &mut Span, columns: &[String], line: &str, commas: &mut bool)
 }
 
 impl Span {
-    fn total(&self) -> Option<Cells> {
+    fn total(&self) -> Option<RowFigures> {
         self.tables[0].as_ref()?.total
     }
 
@@ -366,7 +369,7 @@ impl Span {
         self.tables[table].iter().flat_map(|table| &table.rows)
     }
 
-    /// Everything that a whole report would have.
+    /// The parts that a complete report would have, but this one lacks.
     fn missing(&self, settings: Option<&Settings>) -> Vec<&'static str> {
         let lacks = |table: usize| self.tables[table].as_ref().is_none_or(|table| table.total.is_none());
         let has_latency = self.total().is_some_and(|total| total.latency_ms.is_some());
@@ -389,13 +392,13 @@ impl Span {
         .collect()
     }
 
-    /// Charts of single targets stand before that of all.
+    /// The last chart covers all targets; charts of single targets come first.
     fn chart(&self) -> Option<&Chart> {
         let total = self.charts.iter().rev().find(|chart| chart.total);
         total.or(self.charts.last())
     }
 
-    /// Percentiles of all, reads or writes, with the smallest and the largest value first and last.
+    /// Percentiles of all, reads or writes, including minimum and maximum.
     fn quantiles(&self, table: usize) -> Vec<(f64, f64)> {
         let column = [2, 0, 1][table];
         let rows = self.chart().into_iter().flat_map(|chart| &chart.rows);
@@ -416,7 +419,7 @@ impl Span {
     }
 }
 
-fn flow(cells: &Cells, quantiles: Vec<(f64, f64)>) -> Flow {
+fn flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> Flow {
     let at = |share: f64| quantiles.iter().find(|(at, _)| *at == share).map(|(_, value)| *value);
     let (min_ns, max_ns) = (at(0.0), at(1.0));
     let inner: Vec<(f64, f64)> = quantiles
@@ -424,7 +427,7 @@ fn flow(cells: &Cells, quantiles: Vec<(f64, f64)>) -> Flow {
         .copied()
         .filter(|(at, _)| *at > 0.0 && *at < 1.0)
         .collect();
-    // Without operations the mean is printed as 0.000.
+    // DiskSpd prints a mean of 0.000 if there were no operations.
     let some = cells.operations != Some(0);
     let latency = (some && (cells.latency_ms.is_some() || !inner.is_empty())).then(|| Latency {
         samples: cells.operations,
@@ -447,17 +450,17 @@ fn flow(cells: &Cells, quantiles: Vec<(f64, f64)>) -> Flow {
     }
 }
 
-/// Slips of the keyboard and switches that are no longer wanted, on the command lines and in the
-/// text around the report.
-fn of_typing(text: &str, commands: &[String]) -> Vec<Finding> {
+/// Finds typing errors and deprecated switches, on the command lines and in the text around the
+/// report.
+fn find_typing_errors(text: &str, commands: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut slips: Vec<&str> = text.split_whitespace().filter(|word| is_slip(word)).collect();
+    let mut slips: Vec<&str> = text.split_whitespace().filter(|word| is_zero_typo(word)).collect();
     slips.dedup();
     for slip in slips {
         let digits: String = slip.chars().filter(char::is_ascii_digit).skip(1).collect();
-        let what = format!("`{slip}` is not a switch of DiskSpd: it begins with the digit 0");
+        let what = format!("`{slip}` is not a DiskSpd switch: it begins with the digit 0");
         let finding = Finding::new("OPTION-TYPO", Severity::Note, what);
-        findings.push(finding.help(format!("-o{digits}, with the letter o, was probably meant")));
+        findings.push(finding.help(format!("use -o{digits}, with the letter o")));
     }
     let uses = |switch: &str| {
         commands
@@ -466,18 +469,18 @@ fn of_typing(text: &str, commands: &[String]) -> Vec<Finding> {
     };
     if uses("-h") {
         let finding = Finding::new("OPTION-DEPRECATED", Severity::Note, "-h is the old form of -Sh");
-        let finding = finding.why("both bypass the system's cache and write through; newer help texts do not list -h");
+        let finding = finding.why("both bypass the system's cache and write through; newer versions no longer list -h");
         findings.push(finding.help("write -Sh"));
     }
     findings
 }
 
-/// `-08` for `-o8`, with whatever dash the page has.
-fn is_slip(word: &str) -> bool {
+/// True for `-08` instead of `-o8`, with any kind of dash.
+fn is_zero_typo(word: &str) -> bool {
     let mut characters = word.chars();
     let dash = characters
         .next()
         .is_some_and(|first| matches!(first, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}'));
     let rest = characters.as_str();
-    dash && rest.starts_with('0') && rest.len() > 1 && whole(rest).is_some()
+    dash && rest.starts_with('0') && rest.len() > 1 && parse_integer(rest).is_some()
 }

@@ -1,5 +1,5 @@
-//! DiskSpd's XML report, of 2.0.x to 2.2. Elements are found by name and none is required that some
-//! version lacks; rates, which it does not have, follow from its counts and its time.
+//! Reads DiskSpd's XML report of 2.0.x to 2.2. Only elements that every version has are required.
+//! The report has no rates: they are computed from counts and time.
 
 use std::borrow::Cow;
 
@@ -10,34 +10,33 @@ use roxmltree::{Document, Node};
 
 use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds};
 use crate::Diagnostic;
-use crate::import::numbers::{decimal, share, whole};
-use crate::import::{Form, Imported, anywhere, place_of};
+use crate::import::numbers::{parse_decimal, parse_integer, percent_to_share};
+use crate::import::{Form, Imported, embedded, place_of};
 
-/// Reads every `Results` of the text.
+/// Reads all `Results` elements.
 ///
 /// # Errors
-/// Where the XML is malformed.
+/// The position where the XML is malformed.
 pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    let range = anywhere::xml_of_diskspd(text).unwrap_or(0..text.len());
-    let before = anywhere::line_of(text, range.start) - 1;
-    // Several results one after another have no common root.
+    let range = embedded::find_diskspd_xml(text).unwrap_or(0..text.len());
+    let before = embedded::line_number(text, range.start) - 1;
+    // Several results in a row have no common root.
     let whole_text = format!("<All>{}</All>", escaped(&text[range]));
     let document = Document::parse(&whole_text).map_err(|error| {
         let row = error.pos().row as usize;
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
-        let complaint = Diagnostic::new(format!("the XML cannot be read: {error}"));
+        let complaint = Diagnostic::new(format!("cannot parse the XML: {error}"));
         let complaint = complaint.at(place_of(file, row + before, line));
-        vec![complaint.help("it was cut off or edited: a whole report ends with </Results>")]
+        vec![complaint.help("give the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);
     for results in document.descendants().filter(|node| node.has_tag_name("Results")) {
-        take(&mut imported, results);
+        read_results(&mut imported, results);
     }
     Ok(imported)
 }
 
-/// DiskSpd escapes nothing: `&` in a path and `<unknown>` in an attribute make its own XML
-/// malformed.
+/// Escapes `&` in paths and `<unknown>` in attributes, which DiskSpd writes unescaped.
 fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains('&') && !text.contains("\"<") {
         return Cow::Borrowed(text);
@@ -58,15 +57,15 @@ fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn take(imported: &mut Imported, results: Node<'_, '_>) {
+fn read_results(imported: &mut Imported, results: Node<'_, '_>) {
     let system = child(results, "System");
-    let version = system.and_then(|system| text(child(system, "Tool")?, "Version"));
+    let version = system.and_then(|system| child_text(child(system, "Tool")?, "Version"));
     if let Some(system) = system {
-        imported.host = text(system, "ComputerName");
-        imported.started = text(system, "RunTime");
+        imported.host = child_text(system, "ComputerName");
+        imported.started = child_text(system, "RunTime");
     }
     let spans = results.children().filter(|node| node.has_tag_name("TimeSpan"));
-    let settings = settings_of(results);
+    let settings = read_settings(results);
     for (index, span) in spans.enumerate() {
         let name = format!("time span {}", index + 1);
         if let Some(error) = child(span, "Error") {
@@ -76,7 +75,7 @@ fn take(imported: &mut Imported, results: Node<'_, '_>) {
                 .push(Finding::new("RUN-INTERRUPTED", Severity::Error, what).at(name));
             continue;
         }
-        imported.processors = number(span, "ProcCount")
+        imported.processors = child_integer(span, "ProcCount")
             .map(|count| count as u32)
             .or(imported.processors);
         match observation(span, settings.get(index), name.clone()) {
@@ -85,11 +84,11 @@ fn take(imported: &mut Imported, results: Node<'_, '_>) {
                 ..observation
             }),
             None => {
-                let what = "the report lacks the measured time or the counts of threads";
+                let what = "the report lacks the measured time or the thread counts";
                 let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(name);
                 imported
                     .remarks
-                    .push(finding.help("keep the whole report, or run it again"));
+                    .push(finding.help("give the whole report, or run the test again"));
             }
         }
     }
@@ -99,23 +98,23 @@ fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     node.children().find(|child| child.has_tag_name(name))
 }
 
-fn text(node: Node<'_, '_>, name: &str) -> Option<String> {
+fn child_text(node: Node<'_, '_>, name: &str) -> Option<String> {
     Some(child(node, name)?.text()?.trim().to_owned())
 }
 
-fn number(node: Node<'_, '_>, name: &str) -> Option<u64> {
-    whole(&text(node, name)?)
+fn child_integer(node: Node<'_, '_>, name: &str) -> Option<u64> {
+    parse_integer(&child_text(node, name)?)
 }
 
-fn real(node: Node<'_, '_>, name: &str) -> Option<f64> {
-    decimal(&text(node, name)?)
+fn child_number(node: Node<'_, '_>, name: &str) -> Option<f64> {
+    parse_decimal(&child_text(node, name)?)
 }
 
 fn is_true(node: Node<'_, '_>, name: &str) -> bool {
-    text(node, name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
+    child_text(node, name).is_some_and(|text| text.eq_ignore_ascii_case("true"))
 }
 
-fn settings_of(results: Node<'_, '_>) -> Vec<Settings> {
+fn read_settings(results: Node<'_, '_>) -> Vec<Settings> {
     let spans = child(results, "Profile").and_then(|profile| child(profile, "TimeSpans"));
     let spans = spans.into_iter().flat_map(|spans| spans.children());
     let spans = spans.filter(|node| node.has_tag_name("TimeSpan"));
@@ -126,15 +125,15 @@ fn settings(span: Node<'_, '_>) -> Settings {
     let targets = child(span, "Targets")
         .into_iter()
         .flat_map(|targets| targets.children());
-    let threads = number(span, "ThreadCount")
+    let threads = child_integer(span, "ThreadCount")
         .filter(|threads| *threads > 0)
         .map(|threads| threads as u32);
     Settings {
-        duration_s: number(span, "Duration"),
-        warm_up_s: number(span, "Warmup"),
+        duration_s: child_integer(span, "Duration"),
+        warm_up_s: child_integer(span, "Warmup"),
         measures_latency: is_true(span, "MeasureLatency"),
         pool_threads: threads,
-        pool_requests: number(span, "RequestCount").map(|requests| requests as u32),
+        pool_requests: child_integer(span, "RequestCount").map(|requests| requests as u32),
         targets: targets
             .filter(|node| node.has_tag_name("Target"))
             .map(|node| target(node, threads.is_some()))
@@ -146,7 +145,7 @@ fn settings(span: Node<'_, '_>) -> Settings {
 
 fn target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
     let limit = child(node, "Throughput").and_then(|limit| {
-        let number = decimal(limit.text()?.trim()).filter(|number| *number > 0.0)?;
+        let number = parse_decimal(limit.text()?.trim()).filter(|number| *number > 0.0)?;
         Some(match limit.attribute("unit") {
             Some("IOPS") => Throttle::Iops(number),
             _ => Throttle::BytesPerMs(number),
@@ -154,19 +153,19 @@ fn target(node: Node<'_, '_>, of_pool: bool) -> TargetSettings {
     });
     let all = is_true(node, "DisableAllCache");
     TargetSettings {
-        path: text(node, "Path").unwrap_or_default(),
-        read_percent: real(node, "WriteRatio").map(|writes| 100.0 - writes),
-        block: number(node, "BlockSize"),
+        path: child_text(node, "Path").unwrap_or_default(),
+        read_percent: child_number(node, "WriteRatio").map(|writes| 100.0 - writes),
+        block: child_integer(node, "BlockSize"),
         random: Some(child(node, "Random").is_some() || child(node, "RandomRatio").is_some()),
-        requests: number(node, "RequestCount").map(|requests| requests as u32),
-        threads: number(node, "ThreadsPerFile")
+        requests: child_integer(node, "RequestCount").map(|requests| requests as u32),
+        threads: child_integer(node, "ThreadsPerFile")
             .filter(|_| !of_pool)
             .map(|threads| threads as u32),
         bypasses_cache: Some(all || is_true(node, "DisableOSCache")),
         writes_through: Some(all || is_true(node, "WriteThrough")),
         limit,
-        pauses: number(node, "ThinkTime").is_some_and(|pause| pause > 0),
-        size: number(node, "FileSize").filter(|size| *size > 0),
+        pauses: child_integer(node, "ThinkTime").is_some_and(|pause| pause > 0),
+        size: child_integer(node, "FileSize").filter(|size| *size > 0),
     }
 }
 
@@ -179,8 +178,8 @@ struct Count {
 
 fn count(target: Node<'_, '_>, operations: &str, bytes: &str) -> Option<Count> {
     Some(Count {
-        operations: number(target, operations)?,
-        bytes: number(target, bytes)?,
+        operations: child_integer(target, operations)?,
+        bytes: child_integer(target, bytes)?,
     })
 }
 
@@ -191,9 +190,9 @@ const NAMES: [(&str, &str); 3] = [
 ];
 
 fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) -> Option<Observation> {
-    let time = from_seconds(real(span, "TestTimeSeconds")?);
+    let time = from_seconds(child_number(span, "TestTimeSeconds")?);
     let threads: Vec<Node<'_, '_>> = span.children().filter(|node| node.has_tag_name("Thread")).collect();
-    let targets: Vec<(String, Node<'_, '_>)> = threads.iter().flat_map(|thread| of_thread(*thread)).collect();
+    let targets: Vec<(String, Node<'_, '_>)> = threads.iter().flat_map(|thread| thread_targets(*thread)).collect();
     let sum = |(operations, bytes): (&str, &str)| -> Option<Count> {
         let mut sum = Count::default();
         for (_, target) in &targets {
@@ -206,25 +205,25 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
     let totals = NAMES.map(sum);
     let total = totals[0]?;
     let latencies = latencies(span);
-    let threads_counted = number(span, "ThreadCount").map(|threads| threads as u32);
+    let threads_counted = child_integer(span, "ThreadCount").map(|threads| threads as u32);
     let mut load = settings
         .map(|settings| settings.load(threads_counted))
         .unwrap_or_default();
     let sizes: Vec<u64> = targets
         .iter()
-        .filter_map(|(_, target)| number(*target, "FileSize"))
+        .filter_map(|(_, target)| child_integer(*target, "FileSize"))
         .collect();
     if let Some(first) = sizes.first().filter(|first| sizes.iter().all(|size| size == *first)) {
         load.size = Some(Bytes(*first));
     }
-    let deviation = |of: &str| child(span, "Iops").and_then(|iops| real(iops, of));
+    let deviation = |of: &str| child(span, "Iops").and_then(|iops| child_number(iops, of));
     let flow_of = |index: usize, count: Count, deviation: Option<f64>| Flow {
         iops_deviation: deviation,
         latency: latencies[index].clone().map(|latency| Latency {
             samples: Some(count.operations),
             ..latency
         }),
-        ..flow(count, time)
+        ..flow_from_count(count, time)
     };
     let direction = |index: usize, of: &str| {
         let count = totals[index].filter(|count| count.operations > 0)?;
@@ -250,17 +249,17 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
     })
 }
 
-fn of_thread<'a, 'i>(thread: Node<'a, 'i>) -> Vec<(String, Node<'a, 'i>)> {
-    let id = text(thread, "Id").unwrap_or_else(|| "?".into());
+fn thread_targets<'a, 'i>(thread: Node<'a, 'i>) -> Vec<(String, Node<'a, 'i>)> {
+    let id = child_text(thread, "Id").unwrap_or_else(|| "?".into());
     let targets = thread.children().filter(|node| node.has_tag_name("Target"));
     let named = targets.map(|target| {
-        let path = text(target, "Path").unwrap_or_default();
+        let path = child_text(target, "Path").unwrap_or_default();
         (format!("thread {id}, {path}"), target)
     });
     named.collect()
 }
 
-fn flow(count: Count, time: Nanos) -> Flow {
+fn flow_from_count(count: Count, time: Nanos) -> Flow {
     let seconds = time.as_secs();
     let rate = |number: u64| (seconds > 0.0).then(|| number as f64 / seconds);
     Flow {
@@ -278,16 +277,21 @@ fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
         return [None, None, None];
     };
     let of = |mean: &str, deviation: &str, column: &str| {
-        let mean_ns = real(latency, mean).map(from_ms)?;
+        let mean_ns = child_number(latency, mean).map(from_ms)?;
         let buckets = latency.children().filter(|node| node.has_tag_name("Bucket"));
         let rows: Vec<(f64, f64)> = buckets
-            .filter_map(|bucket| Some((share(real(bucket, "Percentile")?), from_ms(real(bucket, column)?))))
+            .filter_map(|bucket| {
+                Some((
+                    percent_to_share(child_number(bucket, "Percentile")?),
+                    from_ms(child_number(bucket, column)?),
+                ))
+            })
             .collect();
         let at = |share: f64| rows.iter().find(|(at, _)| *at == share).map(|(_, value)| *value);
         Some(Latency {
             samples: None,
             mean_ns: Some(mean_ns),
-            deviation_ns: real(latency, deviation).map(from_ms),
+            deviation_ns: child_number(latency, deviation).map(from_ms),
             min_ns: at(0.0),
             max_ns: at(1.0),
             quantiles: rows.iter().copied().filter(|(at, _)| *at > 0.0 && *at < 1.0).collect(),
@@ -315,7 +319,7 @@ fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<PartFlow> {
         .flat_map(|((direction, names), mean)| {
             targets.iter().filter_map(move |(name, target)| {
                 let count = count(*target, names.0, names.1)?;
-                let mean_ns = real(*target, mean).map(from_ms);
+                let mean_ns = child_number(*target, mean).map(from_ms);
                 Some(PartFlow {
                     name: name.clone(),
                     direction,
@@ -325,7 +329,7 @@ fn parts(targets: &[(String, Node<'_, '_>)], time: Nanos) -> Vec<PartFlow> {
                             mean_ns: Some(mean_ns),
                             ..Latency::default()
                         }),
-                        ..flow(count, time)
+                        ..flow_from_count(count, time)
                     },
                 })
             })
@@ -340,17 +344,17 @@ fn cores(span: Node<'_, '_>) -> Vec<CoreShare> {
     let cores = cores.filter(|node| node.has_tag_name("CPU")).enumerate();
     let read = cores.filter_map(|(index, cpu)| {
         Some(CoreShare {
-            // Numbers begin again in each group; the order does not.
+            // Numbers restart in each group, so the CPU number is the row's index.
             cpu: index as u32,
-            user: real(cpu, "UserPercent")? / 100.0,
-            kernel: real(cpu, "KernelPercent")? / 100.0,
+            user: child_number(cpu, "UserPercent")? / 100.0,
+            kernel: child_number(cpu, "KernelPercent")? / 100.0,
             stolen: None,
         })
     });
     read.collect()
 }
 
-/// Buckets of `-D`: their counts are per second, and their time is the end of the bucket.
+/// The buckets of `-D`. Their counts are per second; their time is the end of the bucket.
 fn series(span: Node<'_, '_>, settings: Option<&Settings>) -> Vec<SeriesPoint> {
     let buckets = child(span, "Iops").into_iter().flat_map(|node| node.children());
     let block = settings
@@ -358,7 +362,7 @@ fn series(span: Node<'_, '_>, settings: Option<&Settings>) -> Vec<SeriesPoint> {
         .unwrap_or(0);
     let mut before = Nanos(0);
     let points = buckets.filter(|node| node.has_tag_name("Bucket")).filter_map(|bucket| {
-        let value = |name: &str| decimal(bucket.attribute(name)?);
+        let value = |name: &str| parse_decimal(bucket.attribute(name)?);
         let end = from_ms(value("SampleMillisecond")?);
         let end = Nanos(end.round() as u64);
         let (start, length) = (before, end.since(before));

@@ -1,16 +1,16 @@
-//! fio's JSON of 3.x, with or without bins.
+//! Reads fio's JSON of 3.x, with or without bins.
 
 use model::finding::{Finding, Severity};
 use model::observation::{AtOnce, Flow, Generator, Observation, PartFlow, StatedFigures};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
-use super::json_flows::{EntryFlows, device, found};
-use super::{Options, waits_for_each};
+use super::json_flows::{EntryFlows, device, read_directions};
+use super::{Options, is_synchronous};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, anywhere, place_of, together};
+use crate::import::{Form, Imported, embedded, flow_sum, place_of};
 
-/// A report entry with what it belongs to.
+/// A report entry, with its job, group and options.
 struct Entry {
     name: String,
     group: u64,
@@ -25,18 +25,18 @@ struct Entry {
 /// Reads the last document of the text.
 ///
 /// # Errors
-/// Where the JSON is malformed.
+/// The position where the JSON is malformed.
 pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    let range = anywhere::json_of_fio(text).unwrap_or(0..text.len());
-    let before = anywhere::line_of(text, range.start) - 1;
+    let range = embedded::find_fio_json(text).unwrap_or(0..text.len());
+    let before = embedded::line_number(text, range.start) - 1;
     let document: Value = serde_json::from_str(&text[range.clone()]).map_err(|error| {
         let line = text[range.clone()]
             .lines()
             .nth(error.line().saturating_sub(1))
             .unwrap_or_default();
-        let complaint = Diagnostic::new(format!("the JSON cannot be read: {error}"));
+        let complaint = Diagnostic::new(format!("cannot parse the JSON: {error}"));
         let complaint = complaint.at(place_of(file, error.line() + before, line));
-        vec![complaint.help("it was cut off or edited: run it again with --output=FILE")]
+        vec![complaint.help("run fio again with --output=FILE: this report is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::FioJson);
     imported.started = document.get("time").and_then(Value::as_str).map(str::to_owned);
@@ -67,7 +67,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
         if entry.error != 0 {
             imported.remarks.push(
                 idle.at(&*entry.name)
-                    .help("its figures are of the time before the error"),
+                    .help("the figures cover only the time before the error"),
             );
         }
     }
@@ -92,7 +92,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
     let own = options(job.get("job options"));
     let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
     let cpu = |key: &str| job.get(key).and_then(Value::as_f64);
-    // The sum over all clients repeats them.
+    // The sum over all clients would count them twice.
     if name == "All clients" {
         return None;
     }
@@ -101,7 +101,8 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
         .and_then(|levels| levels.get("1"))
         .and_then(Value::as_f64);
     let mut options = Options(global.0.iter().chain(&own.0).cloned().collect());
-    // The engine that Windows uses unasked does not wait: the depths that were reached show it.
+    // The default engine of Windows is asynchronous. The depths that were reached show the engine's
+    // kind.
     if options.get("ioengine").is_none() && level.is_some_and(|share| share > 0.0 && share < 99.0) {
         options.0.push(("ioengine".into(), "windowsaio".into()));
     }
@@ -109,7 +110,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
         name: name.to_owned(),
         group: job.get("groupid").and_then(Value::as_u64).unwrap_or(0),
         options,
-        found: found(job)?,
+        found: read_directions(job)?,
         processor: cpu("usr_cpu")
             .zip(cpu("sys_cpu"))
             .map(|(user, system)| (user + system) / 100.0),
@@ -119,12 +120,12 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
     })
 }
 
-/// One entry, or the clones of a job that have one each.
+/// Combines the entries of the clones of a job.
 fn observation(clones: &[Entry], version: Option<String>) -> Observation {
     let first = &clones[0];
     let alone = clones.len() == 1;
     let workers = if alone {
-        first.options.clones_of_entry()
+        first.options.clones_per_entry()
     } else {
         clones.len() as u32
     };
@@ -133,7 +134,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
             .iter()
             .filter_map(|clone| clone.found.directions[direction].as_ref())
             .collect();
-        together::sum(&flows)
+        flow_sum::sum(&flows)
     };
     let totals: Vec<&Flow> = clones.iter().map(|clone| &clone.found.total).collect();
     let busy: Vec<f64> = clones.iter().filter_map(|clone| clone.processor).collect();
@@ -143,9 +144,9 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         version,
         name: first.name.clone(),
         load: first.options.load(&first.name, workers),
-        measured_ns: together::longest(clones.iter().map(|clone| clone.found.measured)),
+        measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.found.measured)),
         directions: PerDirection::from_fn(of),
-        total: together::sum(&totals).unwrap_or_default(),
+        total: flow_sum::sum(&totals).unwrap_or_default(),
         parts: if alone { Vec::new() } else { parts(clones) },
         cores: Vec::new(),
         generator: single.then(|| Generator {
@@ -174,8 +175,8 @@ fn group_number(group: u64) -> u32 {
 }
 
 impl Options {
-    /// Clones that one entry stands for: all where they are reported together, else itself.
-    fn clones_of_entry(&self) -> u32 {
+    /// The number of clones that an entry covers: all with `group_reporting`, else one.
+    fn clones_per_entry(&self) -> u32 {
         if self.flag("group_reporting").unwrap_or(false) {
             self.clones()
         } else {
@@ -208,33 +209,36 @@ fn remarks(clones: &[Entry]) -> Vec<Finding> {
     let first = &clones[0];
     let mut remarks = Vec::new();
     if clones.iter().any(|clone| clone.found.completion_percentiles) {
-        let what =
-            "percentiles are those of the completion latency (clat), the mean is that of the total latency (lat)";
+        let what = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
         let finding = Finding::new("PCT-COMPLETION", Severity::Note, what).at(&*first.name);
-        let finding = finding.why("clat begins when the operation was handed over, lat when it was queued");
-        remarks.push(finding.help("lat_percentiles=1 makes fio report those of the total latency"));
+        let finding = finding.why("clat starts when the operation was submitted, lat when it was queued");
+        remarks.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
     }
     if clones.len() > 1 {
         let what = format!(
-            "each of the {} clones has percentiles of its own; they cannot be added",
+            "each of the {} clones has its own percentiles, which cannot be combined",
             clones.len()
         );
         let finding = Finding::new("PCT-PER-CLONE", Severity::Note, what).at(&*first.name);
-        remarks.push(finding.help("group_reporting makes fio report them together"));
+        remarks.push(finding.help("set group_reporting, so that fio combines them"));
     }
     let engine = first.options.get("ioengine").unwrap_or("the default, psync");
-    let waits = first.options.get("ioengine").is_none_or(waits_for_each);
+    let waits = first.options.get("ioengine").is_none_or(is_synchronous);
     let asked = first.options.count("iodepth").unwrap_or(1);
     if waits && asked > 1 && first.depth_level_one.is_none_or(|share| share > 99.0) {
         let what = format!("iodepth={asked} had no effect: the engine ({engine}) has one operation in flight");
         let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*first.name);
         let help = "use an asynchronous engine (ioengine=io_uring or libaio, with direct=1), or more jobs";
-        remarks.push(finding.why("it waits for each operation before the next").help(help));
+        remarks.push(
+            finding
+                .why("the engine completes each operation before it submits the next")
+                .help(help),
+        );
     }
     remarks
 }
 
-/// The jobs of each group together: what stands between them and their storage sees their sum.
+/// The sum of the jobs of each group: their storage sees the sum.
 fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) -> Vec<Observation> {
     let groups: Vec<u64> = runs.iter().map(|run| run[0].group).collect();
     let mut sums = Vec::new();
@@ -263,7 +267,7 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
             .iter()
             .filter_map(|member| member.directions[direction].as_ref())
             .collect();
-        together::sum(&flows)
+        flow_sum::sum(&flows)
     };
     let totals: Vec<&Flow> = members.iter().map(|member| &member.total).collect();
     let mut load = members[0].load.clone();
@@ -295,16 +299,16 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
             .zip(other.warm_up_ns)
             .map(|(one, other): (Nanos, Nanos)| one.min(other));
     }
-    // What was asked for of each does not make a share or a rate of all.
+    // The shares and rates of the jobs do not define one of the sum.
     (load.read_percent, load.rate_iops) = (None, None);
     Observation {
         tool: "fio".into(),
         version,
         name: format!("all jobs of group {group} together"),
         load,
-        measured_ns: together::longest(members.iter().map(|member| member.measured_ns)),
+        measured_ns: flow_sum::longest_time(members.iter().map(|member| member.measured_ns)),
         directions: PerDirection::from_fn(of),
-        total: together::sum(&totals).unwrap_or_default(),
+        total: flow_sum::sum(&totals).unwrap_or_default(),
         errors: members.iter().map(|member| member.errors).sum(),
         at_once: Some(AtOnce {
             group: group_number(group),

@@ -1,61 +1,61 @@
-//! Directions, latencies and devices of fio's JSON.
+//! Reads directions, latencies and devices of fio's JSON.
 
 use model::observation::{DeviceView, Flow, Latency};
 use model::{Bytes, Nanos, PerDirection};
 use serde_json::Value;
 
-use crate::import::numbers::{decimal, share};
-use crate::import::together;
+use crate::import::flow_sum;
+use crate::import::numbers::{parse_decimal, percent_to_share};
 
-fn real(value: &Value, key: &str) -> Option<f64> {
+fn get_number(value: &Value, key: &str) -> Option<f64> {
     value
         .get(key)?
         .as_f64()
         .filter(|number| number.is_finite() && *number >= 0.0)
 }
 
-fn whole(value: &Value, key: &str) -> Option<u64> {
+fn get_integer(value: &Value, key: &str) -> Option<u64> {
     value.get(key)?.as_u64()
 }
 
-/// A direction as it stands there; `None` if it did nothing.
+/// A direction of an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct DirectionFound {
+pub(super) struct DirectionResult {
     pub flow: Flow,
     pub runtime: Option<Nanos>,
-    /// Percentiles are of the completion latency, which begins later than the mean.
+    /// The percentiles are of the completion latency, although the mean is of the total latency.
     pub completion_percentiles: bool,
 }
 
-pub(super) fn direction(value: &Value) -> Option<DirectionFound> {
-    let operations = whole(value, "total_ios").filter(|operations| *operations > 0)?;
+pub(super) fn direction(value: &Value) -> Option<DirectionResult> {
+    let operations = get_integer(value, "total_ios").filter(|operations| *operations > 0)?;
     let (total, completion) = (value.get("lat_ns"), value.get("clat_ns"));
-    let measured = |latency: &&Value| whole(latency, "N").is_some_and(|samples| samples > 0);
+    let measured = |latency: &&Value| get_integer(latency, "N").is_some_and(|samples| samples > 0);
     let of_total = total.filter(measured);
     let of_completion = completion.filter(measured);
     let main = of_total.or(of_completion);
     let own = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
     let borrowed = own.is_none() && of_total.is_some();
     let quantiles = own.unwrap_or_else(|| of_completion.map(quantiles).unwrap_or_default());
-    let runtime = whole(value, "runtime")
+    let runtime = get_integer(value, "runtime")
         .filter(|ms| *ms > 0)
         .map(|ms| Nanos(ms.saturating_mul(1_000_000)));
-    Some(DirectionFound {
+    Some(DirectionResult {
         completion_percentiles: (borrowed || of_total.is_none()) && !quantiles.is_empty(),
         runtime,
         flow: Flow {
             operations: Some(operations),
-            bytes: whole(value, "io_bytes").map(Bytes),
-            iops: real(value, "iops"),
-            bytes_per_sec: real(value, "bw_bytes").or_else(|| real(value, "bw").map(|kib| kib * 1024.0)),
-            iops_deviation: real(value, "iops_stddev")
-                .filter(|_| whole(value, "iops_samples").is_some_and(|count| count > 1)),
+            bytes: get_integer(value, "io_bytes").map(Bytes),
+            iops: get_number(value, "iops"),
+            bytes_per_sec: get_number(value, "bw_bytes").or_else(|| get_number(value, "bw").map(|kib| kib * 1024.0)),
+            iops_deviation: get_number(value, "iops_stddev")
+                .filter(|_| get_integer(value, "iops_samples").is_some_and(|count| count > 1)),
             latency: main.map(|main| Latency {
-                samples: whole(main, "N"),
-                mean_ns: real(main, "mean"),
-                deviation_ns: real(main, "stddev"),
-                min_ns: real(main, "min"),
-                max_ns: real(main, "max"),
+                samples: get_integer(main, "N"),
+                mean_ns: get_number(main, "mean"),
+                deviation_ns: get_number(main, "stddev"),
+                min_ns: get_number(main, "min"),
+                max_ns: get_number(main, "max"),
                 quantiles,
                 histogram: None,
             }),
@@ -70,7 +70,7 @@ fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
     let listed = listed.into_iter().flatten();
     let mut rows: Vec<(f64, f64)> = listed
         .filter_map(|(percent, value)| {
-            let share = share(decimal(percent)?);
+            let share = percent_to_share(parse_decimal(percent)?);
             (share > 0.0 && share < 1.0).then_some((share, value.as_f64()?))
         })
         .collect();
@@ -88,38 +88,38 @@ pub(super) struct EntryFlows {
 }
 
 /// Reads the directions of a job; `None` if none did anything.
-pub(super) fn found(job: &Value) -> Option<EntryFlows> {
+pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
     let of = |name: &str| job.get(name).and_then(direction);
-    // With unified reporting there is one for all.
+    // With unified reporting, one flow covers all directions.
     let mixed = of("mixed");
     let each = PerDirection::new(of("read"), of("write"), of("trim"));
-    let found: Vec<&DirectionFound> = each.iter().filter_map(|(_, found)| found.as_ref()).collect();
+    let found: Vec<&DirectionResult> = each.iter().filter_map(|(_, found)| found.as_ref()).collect();
     let flows: Vec<&Flow> = found.iter().map(|found| &found.flow).collect();
     let total = match &mixed {
         Some(mixed) => mixed.flow.clone(),
-        None => together::sum(&flows)?,
+        None => flow_sum::sum(&flows)?,
     };
     let of_all = found.iter().copied().chain(&mixed);
     Some(EntryFlows {
-        measured: together::longest(of_all.clone().map(|found| found.runtime)),
+        measured: flow_sum::longest_time(of_all.clone().map(|found| found.runtime)),
         completion_percentiles: of_all.into_iter().any(|found| found.completion_percentiles),
         directions: each.map(|found| found.as_ref().map(|found| found.flow.clone())),
         total,
     })
 }
 
-/// The only device of the report, over a time.
+/// The device of the report, over the measured time; `None` if there are several.
 pub(super) fn device(document: &Value, measured: Nanos) -> Option<DeviceView> {
     let [device] = document.get("disk_util")?.as_array()?.as_slice() else {
         return None;
     };
     let seconds = measured.as_secs();
-    let sum = |one: &str, other: &str| Some((whole(device, one)? + whole(device, other)?) as f64);
+    let sum = |one: &str, other: &str| Some((get_integer(device, one)? + get_integer(device, other)?) as f64);
     (seconds > 0.0).then_some(())?;
     Some(DeviceView {
-        in_flight: real(device, "in_queue")? / (seconds * 1000.0),
+        in_flight: get_number(device, "in_queue")? / (seconds * 1000.0),
         iops: sum("read_ios", "write_ios")? / seconds,
         bytes_per_sec: sum("read_sectors", "write_sectors")? * 512.0 / seconds,
-        busy: real(device, "util")? / 100.0,
+        busy: get_number(device, "util")? / 100.0,
     })
 }

@@ -1,9 +1,9 @@
-//! fio's log files: what each line says, without a guess at what no line says.
+//! Reads fio's log files.
 //!
-//! A line is time (ms), value, direction, block size and further columns. The kind of the value is
-//! only in the name of the file: [`LogName`]. A line with a block size is one operation; one
-//! without is an average of the time since the line before (`log_avg_msec`). Lines of operations
-//! are counted here by intervals, since the value of one is no rate.
+//! A line has a time (ms), a value, a direction, a block size and further columns. Only the file
+//! name says what the value is: see [`LogName`]. A line with a block size is one operation; a line
+//! without one is an average since the previous line (`log_avg_msec`). Single operations are
+//! counted in intervals, because the value of one is not a rate.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use model::{Direction, PerDirection};
 use super::super::place_of;
 use crate::Diagnostic;
 
-/// What the values of a log are.
+/// The kind of values in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogKind {
     /// KiB per second.
@@ -22,15 +22,15 @@ pub enum LogKind {
     Iops,
     /// Nanoseconds from the start of an operation to its end.
     Latency,
-    /// Nanoseconds until an operation was submitted.
+    /// Nanoseconds from the start of an operation to its submission.
     Submission,
-    /// Nanoseconds from there to its end.
+    /// Nanoseconds from the submission to the end.
     Completion,
     /// Counts of completion latencies in fio's bins.
     Histogram,
 }
 
-/// The words in names of files.
+/// The words in file names.
 const KINDS: [(&str, LogKind); 6] = [
     ("_bw", LogKind::Bandwidth),
     ("_iops", LogKind::Iops),
@@ -40,20 +40,20 @@ const KINDS: [(&str, LogKind); 6] = [
     ("_clat_hist", LogKind::Histogram),
 ];
 
-/// What the name of a log says: `db_clat.2.log` is that of worker 2 of `db`. Behind `.log` the name
-/// of a client may stand.
+/// The parts of a log's name: `db_clat.2.log` belongs to worker 2 of `db`. A client's name may
+/// follow `.log`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogName {
-    /// First part, which the user chose, with the client.
+    /// The prefix that the user chose, with the client.
     pub job: String,
-    /// What its values are.
+    /// The kind of its values.
     pub kind: LogKind,
-    /// Number of the worker; absent where all have one file (`per_job_logs=0`).
+    /// The worker's number; absent if all workers share a file (`per_job_logs=0`).
     pub worker: Option<u32>,
 }
 
 impl LogName {
-    /// Reads a file name without its folder; `None` if it is not that of a log.
+    /// Parses a file name without its folder; `None` if it is not a log's name.
     pub fn parse(name: &str) -> Option<LogName> {
         let (stem, client) = match name.rsplit_once(".log.") {
             Some((stem, client)) => (stem, Some(client)),
@@ -76,7 +76,7 @@ impl LogName {
     }
 }
 
-/// A value at a time, both as the log has them.
+/// A time and a value, as in the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Milliseconds: since the start of the job, or since 1970.
@@ -85,10 +85,10 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// Lines of operations that ended in one interval.
+/// The operations that ended in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counted {
-    /// How many.
+pub struct IntervalTotals {
+    /// Their number.
     pub operations: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -98,51 +98,51 @@ pub struct Counted {
     pub max: f64,
 }
 
-/// What one direction did.
+/// The lines of one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LogLines {
     /// Averages, in the order of the file.
     pub samples: Vec<Sample>,
-    /// Largest values beside the averages (`log_window_value=both`).
+    /// Maximum values, next to the averages (`log_window_value=both`).
     pub maxima: Vec<Sample>,
-    /// Lines of operations by the number of their interval.
-    pub intervals: BTreeMap<u64, Counted>,
-    /// Latencies: of operations, or from the bins of a histogram log.
+    /// Operations by interval number.
+    pub intervals: BTreeMap<u64, IntervalTotals>,
+    /// Latencies, from operations or from the bins of a histogram log.
     pub latencies: Option<Histogram>,
 }
 
 /// A log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Log {
-    /// What each direction did.
+    /// The lines of each direction.
     pub directions: PerDirection<LogLines>,
     /// Length of the intervals of [`LogLines::intervals`].
     pub interval_ms: u64,
-    /// Lines that were read.
+    /// The number of readable lines.
     pub lines: u64,
-    /// Times of the first and last line, by the clock.
+    /// The earliest and the latest time.
     pub times_ms: Option<(u64, u64)>,
-    /// Times of a direction go back: lines of several workers follow one another.
+    /// Times of a direction decrease: the log holds several workers, one after another.
     pub is_merged: bool,
-    /// A bin of the histogram log is at most this part of its latency wide.
+    /// The width of a histogram bin relative to its latency, at most.
     pub bin_width: Option<f64>,
-    /// Lines that could not be read.
+    /// The number of unreadable lines.
     pub unread: u64,
-    /// The first of them.
+    /// The first unreadable line.
     pub first_unread: Option<Diagnostic>,
 }
 
-/// Operations of a log that is shorter than this are counted by tenths of a second.
+/// Shorter logs are counted in intervals of 100 ms.
 const SHORT_MS: u64 = 10_000;
-/// No line has a later time, which is the year 5138 by a clock.
+/// The latest plausible time: the year 5138.
 const MAX_MS: u64 = 100_000_000_000_000;
-/// No operation is longer.
+/// The largest plausible operation.
 const MAX_BLOCK: u64 = 1 << 40;
 /// fio's bins: 29 groups of 64.
 const BINS: usize = 29 << BIN_BITS;
 const BIN_BITS: u32 = 6;
 
-/// Reads a log of that kind. `file` is how messages call it.
+/// Reads a log. Messages name it `file`.
 pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
     let mut log = Log::default();
     let rows = || text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -153,8 +153,8 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
     });
     let (first, last) = log.times_ms.unwrap_or_default();
     log.interval_ms = if last - first < SHORT_MS { 100 } else { 1000 };
-    // A maximum beside the average stands where the direction would. A line that was cut does not
-    // decide it.
+    // If lines have a maximum, it takes the column of the direction. The majority decides, since a
+    // line may be truncated.
     let third = rows().filter_map(|(_, line)| columns(line)?.get(2).copied());
     let balance: i64 = third.map(|value| if value > 2 { 1 } else { -1 }).sum();
     let has_maxima = kind != LogKind::Histogram && balance > 0;
@@ -173,7 +173,11 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
             None => {
                 log.unread += 1;
                 log.first_unread.get_or_insert_with(|| {
-                    Diagnostic::new("the line is not one of this log").at(place_of(file, index + 1, line))
+                    Diagnostic::new("the line does not have the columns of this log").at(place_of(
+                        file,
+                        index + 1,
+                        line,
+                    ))
                 });
             }
         }
@@ -181,8 +185,8 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
     log
 }
 
-/// Numbers of a line: time, value, direction, block size and more, with flags in hexadecimal at the
-/// end.
+/// Parses the numbers of a line: time, value, direction, block size and others. The last ones may
+/// be hexadecimal flags.
 fn columns(line: &str) -> Option<Vec<u64>> {
     let mut numbers = Vec::new();
     for column in line.split(',').map(str::trim).filter(|column| !column.is_empty()) {
@@ -194,7 +198,7 @@ fn columns(line: &str) -> Option<Vec<u64>> {
     (numbers.len() >= 4 && numbers[0] <= MAX_MS).then_some(numbers)
 }
 
-fn direction_of(number: u64) -> Option<Direction> {
+fn parse_direction(number: u64) -> Option<Direction> {
     Direction::ALL.get(usize::try_from(number).ok()?).copied()
 }
 
@@ -204,7 +208,7 @@ impl Log {
         let [direction, block, ..] = &columns[2 + usize::from(has_maxima)..] else {
             return None;
         };
-        let direction = direction_of(*direction).filter(|_| *block <= MAX_BLOCK)?;
+        let direction = parse_direction(*direction).filter(|_| *block <= MAX_BLOCK)?;
         let interval = (at_ms - self.times_ms?.0) / self.interval_ms;
         let lines = &mut self.directions[direction];
         if *block == 0 {
@@ -215,11 +219,11 @@ impl Log {
             lines.samples.push(sample(value));
             lines.maxima.extend(has_maxima.then(|| sample(columns[2])));
         } else {
-            let counted = lines.intervals.entry(interval).or_default();
-            counted.operations += 1;
-            counted.bytes += block;
-            counted.sum += value as f64;
-            counted.max = counted.max.max(value as f64);
+            let totals = lines.intervals.entry(interval).or_default();
+            totals.operations += 1;
+            totals.bytes += block;
+            totals.sum += value as f64;
+            totals.max = totals.max.max(value as f64);
             if matches!(kind, LogKind::Latency | LogKind::Submission | LogKind::Completion) {
                 lines.latencies.get_or_insert_default().record(value);
             }
@@ -227,19 +231,19 @@ impl Log {
         Some((direction, at_ms))
     }
 
-    /// A line of a histogram log counts the operations since the line before. Neighbouring bins may
-    /// be one (`log_hist_coarseness`).
+    /// Adds a line of a histogram log: the operations since the previous line. Adjacent bins may be
+    /// merged (`log_hist_coarseness`).
     fn add_bins(&mut self, columns: &[u64]) -> Option<(Direction, u64)> {
         let [at_ms, direction, _block, counts @ ..] = columns else {
             return None;
         };
-        let direction = direction_of(*direction)?;
+        let direction = parse_direction(*direction)?;
         let coarse = (0..=BIN_BITS).find(|coarse| BINS >> coarse == counts.len())?;
         let bins = counts
             .iter()
             .enumerate()
             .map(|(bin, count)| (middle(bin, coarse), *count));
-        // The sum of a bin's latencies has to fit.
+        // The sum of a bin's latencies must not overflow.
         if bins
             .clone()
             .any(|(latency, count)| latency.checked_mul(count).is_none() || count > u64::from(u32::MAX))
@@ -247,8 +251,8 @@ impl Log {
             return None;
         }
         let latencies = self.directions[direction].latencies.get_or_insert_default();
-        let counted = bins.filter(|(_, count)| *count > 0);
-        counted.for_each(|(latency, count)| latencies.record_times(latency, count));
+        let totals = bins.filter(|(_, count)| *count > 0);
+        totals.for_each(|(latency, count)| latencies.record_times(latency, count));
         self.bin_width = Some(f64::from(1 << coarse) / f64::from(1 << BIN_BITS));
         Some((direction, *at_ms))
     }
@@ -263,7 +267,7 @@ fn low(bin: usize) -> u64 {
     (((bin & ((1 << BIN_BITS) - 1)) as u64) + (1 << BIN_BITS)) << exponent
 }
 
-/// The middle of neighbouring bins that are one.
+/// The middle of merged bins.
 fn middle(bin: usize, coarse: u32) -> u64 {
     let (from, to) = (low(bin << coarse), low((bin + 1) << coarse));
     from + (to - 1 - from).div_ceil(2)
@@ -286,16 +290,16 @@ mod tests {
         assert_eq!(read("db_lat.1.txt"), None);
     }
 
-    /// Bins by the definition: single nanoseconds up to 127, then 64 for each factor of two.
+    /// fio's bins: one per nanosecond up to 127, then 64 per factor of two.
     #[test]
     fn bins_have_their_latencies() {
         assert_eq!((low(127), low(128), low(129), low(192)), (127, 128, 130, 256));
         assert_eq!((middle(5, 0), middle(128, 0), middle(192, 0)), (5, 129, 258));
-        // 128 to 255 as one.
+        // 128 to 255 merged.
         assert_eq!(middle(2, 6), 192);
     }
 
-    /// Short lines among maxima, and numbers that no run has: sums of them would overflow.
+    /// Covers short lines among maxima, and numbers so large that sums would overflow.
     #[test]
     fn implausible_lines_are_not_read() {
         let largest = u64::MAX;
@@ -345,8 +349,8 @@ mod tests {
             "x",
             "3, 900, 1, 4096, 0, 0x0004\n4, 1100, 1, 8192, 0, 0",
         );
-        let counted = log.directions.write.intervals[&0];
-        assert_eq!((counted.operations, counted.bytes, counted.max), (2, 12288, 1100.0));
+        let totals = log.directions.write.intervals[&0];
+        assert_eq!((totals.operations, totals.bytes, totals.max), (2, 12288, 1100.0));
         assert_eq!(log.directions.write.latencies.as_ref().unwrap().mean(), 1000.0);
         let log = read_log(LogKind::Latency, "x", "500, 900, 1500, 0, 0, 0\n");
         assert_eq!(

@@ -1,5 +1,5 @@
-//! What fio's two reports have in common: the load that options mean, by fio's rules. `iodepth` and
-//! `rate_iops` count for each clone, and clones are `numjobs`.
+//! What fio's two reports share: the load that the options mean. `iodepth` and `rate_iops` are per
+//! clone; `numjobs` is the number of clones.
 
 pub(super) mod json;
 mod json_flows;
@@ -13,9 +13,9 @@ use model::{Bytes, Nanos};
 use crate::fio::engines::ENGINES;
 use crate::fio::values::{Unit, names, number, split};
 
-/// The engine executes one operation after the other, whatever the queue depth. A path may stand
-/// behind its name.
-fn waits_for_each(engine: &str) -> bool {
+/// True if the engine runs one operation at a time, whatever the queue depth. A path may follow its
+/// name.
+fn is_synchronous(engine: &str) -> bool {
     let name = engine.split(':').next().unwrap_or(engine);
     let known = ENGINES.iter().find(|known| known.name == name);
     known.is_some_and(|engine| !engine.asynchronous)
@@ -26,7 +26,7 @@ fn waits_for_each(engine: &str) -> bool {
 struct Options(Vec<(String, String)>);
 
 impl Options {
-    /// The last of a name.
+    /// The last value of an option.
     fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -35,7 +35,7 @@ impl Options {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A flag: set if it stands there bare or with a number other than 0.
+    /// A flag: set if it has no value, or a number other than 0.
     fn flag(&self, name: &str) -> Option<bool> {
         self.get(name).map(|value| value.trim() != "0")
     }
@@ -56,7 +56,7 @@ impl Options {
         self.bytes(self.get(name)?)
     }
 
-    /// Values for reads and writes: the second is that of the first where it is not given.
+    /// The values for reads and writes; a single value applies to both.
     fn pair(&self, name: &str) -> Option<[Option<u64>; 2]> {
         let values = split(self.get(name)?, &[',']);
         let read = self.bytes(values.first()?);
@@ -75,7 +75,7 @@ impl Options {
             .min(u64::from(u32::MAX)) as u32
     }
 
-    /// Bytes of an operation, where all have the same.
+    /// The block size, if there is only one.
     fn block(&self) -> Option<u64> {
         if ["bsrange", "bssplit", "blocksize_range"]
             .iter()
@@ -90,10 +90,10 @@ impl Options {
         }
     }
 
-    /// Percent of reads that was asked for.
+    /// The requested percentage of reads.
     fn read_percent(&self) -> Option<f64> {
-        match Kind::recognise(self.get("rw").or_else(|| self.get("readwrite"))?)? {
-            Kind {
+        match AccessKind::recognise(self.get("rw").or_else(|| self.get("readwrite"))?)? {
+            AccessKind {
                 reads: true,
                 writes: true,
                 ..
@@ -102,25 +102,24 @@ impl Options {
                 (None, Some(writes)) => 100.0 - writes.min(100) as f64,
                 (None, None) => 50.0,
             }),
-            Kind {
+            AccessKind {
                 reads: true,
                 writes: false,
                 ..
             } => Some(100.0),
-            Kind { reads: false, .. } => Some(0.0),
+            AccessKind { reads: false, .. } => Some(0.0),
         }
     }
 
-    /// Operations that one clone may have in flight. Without an engine named it is the one that
-    /// waits for each.
+    /// The queue depth of a clone. The default engine is synchronous.
     fn depth(&self) -> u64 {
         match self.get("ioengine") {
-            Some(engine) if !waits_for_each(engine) => self.count("iodepth").filter(|depth| *depth > 0).unwrap_or(1),
+            Some(engine) if !is_synchronous(engine) => self.count("iodepth").filter(|depth| *depth > 0).unwrap_or(1),
             Some(_) | None => 1,
         }
     }
 
-    /// Operations per second that one clone asks for; `None` without a rate.
+    /// The requested operations per second of a clone; `None` without a rate.
     fn rate(&self) -> Option<f64> {
         let read_percent = self.read_percent()?;
         let applies = [read_percent > 0.0, read_percent < 100.0];
@@ -153,21 +152,21 @@ impl Options {
         }
     }
 
-    /// A time in seconds unless it has a unit; 0 where it is not given.
+    /// A time, in seconds unless it has a unit; 0 if absent.
     fn time(&self, name: &str) -> Nanos {
         let time = self.get(name).and_then(|text| number(text, Unit::Seconds, 1024));
         time.map_or(Nanos(0), |time| Nanos(time.raw.saturating_mul(1000)))
     }
 
-    /// When the measured window begins, from the start of the group.
+    /// The start of the measured window, from the start of the group.
     fn window_start(&self) -> Nanos {
         self.time("startdelay") + self.time("ramp_time")
     }
 
-    /// The load of `clones` clones together.
+    /// The combined load of `clones` clones.
     fn load(&self, job: &str, clones: u32) -> Load {
-        // A report that lists no options at all was made or changed by another program; defaults
-        // would be guesses.
+        // A report without any options was written or changed by another program; assuming defaults
+        // would be guessing.
         if self.0.iter().all(|(name, _)| name == "name") {
             return Load::default();
         }
@@ -181,7 +180,7 @@ impl Options {
             random: self
                 .get("rw")
                 .or_else(|| self.get("readwrite"))
-                .and_then(Kind::recognise)
+                .and_then(AccessKind::recognise)
                 .map(|kind| kind.random),
             closed_loop: Some(!self.is_limited()),
             rate_iops: self.rate().map(|rate| rate * f64::from(clones)),
@@ -199,15 +198,15 @@ impl Options {
 
 /// What a value of `rw` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kind {
+struct AccessKind {
     reads: bool,
     writes: bool,
     random: bool,
 }
 
-impl Kind {
-    fn recognise(text: &str) -> Option<Kind> {
-        // Behind a colon stands how often positions are drawn.
+impl AccessKind {
+    fn recognise(text: &str) -> Option<AccessKind> {
+        // A number after a colon says how often positions are drawn.
         let word = text.split(':').next()?.trim();
         let (reads, writes, random) = match word {
             "read" => (true, false, false),
@@ -222,7 +221,7 @@ impl Kind {
             "randtrimwrite" => (false, true, true),
             _ => return None,
         };
-        Some(Kind { reads, writes, random })
+        Some(AccessKind { reads, writes, random })
     }
 }
 
@@ -249,11 +248,7 @@ mod tests {
         assert_eq!(load.warm_up_ns, Some(Nanos::secs(5)));
         let given = options("iodepth=64 numjobs=2 rw=randread");
         let load = given.load("job", given.clones());
-        assert_eq!(
-            load.depth,
-            Some(2),
-            "the engine that is used unasked waits for each operation"
-        );
+        assert_eq!(load.depth, Some(2), "the default engine is synchronous");
         assert_eq!((load.direct, load.block), (Some(false), Some(Bytes(4096))));
     }
 

@@ -1,20 +1,21 @@
-//! fio's report for people, of 2.x and 3.x. It does not tell whether I/O was direct, nor what rate
-//! or mix was asked for, so none of that is known of such a load.
+//! Reads fio's normal report of 2.x and 3.x. It does not include the cache mode, the requested rate
+//! or the mix, so these remain unknown.
 
 use model::finding::{Finding, Severity};
 use model::observation::{AtOnce, Flow, Latency, Load, Observation};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::normal_lines::{
-    Banner, JobHeader, LatencyLine, Rates, Stage, banner, head, issued, latency, percentiles, rates, unit_of_time,
+    Banner, JobHeader, LatencyLine, Rates, Stage, parse_banner, parse_header, parse_issued, parse_latency,
+    parse_percentiles, parse_rates, time_unit_ns,
 };
-use super::{Kind, waits_for_each};
+use super::{AccessKind, is_synchronous};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, place_of, together};
+use crate::import::{Form, Imported, flow_sum, place_of};
 
-/// True if the text holds such a report.
-pub(in crate::import) fn is_one(text: &str) -> bool {
-    text.lines().any(|line| head(line.trim()).is_some())
+/// True if the text contains such a report.
+pub(in crate::import) fn is_report(text: &str) -> bool {
+    text.lines().any(|line| parse_header(line.trim()).is_some())
 }
 
 /// A direction of an entry.
@@ -24,15 +25,15 @@ struct Part {
     completion: Option<LatencyLine>,
     total: Option<LatencyLine>,
     percentiles: Vec<(f64, f64)>,
-    /// They are those of the total latency.
-    of_total: bool,
+    /// The percentiles are of the total latency.
+    are_total_percentiles: bool,
 }
 
 /// An entry of the report.
 #[derive(Clone, Debug)]
 struct Entry {
     head: JobHeader,
-    /// Reads, writes, trims, and all with unified reporting.
+    /// Reads, writes, trims; all directions with unified reporting.
     parts: [Option<Part>; 4],
     issued: Option<[u64; 3]>,
 }
@@ -54,8 +55,8 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
     let mut reader = Reader::default();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        if let Err(expected) = reader.take(line) {
-            let what = format!("this line cannot be read: expected {expected}");
+        if let Err(expected) = reader.read_line(line) {
+            let what = format!("cannot read this line: expected {expected}");
             imported
                 .unread
                 .push(Diagnostic::new(what).at(place_of(file, index + 1, line)));
@@ -65,7 +66,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
         match reader.observation(entry) {
             Some(load) => imported.loads.push(load),
             None => {
-                let what = "the entry has no operations: it was cut off, or the job did none";
+                let what = "the entry has no operations: it is truncated, or the job executed none";
                 let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(&*entry.head.name);
                 imported
                     .remarks
@@ -80,8 +81,8 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
 const WORDS: [&str; 4] = ["read", "write", "trim", "mixed"];
 
 impl Reader {
-    fn take(&mut self, line: &str) -> Result<(), &'static str> {
-        if self.take_of_whole(line) {
+    fn read_line(&mut self, line: &str) -> Result<(), &'static str> {
+        if self.read_outer_line(line) {
             return Ok(());
         }
         let Some(entry) = self.entries.last_mut() else {
@@ -92,13 +93,13 @@ impl Reader {
             && (rest.contains("IOPS=") || rest.contains("iops="))
         {
             entry.parts[number] = Some(Part {
-                rates: rates(rest),
+                rates: parse_rates(rest),
                 ..Part::default()
             });
             (self.part, self.unit) = (Some(number), None);
             return Ok(());
         }
-        if let Some(counts) = issued(line) {
+        if let Some(counts) = parse_issued(line) {
             entry.issued = Some(counts);
         }
         if line.starts_with("cpu ") || line.starts_with("lat (") && line.contains(':') && !line.contains("min=") {
@@ -107,19 +108,19 @@ impl Reader {
         let Some(part) = self.part.and_then(|number| entry.parts[number].as_mut()) else {
             return Ok(());
         };
-        part.take(line, &mut self.unit)
+        part.read_line(line, &mut self.unit)
     }
 
-    /// Lines that belong to no entry.
-    fn take_of_whole(&mut self, line: &str) -> bool {
-        if let Some(head) = head(line) {
+    /// Reads a line outside of entries.
+    fn read_outer_line(&mut self, line: &str) -> bool {
+        if let Some(head) = parse_header(line) {
             self.entries.push(Entry {
                 head,
                 parts: [None, None, None, None],
                 issued: None,
             });
             self.part = None;
-        } else if let Some(banner) = banner(line) {
+        } else if let Some(banner) = parse_banner(line) {
             self.banners.push(banner);
         } else if line.starts_with("fio-") && !line.contains(' ') {
             self.version = Some(line.to_owned());
@@ -138,14 +139,14 @@ impl Reader {
         let each: Vec<&Flow> = flows[..3].iter().flatten().collect();
         let total = match &flows[3] {
             Some(mixed) => mixed.clone(),
-            None => together::sum(&each)?,
+            None => flow_sum::sum(&each)?,
         };
         Some(Observation {
             tool: "fio".into(),
             version: self.version.clone(),
             name: entry.head.name.clone(),
             load: load(banner, &entry.head),
-            measured_ns: together::longest(entry.parts.iter().flatten().map(|part| part.rates.runtime)),
+            measured_ns: flow_sum::longest_time(entry.parts.iter().flatten().map(|part| part.rates.runtime)),
             directions: PerDirection::new(flows[0].clone(), flows[1].clone(), flows[2].clone()),
             total,
             errors: (entry.head.error == 0).then_some(0),
@@ -159,8 +160,8 @@ impl Reader {
 }
 
 impl Part {
-    fn take(&mut self, line: &str, unit: &mut Option<f64>) -> Result<(), &'static str> {
-        if let Some(found) = latency(line) {
+    fn read_line(&mut self, line: &str, unit: &mut Option<f64>) -> Result<(), &'static str> {
+        if let Some(found) = parse_latency(line) {
             let found = found?;
             match found.stage {
                 Stage::Submission => {}
@@ -168,12 +169,12 @@ impl Part {
                 Stage::Total => self.total = Some(found),
             }
         } else if let Some((_, rest)) = line.split_once("percentiles (") {
-            *unit = rest.split(')').next().and_then(unit_of_time);
-            self.of_total = line.starts_with("lat ");
+            *unit = rest.split(')').next().and_then(time_unit_ns);
+            self.are_total_percentiles = line.starts_with("lat ");
         } else if line.starts_with('|')
             && let Some(factor) = *unit
         {
-            let found = percentiles(line, factor).ok_or("percentiles such as 99.00th=[  505]")?;
+            let found = parse_percentiles(line, factor).ok_or("percentiles such as 99.00th=[  505]")?;
             self.percentiles.extend(found);
         }
         Ok(())
@@ -181,8 +182,7 @@ impl Part {
 }
 
 impl Entry {
-    /// The figures of a direction. Rates are printed with few digits; where count and time are
-    /// there, they are exact.
+    /// The figures of a direction. Printed rates are rounded; count divided by time is exact.
     fn flow(&self, number: usize) -> Option<Flow> {
         let part = self.parts[number].as_ref()?;
         let operations = match number {
@@ -193,7 +193,8 @@ impl Entry {
         let counted = operations
             .zip(seconds)
             .map(|(operations, seconds)| operations as f64 / seconds);
-        // A count of all clones over the time of one would be no rate of theirs.
+        // The count covers all clones, but the time only one: check the result against the printed
+        // rate.
         let near = |counted: &f64| {
             part.rates
                 .iops
@@ -222,18 +223,18 @@ impl Entry {
 
     fn remarks(&self) -> Vec<Finding> {
         let mut remarks = Vec::new();
-        let borrowed = |part: &Part| !part.of_total && part.total.is_some() && !part.percentiles.is_empty();
+        let borrowed =
+            |part: &Part| !part.are_total_percentiles && part.total.is_some() && !part.percentiles.is_empty();
         if self.parts.iter().flatten().any(borrowed) {
-            let what =
-                "percentiles are those of the completion latency (clat), the mean is that of the total latency (lat)";
+            let what = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
             let finding = Finding::new("PCT-COMPLETION", Severity::Note, what).at(&*self.head.name);
-            let finding = finding.why("clat begins when the operation was handed over, lat when it was queued");
-            remarks.push(finding.help("lat_percentiles=1 makes fio report those of the total latency"));
+            let finding = finding.why("clat starts when the operation was submitted, lat when it was queued");
+            remarks.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
         }
         if self.head.error != 0 {
             let what = format!("the job ended with error {}", self.head.error);
             let finding = Finding::new("JOB-FAILED", Severity::Error, what).at(&*self.head.name);
-            remarks.push(finding.help("its figures are of the time before the error"));
+            remarks.push(finding.help("the figures cover only the time before the error"));
         }
         remarks
     }
@@ -246,8 +247,8 @@ fn load(banner: Option<&Banner>, head: &JobHeader) -> Load {
             ..Load::default()
         };
     };
-    let kind = Kind::recognise(&banner.rw);
-    let one = waits_for_each(&banner.engine);
+    let kind = AccessKind::recognise(&banner.rw);
+    let one = is_synchronous(&banner.engine);
     let depth = if one { Some(1) } else { banner.depth };
     Load {
         workers: Some(head.jobs),

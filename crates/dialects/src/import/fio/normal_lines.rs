@@ -1,8 +1,8 @@
-//! Lines of fio's normal report, of 2.x and 3.x.
+//! Parses lines of fio's normal report, of 2.x and 3.x.
 
 use model::Nanos;
 
-use crate::import::numbers::{decimal, share, short, whole};
+use crate::import::numbers::{parse_decimal, parse_integer, parse_prefixed, percent_to_share};
 
 /// `NAME: (groupid=0, jobs=4): err= 0: pid=6755: Sat Nov 21 19:36:40 2026`.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub(super) struct JobHeader {
     pub error: u64,
 }
 
-pub(super) fn head(line: &str) -> Option<JobHeader> {
+pub(super) fn parse_header(line: &str) -> Option<JobHeader> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let (group, rest) = rest.split_once(',')?;
     let (jobs, rest) = rest.trim().strip_prefix("jobs=")?.split_once(')')?;
@@ -23,9 +23,9 @@ pub(super) fn head(line: &str) -> Option<JobHeader> {
         .unwrap_or(error.len());
     Some(JobHeader {
         name: name.trim().to_owned(),
-        group: whole(group.trim())?,
-        jobs: whole(jobs.trim())? as u32,
-        error: whole(&error[..digits]).unwrap_or(0),
+        group: parse_integer(group.trim())?,
+        jobs: parse_integer(jobs.trim())? as u32,
+        error: parse_integer(&error[..digits]).unwrap_or(0),
     })
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Banner {
     pub block: Option<u64>,
 }
 
-pub(super) fn banner(line: &str) -> Option<Banner> {
+pub(super) fn parse_banner(line: &str) -> Option<Banner> {
     let (name, rest) = line.split_once(": (g=")?;
     let rest = rest.split_once("):")?.1;
     let value = |key: &str| Some(rest.split_once(key)?.1.split(',').next()?.trim().to_owned());
@@ -47,28 +47,28 @@ pub(super) fn banner(line: &str) -> Option<Banner> {
         name: name.trim().to_owned(),
         rw: value(" rw=")?,
         engine: value("ioengine=").unwrap_or_default(),
-        depth: value("iodepth=").as_deref().and_then(whole),
+        depth: value("iodepth=").as_deref().and_then(parse_integer),
         block: rest
             .split_once("bs=")
-            .and_then(|(_, sizes)| block(sizes.split("ioengine=").next()?)),
+            .and_then(|(_, sizes)| parse_block(sizes.split("ioengine=").next()?)),
     })
 }
 
-/// The one size of `(R) 4096B-4096B, (W) 4096B-4096B, …` or of `4K-4K/4K-4K/4K-4K`; `None` if there
+/// The block size of `(R) 4096B-4096B, (W) 4096B-4096B, …` or `4K-4K/4K-4K/4K-4K`; `None` if there
 /// are several.
-fn block(text: &str) -> Option<u64> {
+fn parse_block(text: &str) -> Option<u64> {
     let sizes = text.split([',', '/', '-', ' ']).map(str::trim);
     let mut sizes = sizes.filter(|size| size.starts_with(|first: char| first.is_ascii_digit()));
     let first = sizes.next()?;
     if sizes.any(|size| size != first) {
         return None;
     }
-    bytes(first, true).map(|bytes| bytes as u64)
+    parse_bytes(first, true).map(|bytes| bytes as u64)
 }
 
-/// Bytes or bytes per second with a unit: `87.5MiB/s`, `91.7MB/s`, `64.0kB`, `4K`. Up to 2.x a unit
-/// without `i` is binary too.
-pub(super) fn bytes(text: &str, old: bool) -> Option<f64> {
+/// Parses bytes or bytes per second with a unit: `87.5MiB/s`, `91.7MB/s`, `64.0kB`, `4K`. In 2.x a
+/// unit without `i` is binary too.
+pub(super) fn parse_bytes(text: &str, old: bool) -> Option<f64> {
     let text = text.trim().trim_end_matches("/s");
     let (text, bits) = match text.strip_suffix("bit") {
         Some(text) => (text, 8.0),
@@ -91,10 +91,10 @@ pub(super) fn bytes(text: &str, old: bool) -> Option<f64> {
         "T" => 4,
         _ => return None,
     };
-    Some(decimal(digits)? * base.powi(power) / bits)
+    Some(parse_decimal(digits)? * base.powi(power) / bits)
 }
 
-/// A direction's first line.
+/// The first line of a direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Rates {
     pub iops: Option<f64>,
@@ -104,7 +104,7 @@ pub(super) struct Rates {
 
 /// `IOPS=2799, BW=87.5MiB/s (91.7MB/s)(263MiB/3001msec)`, or
 /// `io=10240MB, bw=63317KB/s, iops=15829, runt=165607msec`.
-pub(super) fn rates(rest: &str) -> Rates {
+pub(super) fn parse_rates(rest: &str) -> Rates {
     let value = |key: &str| {
         Some(
             rest.split_once(key)?
@@ -123,18 +123,22 @@ pub(super) fn rates(rest: &str) -> Rates {
             .map(|(_, time)| time.trim_end_matches(')').to_owned()),
     };
     Rates {
-        iops: value("IOPS=").or_else(|| value("iops=")).and_then(|text| short(&text)),
-        bytes_per_sec: value("BW=").or_else(|| value("bw=")).and_then(|text| bytes(&text, old)),
+        iops: value("IOPS=")
+            .or_else(|| value("iops="))
+            .and_then(|text| parse_prefixed(&text)),
+        bytes_per_sec: value("BW=")
+            .or_else(|| value("bw="))
+            .and_then(|text| parse_bytes(&text, old)),
         runtime: runtime.and_then(|text| milliseconds(&text)),
     }
 }
 
 fn milliseconds(text: &str) -> Option<Nanos> {
-    let number = whole(text.trim().strip_suffix("msec")?)?;
+    let number = parse_integer(text.trim().strip_suffix("msec")?)?;
     Some(Nanos(number.saturating_mul(1_000_000)))
 }
 
-/// Which latency a line tells.
+/// The latency that a line reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Submission,
@@ -152,7 +156,7 @@ pub(super) struct LatencyLine {
     pub deviation_ns: Option<f64>,
 }
 
-pub(super) fn latency(line: &str) -> Option<Result<LatencyLine, &'static str>> {
+pub(super) fn parse_latency(line: &str) -> Option<Result<LatencyLine, &'static str>> {
     let (stage, rest) = [
         ("slat (", Stage::Submission),
         ("clat (", Stage::Completion),
@@ -161,12 +165,12 @@ pub(super) fn latency(line: &str) -> Option<Result<LatencyLine, &'static str>> {
     .into_iter()
     .find_map(|(start, stage)| Some((stage, line.strip_prefix(start)?)))?;
     let (unit, rest) = rest.split_once(')')?;
-    // A line of the distribution begins the same way.
+    // Lines of the latency distribution begin the same way.
     if !rest.contains("min=") {
         return None;
     }
-    let factor = unit_of_time(unit)?;
-    let value = |key: &str| short(rest.split_once(key)?.1.trim_start().split(',').next()?.trim());
+    let factor = time_unit_ns(unit)?;
+    let value = |key: &str| parse_prefixed(rest.split_once(key)?.1.trim_start().split(',').next()?.trim());
     let of = |key: &str| value(key).map(|number| number * factor);
     let read = || {
         Some(LatencyLine {
@@ -180,8 +184,8 @@ pub(super) fn latency(line: &str) -> Option<Result<LatencyLine, &'static str>> {
     Some(read().ok_or("min=…, max=…, avg=…, stdev=… with decimal points"))
 }
 
-/// Nanoseconds of a unit as fio writes it.
-pub(super) fn unit_of_time(unit: &str) -> Option<f64> {
+/// Nanoseconds per unit, as fio writes it.
+pub(super) fn time_unit_ns(unit: &str) -> Option<f64> {
     match unit {
         "nsec" => Some(1.0),
         "usec" => Some(1e3),
@@ -191,8 +195,8 @@ pub(super) fn unit_of_time(unit: &str) -> Option<f64> {
     }
 }
 
-/// Percentiles of a line `| 1.00th=[   23],  5.00th=[   28],`, in nanoseconds.
-pub(super) fn percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64)>> {
+/// Parses the percentiles of a line `| 1.00th=[   23],  5.00th=[   28],`, in nanoseconds.
+pub(super) fn parse_percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64)>> {
     let rest = line.strip_prefix('|')?;
     let mut found = Vec::new();
     for item in rest.split(']') {
@@ -201,8 +205,8 @@ pub(super) fn percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64)>> {
             continue;
         }
         let (label, value) = item.split_once("th=[")?;
-        let share = share(decimal(label.trim())?);
-        let value = short(value)? * factor;
+        let share = percent_to_share(parse_decimal(label.trim())?);
+        let value = parse_prefixed(value)? * factor;
         if share > 0.0 && share < 1.0 {
             found.push((share, value));
         }
@@ -210,9 +214,9 @@ pub(super) fn percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64)>> {
     Some(found)
 }
 
-/// Operations of reads, writes and trims: `issued rwts: total=8400,3600,0,0 …`, or
+/// Parses the counts of reads, writes and trims: `issued rwts: total=8400,3600,0,0 …`, or
 /// `issued    : total=r=8400/w=3600/d=0, …`.
-pub(super) fn issued(line: &str) -> Option<[u64; 3]> {
+pub(super) fn parse_issued(line: &str) -> Option<[u64; 3]> {
     let rest = line.strip_prefix("issued")?.split_once("total=")?.1;
     let list = rest.split_whitespace().next()?;
     let numbers = match list.starts_with("r=") {
@@ -220,9 +224,9 @@ pub(super) fn issued(line: &str) -> Option<[u64; 3]> {
             .split(',')
             .next()?
             .split('/')
-            .map(|pair| whole(pair.split_once('=')?.1))
+            .map(|pair| parse_integer(pair.split_once('=')?.1))
             .collect::<Option<Vec<_>>>()?,
-        false => list.split(',').map(whole).collect::<Option<Vec<_>>>()?,
+        false => list.split(',').map(parse_integer).collect::<Option<Vec<_>>>()?,
     };
     Some([*numbers.first()?, *numbers.get(1)?, *numbers.get(2)?])
 }
@@ -233,9 +237,10 @@ mod tests {
 
     #[test]
     fn lines_of_3_are_read() {
-        let found = head("sla: (groupid=0, jobs=4): err= 0: pid=6755: Sat Nov 21 19:36:40 2026").expect("a head");
+        let found =
+            parse_header("sla: (groupid=0, jobs=4): err= 0: pid=6755: Sat Nov 21 19:36:40 2026").expect("a head");
         assert_eq!((found.name.as_str(), found.jobs, found.error), ("sla", 4, 0));
-        let found = banner(
+        let found = parse_banner(
             "sla: (g=0): rw=randrw, bs=(R) 32.0KiB-32.0KiB, (W) 32.0KiB-32.0KiB, (T) 32.0KiB-32.0KiB, ioengine=libaio, iodepth=8",
         );
         let found = found.expect("a banner");
@@ -243,40 +248,40 @@ mod tests {
             (found.block, found.depth, found.rw.as_str()),
             (Some(32 << 10), Some(8), "randrw")
         );
-        let found = rates(" IOPS=83.1k, BW=325MiB/s (340MB/s)(651MiB/2004msec)");
+        let found = parse_rates(" IOPS=83.1k, BW=325MiB/s (340MB/s)(651MiB/2004msec)");
         assert_eq!(
             (found.iops, found.bytes_per_sec),
             (Some(83_100.0), Some(325.0 * 1_048_576.0))
         );
         assert_eq!(found.runtime, Some(Nanos::millis(2004)));
-        let found = latency("clat (usec): min=293, max=85717k, avg= 96.20, stdev= 5.59").expect("a latency");
+        let found = parse_latency("clat (usec): min=293, max=85717k, avg= 96.20, stdev= 5.59").expect("a latency");
         assert_eq!(
             found.map(|found| (found.max_ns, found.mean_ns)),
             Ok((85_717_000_000.0, 96_200.0))
         );
-        assert_eq!(latency("lat (usec)   : 2=0.18%, 4=0.21%"), None);
+        assert_eq!(parse_latency("lat (usec)   : 2=0.18%, 4=0.21%"), None);
         assert_eq!(
-            issued("issued rwts: total=8400,3600,0,0 short=0,0,0,0"),
+            parse_issued("issued rwts: total=8400,3600,0,0 short=0,0,0,0"),
             Some([8400, 3600, 0])
         );
     }
 
     #[test]
     fn lines_of_2_are_read() {
-        let found = rates(" io=10240MB, bw=63317KB/s, iops=15829, runt=165607msec");
+        let found = parse_rates(" io=10240MB, bw=63317KB/s, iops=15829, runt=165607msec");
         assert_eq!(
             (found.iops, found.bytes_per_sec),
             (Some(15_829.0), Some(63_317.0 * 1024.0))
         );
         assert_eq!(found.runtime, Some(Nanos::millis(165_607)));
         let found =
-            banner("a: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=32").expect("a banner");
+            parse_banner("a: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=32").expect("a banner");
         assert_eq!(found.block, Some(4096));
         assert_eq!(
-            issued("issued    : total=r=262144/w=0/d=0, short=r=0/w=0/d=0"),
+            parse_issued("issued    : total=r=262144/w=0/d=0, short=r=0/w=0/d=0"),
             Some([262_144, 0, 0])
         );
-        let found = percentiles("|  1.00th=[   23], 99.99th=[85459]", 1e3).expect("two");
+        let found = parse_percentiles("|  1.00th=[   23], 99.99th=[85459]", 1e3).expect("two");
         assert_eq!(found, [(0.01, 23_000.0), (0.9999, 85_459_000.0)]);
     }
 }

@@ -1,38 +1,38 @@
-//! Iometer's access specifications: what a result of that name was asked to do.
+//! Iometer's access specifications, which define the requested load of a result by name.
 
 use model::Bytes;
 use model::observation::Load;
 
 use super::percent;
-use crate::import::numbers::{decimal, whole};
+use crate::import::numbers::{parse_decimal, parse_integer};
 
-/// One specification.
+/// An access specification.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Access {
+pub(super) struct AccessSpec {
     pub(super) name: String,
     titles: Vec<String>,
     lines: Vec<Line>,
 }
 
-/// One kind of operation in it.
+/// A line of the specification: one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line {
     size: u64,
-    /// Percent of the bursts that are of this kind.
+    /// Percentage of bursts of this kind.
     share: f64,
     /// Operations in a burst.
     burst: f64,
     reads: f64,
     random: f64,
-    /// Milliseconds between bursts; 0: none.
+    /// Milliseconds between bursts; 0 for no pause.
     delay: Option<f64>,
 }
 
-impl Access {
-    pub(super) fn new(name: &str) -> Access {
-        Access {
+impl AccessSpec {
+    pub(super) fn new(name: &str) -> AccessSpec {
+        AccessSpec {
             name: name.to_owned(),
-            ..Access::default()
+            ..AccessSpec::default()
         }
     }
 
@@ -42,26 +42,26 @@ impl Access {
         self.titles = cells.iter().map(title).collect();
     }
 
-    /// Takes a line under these titles.
+    /// Adds a line, read by the titles.
     ///
     /// # Errors
-    /// What cannot be read. The specification then says nothing.
-    pub(super) fn take(&mut self, cells: &[String]) -> Result<(), String> {
+    /// The line is unreadable. The specification is then unknown as a whole.
+    pub(super) fn add_line(&mut self, cells: &[String]) -> Result<(), String> {
         let cell = |title: &str| {
             let place = self.titles.iter().position(|known| known == title)?;
             cells.get(place).map(String::as_str)
         };
         let line = || {
             Some(Line {
-                size: cell("size").and_then(whole)?,
+                size: cell("size").and_then(parse_integer)?,
                 share: cell("% of size").and_then(percent)?,
                 reads: cell("% reads").and_then(percent)?,
                 random: cell("% random").and_then(percent)?,
                 burst: cell("burst")
-                    .and_then(decimal)
+                    .and_then(parse_decimal)
                     .filter(|burst| *burst >= 1.0)
                     .unwrap_or(1.0),
-                delay: cell("delay").and_then(decimal),
+                delay: cell("delay").and_then(parse_decimal),
             })
         };
         match line() {
@@ -70,11 +70,12 @@ impl Access {
                 Ok(())
             }
             None => {
-                // A part of a specification would be another one.
+                // A part of a specification would describe a different load.
                 self.titles.clear();
                 self.lines.clear();
                 let what = format!(
-                    "this line of the access specification `{}` cannot be read: expected numbers under size, % of size, % reads and % random",
+                    "cannot read this line of the access specification `{}`: expected numbers under \
+                    size, % of size, % reads and % random",
                     self.name
                 );
                 Err(what)
@@ -82,8 +83,8 @@ impl Access {
         }
     }
 
-    /// Adds what the specification asks for.
-    pub(super) fn ask(&self, load: Load) -> Load {
+    /// Fills in the load of the specification.
+    pub(super) fn apply_to(&self, load: Load) -> Load {
         let used = || self.lines.iter().filter(|line| line.share > 0.0);
         let shares: f64 = used().map(|line| line.share).sum();
         if (shares - 100.0).abs() > 0.01 {
@@ -101,7 +102,7 @@ impl Access {
             random: match (all(|line| line.random, 100.0), all(|line| line.random, 0.0)) {
                 (true, _) => Some(true),
                 (_, true) => Some(false),
-                // Some of each: neither.
+                // A mix of random and sequential is neither.
                 _ => None,
             },
             closed_loop: used()
@@ -119,12 +120,12 @@ mod tests {
 
     fn asked(lines: &[&str]) -> Load {
         let cells = |line: &&str| line.split(',').map(str::to_owned).collect::<Vec<String>>();
-        let mut access = Access::new("x");
+        let mut access = AccessSpec::new("x");
         access.set_titles(&cells(&"'size,% of size,% reads,% random,delay,burst,align,reply"));
         for line in lines {
-            let _ = access.take(&cells(line));
+            let _ = access.add_line(&cells(line));
         }
-        access.ask(Load::default())
+        access.apply_to(Load::default())
     }
 
     #[test]
@@ -132,8 +133,7 @@ mod tests {
         let one = asked(&["8192,100,70,100,0,1,4096,0"]);
         assert_eq!((one.block, one.read_percent), (Some(Bytes(8192)), Some(70.0)));
         assert_eq!((one.random, one.closed_loop), (Some(true), Some(true)));
-        // A quarter of 4 KiB that all read, three quarters of 64 KiB of which a fifth reads: 25 +
-        // 15 = 40 %.
+        // 25 % are reads of 4 KiB; 75 % are of 64 KiB, of which 20 % are reads: 25 + 15 = 40 %.
         let two = asked(&["4096,25,100,100,0,1,0,0", "65536,75,20,0,5,1,0,0"]);
         assert_eq!((two.block, two.read_percent), (None, Some(40.0)));
         assert_eq!((two.random, two.closed_loop), (None, Some(false)));
@@ -142,6 +142,6 @@ mod tests {
         assert!((bursts.read_percent.unwrap() - 27.27).abs() < 0.01, "{bursts:?}");
         assert_eq!(asked(&["4096,60,100,100,0,1,0,0"]), Load::default(), "40 % are missing");
         let spoiled = asked(&["4096,100,100,100,0,1,0,0", "4096,x,100,100,0,1,0,0"]);
-        assert_eq!(spoiled, Load::default(), "a part would be another load");
+        assert_eq!(spoiled, Load::default(), "a part would be a different load");
     }
 }

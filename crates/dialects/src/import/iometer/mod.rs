@@ -1,7 +1,7 @@
-//! Iometer's results (`results.csv`) of 2003 to 1.1: sections that begin with an apostrophe, a line
-//! with the titles of the columns, and rows for all, each manager, processor, worker and disk.
-//! Titles differ between versions, so every figure is found by the words of its title. Rates of all
-//! are those of the row `ALL`; the queue depth is what workers were set to, not what was kept.
+//! Reads Iometer's results (`results.csv`) of 2003 to 1.1. Sections begin with an apostrophe. After
+//! a line of column titles come rows for all, each manager, processor, worker and disk. Columns are
+//! found by title, because they differ between versions. Total rates come from the row `ALL`; the
+//! queue depth is the configured one, not the measured one.
 
 mod access;
 mod table;
@@ -10,17 +10,17 @@ use model::finding::{Finding, Severity};
 use model::observation::{CoreShare, Load, Observation, PartFlow, StatedFigures};
 use model::{Direction, PerDirection};
 
-use access::Access;
-use table::{Row, Table, cells};
+use access::AccessSpec;
+use table::{Row, Table, split_cells};
 
-use super::numbers::{decimal, whole};
+use super::numbers::{parse_decimal, parse_integer};
 use super::{Form, Imported, place_of};
 use crate::Diagnostic;
 
-/// True if the text holds such results, or did before it was cut off.
-pub(super) fn is_one(text: &str) -> bool {
+/// True if the text contains such results, even truncated ones.
+pub(super) fn is_report(text: &str) -> bool {
     text.lines().any(|line| {
-        let cells = cells(line);
+        let cells = split_cells(line);
         let title = |index: usize| {
             cells
                 .get(index)
@@ -33,26 +33,26 @@ pub(super) fn is_one(text: &str) -> bool {
     })
 }
 
-/// What the next line says.
+/// The content of the next line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Expected {
+enum NextLine {
     #[default]
     Nothing,
     Version,
     TimeStamp,
     AccessName,
-    /// Lines of an access specification, until another section begins.
+    /// Lines of an access specification, until the next section.
     AccessLines,
-    /// The queue depth that workers were set to, in the cell of this number.
+    /// The configured queue depth, in the cell with this number.
     Outstanding(usize),
 }
 
-/// One result: the row of all, and those that belong to it.
+/// A result: the row `ALL`, and the rows of its parts.
 #[derive(Debug)]
 struct Group {
     all: Row,
     rows: Vec<Row>,
-    /// Number of specifications that come before it: later ones are those of results appended to
+    /// The number of specifications before it. Later ones belong to results that were appended to
     /// the file.
     known_specs: usize,
 }
@@ -61,10 +61,10 @@ struct Reader<'a> {
     file: &'a str,
     imported: Imported,
     version: Option<String>,
-    expected: Expected,
-    access: Vec<Access>,
+    next_line: NextLine,
+    access: Vec<AccessSpec>,
     table: Option<Table>,
-    /// A header was read and no row of all behind it yet: the number of its line.
+    /// The line of the last header, until a row `ALL` follows it.
     empty: Option<usize>,
     outstanding: Vec<u64>,
     groups: Vec<Group>,
@@ -74,13 +74,13 @@ struct Reader<'a> {
 /// Reads every result.
 ///
 /// # Errors
-/// A needed column is missing, or there are no results.
+/// A required column is missing, or there are no results.
 pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     let mut reader = Reader {
         file,
         imported: Imported::new(Form::Iometer),
         version: None,
-        expected: Expected::Nothing,
+        next_line: NextLine::Nothing,
         access: Vec::new(),
         table: None,
         empty: None,
@@ -90,42 +90,42 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     };
     let last = text.lines().count();
     for (index, line) in text.lines().enumerate() {
-        let cells = cells(line);
+        let cells = split_cells(line);
         if cells.iter().all(String::is_empty) {
             continue;
         }
-        reader.take(&cells, index + 1, line, index + 1 == last);
+        reader.read_line(&cells, index + 1, line, index + 1 == last);
     }
-    reader.tell_empty();
+    reader.report_empty();
     match reader.refused.is_empty() {
-        true => Ok(reader.finished()),
+        true => Ok(reader.finish()),
         false => Err(reader.refused),
     }
 }
 
 impl Reader<'_> {
-    fn take(&mut self, cells: &[String], number: usize, line: &str, is_last: bool) {
+    fn read_line(&mut self, cells: &[String], number: usize, line: &str, is_last: bool) {
         let first = cells[0].as_str();
         let title = first.trim_start_matches('\'').trim().to_ascii_lowercase();
         if title == "target type" && cells.len() > 2 {
-            self.tell_empty();
-            (self.expected, self.empty) = (Expected::Nothing, Some(number));
+            self.report_empty();
+            (self.next_line, self.empty) = (NextLine::Nothing, Some(number));
             let place = place_of(self.file, number, line);
-            match Table::from_head(cells, &place) {
+            match Table::from_header(cells, &place) {
                 Ok(table) => self.table = Some(table),
                 Err(complaints) => self.refused.extend(complaints),
             }
         } else if first.starts_with('\'') {
-            self.take_section(&title, cells);
-        } else if self.expected != Expected::Nothing {
-            self.take_value(cells, number, line);
+            self.read_section(&title, cells);
+        } else if self.next_line != NextLine::Nothing {
+            self.read_value(cells, number, line);
         } else {
-            self.take_row(cells, number, line, is_last);
+            self.read_row(cells, number, line, is_last);
         }
     }
 
-    /// A line that says what the next ones are.
-    fn take_section(&mut self, title: &str, cells: &[String]) {
+    /// Reads a line that begins a section.
+    fn read_section(&mut self, title: &str, cells: &[String]) {
         let outstanding = cells.iter().position(|cell| {
             let words = cell
                 .trim_start_matches('\'')
@@ -134,53 +134,53 @@ impl Reader<'_> {
                 .replace("i/o", "io");
             matches!(&*words, "number of outstanding ios" | "# of outstanding ios")
         });
-        self.expected = match (title, outstanding) {
-            ("version", _) => Expected::Version,
-            ("time stamp", _) => Expected::TimeStamp,
-            ("access specification name", _) => Expected::AccessName,
+        self.next_line = match (title, outstanding) {
+            ("version", _) => NextLine::Version,
+            ("time stamp", _) => NextLine::TimeStamp,
+            ("access specification name", _) => NextLine::AccessName,
             ("size", _) => match self.access.last_mut() {
                 Some(access) => {
                     access.set_titles(cells);
-                    Expected::AccessLines
+                    NextLine::AccessLines
                 }
-                None => Expected::Nothing,
+                None => NextLine::Nothing,
             },
-            (_, Some(place)) => Expected::Outstanding(place),
-            _ => Expected::Nothing,
+            (_, Some(place)) => NextLine::Outstanding(place),
+            _ => NextLine::Nothing,
         };
     }
 
-    fn take_value(&mut self, cells: &[String], number: usize, line: &str) {
-        match self.expected {
-            Expected::Nothing => return,
-            Expected::Version => self.version = Some(cells[0].clone()),
-            Expected::TimeStamp => {
+    fn read_value(&mut self, cells: &[String], number: usize, line: &str) {
+        match self.next_line {
+            NextLine::Nothing => return,
+            NextLine::Version => self.version = Some(cells[0].clone()),
+            NextLine::TimeStamp => {
                 self.imported.started = self.imported.started.take().or(Some(cells[0].clone()));
             }
-            Expected::AccessName => self.access.push(Access::new(&cells[0])),
-            Expected::Outstanding(place) => {
-                let depth = cells.get(place).and_then(|cell| whole(cell));
+            NextLine::AccessName => self.access.push(AccessSpec::new(&cells[0])),
+            NextLine::Outstanding(place) => {
+                let depth = cells.get(place).and_then(|cell| parse_integer(cell));
                 self.outstanding.extend(depth);
             }
-            Expected::AccessLines => {
-                let taken = self.access.last_mut().map_or(Ok(()), |access| access.take(cells));
+            NextLine::AccessLines => {
+                let taken = self.access.last_mut().map_or(Ok(()), |access| access.add_line(cells));
                 if let Err(what) = taken {
                     self.unread(what, number, line);
                 }
                 return;
             }
         }
-        self.expected = Expected::Nothing;
+        self.next_line = NextLine::Nothing;
     }
 
-    fn take_row(&mut self, cells: &[String], number: usize, line: &str, is_last: bool) {
+    fn read_row(&mut self, cells: &[String], number: usize, line: &str, is_last: bool) {
         let Some(table) = &self.table else { return };
         let row = match table.row(cells, is_last) {
             Ok(Some(row)) => row,
             Ok(None) => return,
             Err(what) => {
                 if cells[0].eq_ignore_ascii_case("all") {
-                    // Rows of its parts belong to none of the results before it.
+                    // Rows of its parts belong to no earlier result.
                     self.empty = None;
                     self.table = None;
                 }
@@ -206,19 +206,19 @@ impl Reader<'_> {
         self.imported.unread.push(complaint);
     }
 
-    /// Titles that no result followed.
-    fn tell_empty(&mut self) {
+    /// Reports titles without a result.
+    fn report_empty(&mut self) {
         if let Some(number) = self.empty.take() {
             let what = format!(
-                "no row of ALL stands under the titles of line {number}: the file was cut off, or the test recorded nothing"
+                "no row ALL follows the titles in line {number}: the file is truncated, or the test recorded nothing"
             );
             let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what);
-            let help = "copy the whole file, or run it again with results recorded for All";
+            let help = "give the whole file, or run the test again with results recorded for All";
             self.imported.remarks.push(finding.help(help));
         }
     }
 
-    fn finished(mut self) -> Imported {
+    fn finish(mut self) -> Imported {
         let names: Vec<&str> = self.groups.iter().map(|group| group.all.access.as_str()).collect();
         let several = |name: &str| names.iter().filter(|other| **other == name).count() > 1;
         for (index, group) in self.groups.iter().enumerate() {
@@ -250,14 +250,14 @@ impl Group {
         self.rows.iter().filter(move |row| row.kind == kind)
     }
 
-    /// The only one, if there is only one.
+    /// The manager, if there is only one.
     fn manager(&self) -> Option<&str> {
         let mut managers = self.rows_of("MANAGER");
         let first = managers.next()?;
         managers.next().is_none().then_some(first.name.as_str())
     }
 
-    fn load(&self, access: &[Access], outstanding: &[u64]) -> Load {
+    fn load(&self, access: &[AccessSpec], outstanding: &[u64]) -> Load {
         let mut targets: Vec<String> = Vec::new();
         for disk in self.rows_of("DISK") {
             if !targets.contains(&disk.name) {
@@ -270,17 +270,16 @@ impl Group {
             depth: self.depth(outstanding),
             ..Load::default()
         };
-        // Workers may each have a specification of their own; then none is that of all.
+        // If workers have different specifications, none describes the whole load.
         let own = |row: &Row| row.access.is_empty() || row.access == self.all.access;
         let found = access.iter().rev().find(|access| access.name == self.all.access);
         match found.filter(|_| self.rows_of("WORKER").all(own)) {
-            Some(access) => access.ask(load),
+            Some(access) => access.apply_to(load),
             None => load,
         }
     }
 
-    /// Operations that were allowed in flight over all workers and disks. What is set counts for
-    /// each worker and each of its disks.
+    /// The queue depth over all workers and disks. The setting counts per worker and disk.
     fn depth(&self, outstanding: &[u64]) -> Option<u64> {
         let sum = |values: Vec<Option<u64>>| {
             let sum = values.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?));
@@ -331,8 +330,8 @@ impl Group {
             name,
             load,
             directions: PerDirection {
-                read: self.all.of_direction(Direction::Read),
-                write: self.all.of_direction(Direction::Write),
+                read: self.all.direction_flow(Direction::Read),
+                write: self.all.direction_flow(Direction::Write),
                 trim: None,
             },
             total: self.all.total.clone(),
@@ -348,7 +347,7 @@ impl Group {
     }
 }
 
-/// A share in percent; what is more is none.
+/// Parses a percentage of at most 100.
 fn percent(text: &str) -> Option<f64> {
-    decimal(text).filter(|percent| *percent <= 100.0)
+    parse_decimal(text).filter(|percent| *percent <= 100.0)
 }

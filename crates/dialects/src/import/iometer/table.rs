@@ -1,20 +1,20 @@
-//! The titles of Iometer's results and the rows under them.
+//! The titles and rows of Iometer's results.
 
 use model::finding::{Finding, Severity};
 use model::observation::{CoreShare, Flow, Latency};
 use model::{Bytes, Direction};
 
 use super::percent;
-use crate::import::numbers::{decimal, whole};
+use crate::import::numbers::{parse_decimal, parse_integer};
 use crate::{Diagnostic, Place};
 
-/// The kinds of rows that something is made of.
-const KINDS: [&str; 5] = ["ALL", "MANAGER", "PROCESSOR", "WORKER", "DISK"];
-/// Operations that must lie beyond a share for it to be reported.
-const SUPPORT: f64 = 10.0;
+/// The kinds of rows that are read.
+const ROW_KINDS: [&str; 5] = ["ALL", "MANAGER", "PROCESSOR", "WORKER", "DISK"];
+/// A percentile needs at least this many operations above it.
+const MIN_OPERATIONS_ABOVE: f64 = 10.0;
 
-/// The cells of a line. A spreadsheet may have put quotes around some.
-pub(super) fn cells(line: &str) -> Vec<String> {
+/// Splits a line into cells. A spreadsheet may have quoted some.
+pub(super) fn split_cells(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quoted = false;
     for letter in line.trim_end().chars() {
@@ -49,7 +49,7 @@ impl Title {
         }
     }
 
-    /// Nanoseconds of one; milliseconds where nothing is said.
+    /// Nanoseconds per unit; the default unit is milliseconds.
     fn nanos(&self) -> Option<f64> {
         match self.unit.as_deref() {
             None | Some("ms") => Some(1e6),
@@ -60,11 +60,11 @@ impl Title {
     }
 }
 
-/// The titles.
+/// The titles of the columns.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     titles: Vec<Title>,
-    /// Columns of counts by latency, with their titles: `0 to 50 uS`.
+    /// Columns of the latency histogram, with their titles: `0 to 50 uS`.
     ranges: Vec<(usize, String)>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Row {
     read: Flow,
     write: Flow,
     pub(super) errors: Option<u64>,
-    /// Percent of the processors' time.
+    /// Percentage of processor time.
     pub(super) busy: Option<f64>,
     user: Option<f64>,
     kernel: Option<f64>,
@@ -94,8 +94,8 @@ impl Table {
     /// Reads the titles.
     ///
     /// # Errors
-    /// Those that are missing, or have a unit that is not known.
-    pub(super) fn from_head(cells: &[String], at: &Place) -> Result<Table, Vec<Diagnostic>> {
+    /// Missing titles, and titles with an unknown unit.
+    pub(super) fn from_header(cells: &[String], at: &Place) -> Result<Table, Vec<Diagnostic>> {
         let titles: Vec<Title> = cells.iter().map(|cell| Title::parse(cell)).collect();
         let ranges = cells.iter().enumerate().filter(|(_, cell)| is_range(cell));
         let table = Table {
@@ -103,20 +103,20 @@ impl Table {
             titles,
         };
         let needed: [(&[&str], &str); 4] = [
-            (&["target name"], "it is not known whose figures a row has"),
-            (&["iops"], "the operations per second are not known"),
-            (&["mibps", "mbps"], "the throughput is not known"),
+            (&["target name"], "the owner of a row is unknown"),
+            (&["iops"], "the operations per second are unknown"),
+            (&["mibps", "mbps"], "the throughput is unknown"),
             (
                 &["average response time"],
-                "neither the latency nor how many operations were in flight is known",
+                "the latency and the operations in flight are unknown",
             ),
         ];
         let mut complaints = Vec::new();
         for (names, why) in needed {
             if names.iter().all(|name| table.place(name).is_none()) {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-                let what = format!("no column has the title {}: without it {why}", names.join(" or "));
-                let help = "give results.csv as Iometer wrote it, with the whole line of titles";
+                let what = format!("no column is titled {}: without it {why}", names.join(" or "));
+                let help = "give results.csv as Iometer wrote it, with all titles";
                 complaints.push(Diagnostic::new(what).at(at.clone()).help(help));
             }
         }
@@ -127,11 +127,15 @@ impl Table {
         {
             if title.nanos().is_none() && !title.words.contains("raw") {
                 let what = format!(
-                    "the unit `{}` of `{}` is not known",
+                    "unknown unit `{}` of `{}`",
                     title.unit.as_deref().unwrap_or_default(),
                     title.words
                 );
-                complaints.push(Diagnostic::new(what).at(at.clone()).help("ms, us and s are"));
+                complaints.push(
+                    Diagnostic::new(what)
+                        .at(at.clone())
+                        .help("known units are ms, us and s"),
+                );
             }
         }
         if complaints.is_empty() {
@@ -145,21 +149,21 @@ impl Table {
         self.titles.iter().position(|title| title.words == words)
     }
 
-    /// Reads a row; `None` if it is of a kind that nothing is made of.
+    /// Reads a row; `None` for other kinds of rows.
     ///
     /// # Errors
-    /// What cannot be read, in a sentence.
+    /// A sentence about the unreadable cell.
     pub(super) fn row(&self, cells: &[String], is_last: bool) -> Result<Option<Row>, String> {
-        let Some(kind) = KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(&cells[0])) else {
+        let Some(kind) = ROW_KINDS.into_iter().find(|kind| kind.eq_ignore_ascii_case(&cells[0])) else {
             return Ok(None);
         };
         let (found, wanted) = (cells.len(), self.titles.len());
-        // The file ends with a time stamp: a short last row is a cut one. Spreadsheets add empty
+        // The file ends with a time stamp, so a short last row is truncated. Spreadsheets add empty
         // cells.
         if is_last && found < wanted || cells.iter().skip(wanted).any(|cell| !cell.is_empty()) {
-            let what = format!("{found} cells stand under {wanted} titles");
+            let what = format!("the row has {found} cells, but there are {wanted} titles");
             return Err(if found < wanted {
-                what + ": the row was cut off"
+                what + ": the row is truncated"
             } else {
                 what
             });
@@ -176,7 +180,7 @@ impl Table {
         if kind == "ALL" {
             for name in ["iops", "average response time"] {
                 if cells.text(name).is_none() {
-                    return Err(format!("nothing stands under `{name}`"));
+                    return Err(format!("no value under `{name}`"));
                 }
             }
         }
@@ -184,24 +188,24 @@ impl Table {
         let mut ranges = Vec::new();
         for (place, words) in &self.ranges {
             if let Some(count) = cells.at(*place) {
-                let expected = || format!("`{count}` under `{words}` cannot be read: expected digits");
-                ranges.push((words.clone(), whole(count).ok_or_else(expected)?));
+                let expected = || format!("cannot read `{count}` under `{words}`: expected digits");
+                ranges.push((words.clone(), parse_integer(count).ok_or_else(expected)?));
             }
         }
         Ok(Some(Row {
             kind,
             name: cells.text("target name").unwrap_or_default().to_owned(),
             access: cells.text("access specification name").unwrap_or_default().to_owned(),
-            workers: cells.read("# workers", whole)?.and_then(small),
-            disks: cells.read("# disks", whole)?.and_then(small),
-            depth: match cells.read("queue depth", whole)? {
+            workers: cells.read("# workers", parse_integer)?.and_then(small),
+            disks: cells.read("# disks", parse_integer)?.and_then(small),
+            depth: match cells.read("queue depth", parse_integer)? {
                 Some(depth) => Some(depth),
-                None => cells.read("# of outstanding ios", whole)?,
+                None => cells.read("# of outstanding ios", parse_integer)?,
             },
             total,
             read,
             write,
-            errors: cells.read("errors", whole)?,
+            errors: cells.read("errors", parse_integer)?,
             busy: cells.read("% cpu utilization", percent)?,
             user: cells.read("% user time", percent)?,
             kernel: cells.read("% privileged time", percent)?,
@@ -228,14 +232,11 @@ impl Cells<'_> {
         self.at(self.table.place(words)?)
     }
 
-    /// A figure that must be readable if it is there.
+    /// Reads an optional figure.
     fn read<T>(&self, words: &str, read: fn(&str) -> Option<T>) -> Result<Option<T>, String> {
         let Some(text) = self.text(words) else { return Ok(None) };
-        let expected = || {
-            format!(
-                "`{text}` under `{words}` cannot be read: expected digits, with a decimal point where there are parts"
-            )
-        };
+        let expected =
+            || format!("cannot read `{text}` under `{words}`: expected digits, optionally with a decimal point");
         read(text).map(Some).ok_or_else(expected)
     }
 
@@ -245,22 +246,23 @@ impl Cells<'_> {
             .place(words)
             .and_then(|place| self.table.titles[place].nanos());
         Ok(self
-            .read(words, decimal)?
+            .read(words, parse_decimal)?
             .zip(factor)
             .map(|(time, factor)| time * factor))
     }
 
-    /// The flow of a direction (`read `), or of all (empty); `done` is how its bytes are called.
+    /// The flow of a direction (`read `), or of all (empty); `done` is the word in the title of its
+    /// bytes.
     fn flow(&self, direction: &str, done: &str) -> Result<Flow, String> {
         let operations = match done {
             "" => None,
-            _ => self.read(&format!("{direction}i/os"), whole)?,
+            _ => self.read(&format!("{direction}i/os"), parse_integer)?,
         };
         let bytes = match done {
             "" => None,
-            _ => self.read(&format!("bytes {done}"), whole)?,
+            _ => self.read(&format!("bytes {done}"), parse_integer)?,
         };
-        let iops = self.read(&format!("{direction}iops"), decimal)?;
+        let iops = self.read(&format!("{direction}iops"), parse_decimal)?;
         let mean = self.time(&format!("average {direction}response time"))?;
         let max = self.time(&format!("maximum {direction}response time"))?;
         let latency = mean.or(max).filter(|_| iops != Some(0.0)).map(|_| Latency {
@@ -279,11 +281,11 @@ impl Cells<'_> {
         })
     }
 
-    /// 1.1 has `MiBps (Binary)` and `MBps (Decimal)`; the `MBps` of versions before it are of 2²⁰
+    /// Iometer 1.1 has `MiBps (Binary)` and `MBps (Decimal)`; in earlier versions `MBps` means 2²⁰
     /// bytes.
     fn throughput(&self, direction: &str) -> Result<Option<f64>, String> {
         const MIB: f64 = 1_048_576.0;
-        if let Some(rate) = self.read(&format!("{direction}mibps"), decimal)? {
+        if let Some(rate) = self.read(&format!("{direction}mibps"), parse_decimal)? {
             return Ok(Some(rate * MIB));
         }
         let words = format!("{direction}mbps");
@@ -292,13 +294,13 @@ impl Cells<'_> {
             .place(&words)
             .map(|place| self.table.titles[place].unit.as_deref());
         let factor = if unit == Some(Some("decimal")) { 1e6 } else { MIB };
-        Ok(self.read(&words, decimal)?.map(|rate| rate * factor))
+        Ok(self.read(&words, parse_decimal)?.map(|rate| rate * factor))
     }
 }
 
 impl Row {
-    /// What one direction did, if it did anything.
-    pub(super) fn of_direction(&self, direction: Direction) -> Option<Flow> {
+    /// The flow of a direction, if it had any operations.
+    pub(super) fn direction_flow(&self, direction: Direction) -> Option<Flow> {
         let flow = match direction {
             Direction::Read => &self.read,
             Direction::Write => &self.write,
@@ -308,17 +310,22 @@ impl Row {
         some.then(|| flow.clone())
     }
 
-    /// The shares of a processor's time: `CPU 0`.
+    /// The utilisation of a processor, such as `CPU 0`.
     pub(super) fn core(&self) -> Option<CoreShare> {
         Some(CoreShare {
-            cpu: self.name.strip_prefix("CPU ").and_then(whole)?.try_into().ok()?,
+            cpu: self
+                .name
+                .strip_prefix("CPU ")
+                .and_then(parse_integer)?
+                .try_into()
+                .ok()?,
             user: self.user? / 100.0,
             kernel: self.kernel? / 100.0,
             stolen: None,
         })
     }
 
-    /// In which ranges percentiles lie. The ranges are too wide to state any.
+    /// Reports the histogram bucket of each percentile. The buckets are too wide for a value.
     pub(super) fn ranges(&self, name: &str) -> Option<Finding> {
         let count = |range: &(String, u64)| range.1 as f64;
         let all: f64 = self.ranges.iter().map(count).sum();
@@ -328,18 +335,18 @@ impl Row {
                 sum += count(range);
                 sum >= share * all
             })?;
-            (all * (1.0 - share) >= SUPPORT).then_some(&found.0)
+            (all * (1.0 - share) >= MIN_OPERATIONS_ABOVE).then_some(&found.0)
         };
         let ranges: Vec<String> = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
             .into_iter()
-            .filter_map(|(words, share)| Some(format!("{words} lies in {}", place(share)?)))
+            .filter_map(|(words, share)| Some(format!("{words} is in {}", place(share)?)))
             .collect();
         if ranges.is_empty() {
             return None;
         }
-        let what = format!("by its counts of operations by latency {}", ranges.join(", "));
+        let what = format!("by its latency histogram, {}", ranges.join(", "));
         let finding = Finding::new("PCT-RANGES", Severity::Note, what).at(name);
-        Some(finding.why("the report states no percentile, and none is worked out from ranges as wide as these"))
+        Some(finding.why("the report contains no percentiles, and its buckets are too wide to compute them"))
     }
 }
 
@@ -348,8 +355,8 @@ fn is_range(title: &str) -> bool {
     let words: Vec<&str> = title.split_whitespace().collect();
     let unit = |word: &str| matches!(word.to_ascii_lowercase().as_str(), "us" | "ms" | "s");
     match &*words {
-        [from, "to", to, last] => decimal(from).is_some() && decimal(to).is_some() && unit(last),
-        [">=" | ">", from, last] => decimal(from).is_some() && unit(last),
+        [from, "to", to, last] => parse_decimal(from).is_some() && parse_decimal(to).is_some() && unit(last),
+        [">=" | ">", from, last] => parse_decimal(from).is_some() && unit(last),
         _ => false,
     }
 }
@@ -378,7 +385,7 @@ mod tests {
             assert!(is_range(range), "{range}");
         }
         assert!(!is_range("Bytes Read"));
-        assert_eq!(cells("ALL,\"a, b\", c ,"), ["ALL", "a, b", "c", ""]);
+        assert_eq!(split_cells("ALL,\"a, b\", c ,"), ["ALL", "a, b", "c", ""]);
     }
 
     #[test]
@@ -395,7 +402,7 @@ mod tests {
         let ranges = row.ranges("x").expect("a thousand operations").what;
         assert_eq!(
             ranges,
-            "by its counts of operations by latency p50 lies in 0 to 50 uS, p99 lies in 50 to 100 uS"
+            "by its latency histogram, p50 is in 0 to 50 uS, p99 is in 50 to 100 uS"
         );
         assert_eq!(Row::default().ranges("x"), None);
     }

@@ -1,6 +1,6 @@
-//! The columns of Vdbench's files by their names, and the figures that stand under them.
+//! The columns of Vdbench's files by name, and the figures of a row.
 
-use crate::import::numbers::decimal;
+use crate::import::numbers::parse_decimal;
 use crate::import::place_of;
 use crate::{Diagnostic, Place};
 
@@ -23,16 +23,17 @@ pub(super) enum Column {
     Deviation,
     QueueDepth,
     Busy,
-    /// Of runs on trees of files, whose `rate` counts all operations that they asked for.
+    /// Reads per second of a file system workload, whose `rate` counts all requested operations.
     ReadRate,
+    /// Writes per second of a file system workload.
     WriteRate,
-    /// One that nothing is made of.
+    /// A column that is not read.
     Other,
 }
 
-/// Names in `summary.html`: the word of the first line and the one below it. 5.03 has one maximum,
-/// later versions one for each direction.
-pub(super) const OF_SUMMARY: &[(&str, Column)] = &[
+/// Names in `summary.html`: the word of the first line and the word below it. 5.03 has one maximum,
+/// later versions one per direction.
+pub(super) const SUMMARY_COLUMNS: &[(&str, Column)] = &[
     ("i/o rate", Column::Rate),
     ("mb/sec 1024**2", Column::Mib),
     ("mb/sec 1000**2", Column::Mb),
@@ -52,7 +53,7 @@ pub(super) const OF_SUMMARY: &[(&str, Column)] = &[
 ];
 
 /// Names in `flatfile.html`, whose megabytes are 2²⁰ bytes.
-pub(super) const OF_FLAT: &[(&str, Column)] = &[
+pub(super) const FLAT_COLUMNS: &[(&str, Column)] = &[
     ("rate", Column::Rate),
     ("mb/sec", Column::Mib),
     ("bytes/io", Column::Size),
@@ -70,12 +71,12 @@ pub(super) const OF_FLAT: &[(&str, Column)] = &[
     ("write_rate", Column::WriteRate),
 ];
 
-/// The figures of a row that are there.
+/// The figures of a row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures(Vec<(Column, f64)>);
 
 impl Figures {
-    /// A figure.
+    /// The figure of a column.
     pub(super) fn get(&self, wanted: Column) -> Option<f64> {
         self.0
             .iter()
@@ -88,7 +89,7 @@ impl Figures {
         self.0.extend(value.map(|value| (wanted, value)));
     }
 
-    /// Of a run on trees of files: the rate, mean and mix of its reads and writes alone.
+    /// Replaces the rate, mean and mix of a file system workload by those of its reads and writes.
     fn keep_transfers(&mut self) {
         let (Some(reads), Some(writes)) = (self.get(Column::ReadRate), self.get(Column::WriteRate)) else {
             return;
@@ -106,8 +107,8 @@ impl Figures {
         }
     }
 
-    /// With `-mb` a flat file has megabytes of 10⁶ bytes under the same name: the one of both that
-    /// fits the rate and the mean size.
+    /// Detects megabytes of 10⁶ bytes from the rate and the mean size. With `-mb` a flat file has
+    /// them under the same name.
     fn find_unit(&mut self) {
         const MB: f64 = 1e6;
         let (Some(megabytes), Some(rate), Some(size)) =
@@ -126,10 +127,14 @@ impl Figures {
     /// Reads the cells under columns with these names.
     ///
     /// # Errors
-    /// What cannot be read, in a sentence.
+    /// A sentence about the unreadable cell.
     pub(super) fn parse(cells: &[&str], names: &[String], known: &[(&str, Column)]) -> Result<Figures, String> {
         if cells.len() != names.len() {
-            return Err(format!("{} cells stand under {} columns", cells.len(), names.len()));
+            return Err(format!(
+                "the row has {} cells, but there are {} columns",
+                cells.len(),
+                names.len()
+            ));
         }
         let mut figures = Vec::new();
         for (name, cell) in names.iter().zip(cells) {
@@ -137,8 +142,8 @@ impl Figures {
             if column == Column::Other || matches!(*cell, "n/a" | "-" | "NaN") {
                 continue;
             }
-            let expected = || format!("`{cell}` under `{name}` cannot be read: expected digits with a decimal point");
-            figures.push((column, decimal(cell).ok_or_else(expected)?));
+            let expected = || format!("cannot read `{cell}` under `{name}`: expected digits with a decimal point");
+            figures.push((column, parse_decimal(cell).ok_or_else(expected)?));
         }
         let mut figures = Figures(figures);
         figures.keep_transfers();
@@ -147,25 +152,22 @@ impl Figures {
     }
 }
 
-/// The figure that a name stands for.
+/// The column of a name.
 fn column(name: &str, known: &[(&str, Column)]) -> Column {
     let found = known.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
     found.map_or(Column::Other, |(_, column)| *column)
 }
 
-/// Complaints about columns that the header lacks and without which nothing can be said.
-pub(super) fn lacking(names: &[String], known: &[(&str, Column)], at: &Place) -> Vec<Diagnostic> {
+/// Reports required columns that are missing from the header.
+pub(super) fn missing_columns(names: &[String], known: &[(&str, Column)], at: &Place) -> Vec<Diagnostic> {
     let has = |wanted: &[Column]| names.iter().any(|name| wanted.contains(&column(name, known)));
     let wanted: [(&[Column], &str); 3] = [
-        (&[Column::Rate], "the operations per second are not known"),
+        (&[Column::Rate], "the operations per second are unknown"),
         (
             &[Column::Mib, Column::Mb],
-            "the throughput is not known, nor what the sizes of the operations were",
+            "the throughput and the block sizes are unknown",
         ),
-        (
-            &[Column::Mean],
-            "neither the latency nor how many operations were in flight is known",
-        ),
+        (&[Column::Mean], "the latency and the operations in flight are unknown"),
     ];
     let lacking = wanted.into_iter().filter(|(columns, _)| !has(columns));
     let complaint = |(columns, why): (&[Column], &str)| {
@@ -174,16 +176,16 @@ pub(super) fn lacking(names: &[String], known: &[(&str, Column)], at: &Place) ->
             .filter(|(_, column)| columns.contains(column))
             .map(|(name, _)| format!("`{name}`"))
             .collect();
-        let what = format!("the header names no column {}: without it {why}", names.join(" or "));
+        let what = format!("no column is named {}: without it {why}", names.join(" or "));
         Diagnostic::new(what)
             .at(at.clone())
-            .help("give summary.html or flatfile.html as Vdbench wrote it, with the whole header")
+            .help("give summary.html or flatfile.html as Vdbench wrote it, with the complete header")
     };
     lacking.map(complaint).collect()
 }
 
-/// A line without the tags of the page. A `<` that no `>` follows is text.
-pub(super) fn without_tags(line: &str) -> String {
+/// Removes tags from a line. A `<` without a later `>` is text.
+pub(super) fn strip_tags(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((before, behind)) = rest.split_once('<') {
@@ -199,8 +201,8 @@ pub(super) fn without_tags(line: &str) -> String {
     text + rest
 }
 
-/// A complaint about a row.
-pub(super) fn of_row(file: &str, number: usize, line: &str, what: String) -> Diagnostic {
+/// Reports an unreadable row.
+pub(super) fn row_error(file: &str, number: usize, line: &str, what: String) -> Diagnostic {
     Diagnostic::new(what).at(place_of(file, number, line))
 }
 
@@ -211,26 +213,26 @@ mod tests {
     #[test]
     fn figures_are_found_by_name_wherever_they_stand() {
         let names = ["resp", "rate", "xfersize"].map(str::to_owned);
-        let figures = Figures::parse(&["0.5", "100", "4k"], &names, OF_FLAT).expect("sound");
+        let figures = Figures::parse(&["0.5", "100", "4k"], &names, FLAT_COLUMNS).expect("sound");
         assert_eq!(
             (figures.get(Column::Mean), figures.get(Column::Rate)),
             (Some(0.5), Some(100.0))
         );
         assert_eq!(figures.get(Column::Busy), None);
-        let refused = Figures::parse(&["0,5", "100", "4k"], &names, OF_FLAT).expect_err("a comma");
+        let refused = Figures::parse(&["0,5", "100", "4k"], &names, FLAT_COLUMNS).expect_err("a comma");
         assert_eq!(
             refused,
-            "`0,5` under `resp` cannot be read: expected digits with a decimal point"
+            "cannot read `0,5` under `resp`: expected digits with a decimal point"
         );
-        assert!(Figures::parse(&["0.5"], &names, OF_FLAT).is_err());
+        assert!(Figures::parse(&["0.5"], &names, FLAT_COLUMNS).is_err());
     }
 
     #[test]
     fn tags_are_no_text() {
         assert_eq!(
-            without_tags("<A NAME=\"_1\"></A><i><b>12:00:00.001 x</b></i>"),
+            strip_tags("<A NAME=\"_1\"></A><i><b>12:00:00.001 x</b></i>"),
             "12:00:00.001 x"
         );
-        assert_eq!(without_tags("a < b"), "a < b");
+        assert_eq!(strip_tags("a < b"), "a < b");
     }
 }

@@ -1,24 +1,23 @@
-//! Vdbench's `flatfile.html` of 5.03 to 5.04.07: a line with the names of the columns, then a row
-//! for each interval and each average.
+//! Reads Vdbench's `flatfile.html` of 5.03 to 5.04.07: a line of column names, then a row for each
+//! interval and average.
 
 use model::observation::Load;
 
-use super::columns::{Column, Figures, OF_FLAT, lacking, of_row, without_tags};
-use super::{Rank, Row, Run, ask, ask_rate, time_of_day};
+use super::columns::{Column, FLAT_COLUMNS, Figures, missing_columns, row_error, strip_tags};
+use super::{Row, RowKind, Run, apply_rate, apply_request, parse_time_of_day};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, place_of};
 
-/// Columns that tell the runs of one definition apart, and what was asked for.
-const ASKED: [&str; 5] = ["xfersize", "threads", "rdpct", "seekpct", "reqrate"];
+/// Columns with requested values, which also distinguish the runs of a definition.
+const REQUEST_COLUMNS: [&str; 5] = ["xfersize", "threads", "rdpct", "seekpct", "reqrate"];
 
-/// True if the text holds such a file.
-pub(in crate::import) fn is_one(text: &str) -> bool {
-    text.lines().any(|line| header(&without_tags(line)).is_some())
+/// True if the text is such a file.
+pub(in crate::import) fn is_report(text: &str) -> bool {
+    text.lines().any(|line| parse_header(&strip_tags(line)).is_some())
 }
 
-/// The names of the columns, if a line names them. Those that tell rows and runs apart must be
-/// there.
-fn header(line: &str) -> Option<Vec<String>> {
+/// The column names, if the line is a header. The columns that identify rows and runs are required.
+fn parse_header(line: &str) -> Option<Vec<String>> {
     let names: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
     let has = |wanted: &str| names.iter().any(|name| name == wanted);
     ["tod", "run", "interval"].into_iter().all(has).then_some(names)
@@ -26,10 +25,10 @@ fn header(line: &str) -> Option<Vec<String>> {
 
 /// The rows of one run.
 struct FlatRun {
-    /// Its value of `Run`.
+    /// The `Run` value of its rows.
     definition: String,
-    /// Its values of the columns [`ASKED`].
-    asked: [String; ASKED.len()],
+    /// Its values of [`REQUEST_COLUMNS`].
+    requested: [String; REQUEST_COLUMNS.len()],
     run: Run,
 }
 
@@ -45,7 +44,7 @@ struct Reader<'a> {
 /// Reads every run.
 ///
 /// # Errors
-/// The header lacks a column that is needed.
+/// The header lacks a required column.
 pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
     let mut reader = Reader {
         file,
@@ -56,35 +55,35 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
         refused: Vec::new(),
     };
     for (index, line) in text.lines().enumerate() {
-        let line = without_tags(line);
-        if let Some(names) = header(&line) {
-            let lacking = lacking(&names, OF_FLAT, &place_of(file, index + 1, &line));
+        let line = strip_tags(line);
+        if let Some(names) = parse_header(&line) {
+            let lacking = missing_columns(&names, FLAT_COLUMNS, &place_of(file, index + 1, &line));
             reader.refused.extend(lacking);
             reader.names = Some(names);
         } else {
-            reader.take_row(line.trim(), index + 1);
+            reader.read_row(line.trim(), index + 1);
         }
     }
     if !reader.refused.is_empty() {
         return Err(reader.refused);
     }
     let mut imported = reader.imported;
-    super::take(&mut imported, &named(reader.runs), reader.version.as_deref());
+    super::add_runs(&mut imported, &name_runs(reader.runs), reader.version.as_deref());
     Ok(imported)
 }
 
-/// Runs of one definition are distinguished by what was asked of one and not of another, and by a
-/// number where that is all the same.
-fn named(runs: Vec<FlatRun>) -> Vec<Run> {
+/// Names the runs. Runs of the same definition get the requested values that differ appended, and a
+/// number if all are equal.
+fn name_runs(runs: Vec<FlatRun>) -> Vec<Run> {
     let mut named: Vec<Run> = Vec::new();
     for one in &runs {
         let same = || runs.iter().filter(|other| other.definition == one.definition);
-        let differs = |column: &usize| same().any(|other| other.asked[*column] != one.asked[*column]);
-        let words: Vec<String> = (0..ASKED.len())
+        let differs = |column: &usize| same().any(|other| other.requested[*column] != one.requested[*column]);
+        let words: Vec<String> = (0..REQUEST_COLUMNS.len())
             .filter(differs)
-            .map(|column| match ASKED[column] {
-                "reqrate" => format!("iorate={}", one.asked[column]),
-                name => format!("{name}={}", one.asked[column]),
+            .map(|column| match REQUEST_COLUMNS[column] {
+                "reqrate" => format!("iorate={}", one.requested[column]),
+                name => format!("{name}={}", one.requested[column]),
             })
             .collect();
         let name = match words.is_empty() {
@@ -104,8 +103,9 @@ fn named(runs: Vec<FlatRun>) -> Vec<Run> {
     named
 }
 
-/// A cell of a column of [`ASKED`] as one would write it: `4` for `4.0000`, `max` for its number.
-fn plain(cell: &str) -> String {
+/// Formats a cell of [`REQUEST_COLUMNS`] as in a parameter file: `4` for `4.0000`, `max` for its
+/// number.
+fn format_request(cell: &str) -> String {
     match cell {
         "9999988.0000" => "max".to_owned(),
         "9999977.0000" => "curve".to_owned(),
@@ -115,50 +115,50 @@ fn plain(cell: &str) -> String {
 }
 
 impl Reader<'_> {
-    fn take_row(&mut self, line: &str, number: usize) {
+    fn read_row(&mut self, line: &str, number: usize) {
         let Some(names) = &self.names else { return };
         let cells: Vec<&str> = line.split_whitespace().collect();
         let cell = |wanted: &str| {
             let place = names.iter().position(|name| name == wanted)?;
             cells.get(place).copied()
         };
-        // Lines that do not begin as rows do are notes.
-        let Some(time) = cell("tod").and_then(time_of_day) else {
+        // Other lines are notes.
+        let Some(time) = cell("tod").and_then(parse_time_of_day) else {
             return;
         };
-        let rank = cell("interval").and_then(Rank::parse);
-        let figures = Figures::parse(&cells, names, OF_FLAT);
-        let (Some(definition), Some(rank), Ok(figures)) = (cell("run"), rank, &figures) else {
-            if matches!(rank, Some(Rank::Deviation | Rank::Largest)) {
+        let kind = cell("interval").and_then(RowKind::parse);
+        let figures = Figures::parse(&cells, names, FLAT_COLUMNS);
+        let (Some(definition), Some(kind), Ok(figures)) = (cell("run"), kind, &figures) else {
+            if matches!(kind, Some(RowKind::Deviation | RowKind::Largest)) {
                 return;
             }
             let what = figures.err().unwrap_or_else(|| {
                 let found = cell("interval").unwrap_or_default();
-                format!("`{found}` under `interval` cannot be read: expected a number, or averages such as avg_2-60")
+                format!("cannot read `{found}` under `interval`: expected a number, or averages such as avg_2-60")
             });
-            self.imported.unread.push(of_row(self.file, number, line, what));
+            self.imported.unread.push(row_error(self.file, number, line, what));
             return;
         };
         let row = Row {
             time,
-            rank,
+            kind,
             figures: figures.clone(),
         };
-        let belongs = |known: &FlatRun| known.definition == definition && !known.run.is_over_before(rank);
+        let belongs = |known: &FlatRun| known.definition == definition && !known.run.ends_before(kind);
         if !self.runs.last().is_some_and(belongs) {
-            let asked = ASKED.map(|name| cell(name).unwrap_or("n/a"));
+            let requested = REQUEST_COLUMNS.map(|name| cell(name).unwrap_or("n/a"));
             let mut load = Load::default();
-            for (name, value) in ASKED.iter().zip(asked) {
-                ask(&mut load, name, value);
+            for (name, value) in REQUEST_COLUMNS.iter().zip(requested) {
+                apply_request(&mut load, name, value);
             }
-            ask_rate(&mut load, cell("reqrate").unwrap_or_default());
+            apply_rate(&mut load, cell("reqrate").unwrap_or_default());
             if figures.get(Column::ReadRate).is_some() {
                 // It counts operations of every kind.
                 load.rate_iops = None;
             }
             self.runs.push(FlatRun {
                 definition: definition.to_owned(),
-                asked: asked.map(plain),
+                requested: requested.map(format_request),
                 run: Run {
                     name: definition.to_owned(),
                     load,

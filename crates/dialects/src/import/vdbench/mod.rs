@@ -1,6 +1,6 @@
-//! What Vdbench's two files have in common: rows of intervals under columns with names, and a row
-//! of averages for each run. The columns differ between versions and with what was run, so every
-//! figure is found by the words above it and never by its place.
+//! What Vdbench's two files share: rows of intervals, and a row of averages for each run. The
+//! columns depend on the version and the workload, so figures are found by column name, never by
+//! position.
 
 mod columns;
 pub(super) mod flat;
@@ -13,53 +13,53 @@ use model::{Bytes, Nanos, PerDirection};
 use columns::{Column, Figures};
 
 use super::Imported;
-use super::numbers::{decimal, whole};
+use super::numbers::{parse_decimal, parse_integer};
 
 const MIB: f64 = 1_048_576.0;
 
-/// Which of its rows one is.
+/// The kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rank {
-    /// One interval, counted from 1.
+enum RowKind {
+    /// An interval, counted from 1.
     Interval(u32),
-    /// The averages over these intervals; of none (2 to 1) where the run ended within its warm-up.
+    /// Averages over these intervals; over none (2 to 1) if the run ended within its warm-up.
     Average(u32, u32),
-    /// The standard deviations between the intervals.
+    /// Standard deviations over the intervals.
     Deviation,
-    /// The largest of them, which nothing follows from.
+    /// Maximums over the intervals, which are not read.
     Largest,
 }
 
-impl Rank {
+impl RowKind {
     /// `17`, `avg_2-60`, `std_2-60`, `max_2-60`.
-    fn parse(word: &str) -> Option<Rank> {
-        if let Some(number) = whole(word) {
-            return u32::try_from(number).ok().map(Rank::Interval);
+    fn parse(word: &str) -> Option<RowKind> {
+        if let Some(number) = parse_integer(word) {
+            return u32::try_from(number).ok().map(RowKind::Interval);
         }
         let (kind, range) = word.split_once('_')?;
         let (first, last) = range.split_once('-')?;
-        let number = |text| u32::try_from(whole(text)?).ok().filter(|number| *number > 0);
+        let number = |text| u32::try_from(parse_integer(text)?).ok().filter(|number| *number > 0);
         let (first, last) = (number(first)?, number(last)?);
         match kind {
             _ if first > last + 1 => None,
-            "avg" => Some(Rank::Average(first, last)),
-            "std" => Some(Rank::Deviation),
-            "max" => Some(Rank::Largest),
+            "avg" => Some(RowKind::Average(first, last)),
+            "std" => Some(RowKind::Deviation),
+            "max" => Some(RowKind::Largest),
             _ => None,
         }
     }
 }
 
-/// One row of figures.
+/// A row of figures.
 #[derive(Clone, Debug)]
 struct Row {
     /// Seconds since midnight.
     time: f64,
-    rank: Rank,
+    kind: RowKind,
     figures: Figures,
 }
 
-/// One run definition with one choice of its loops.
+/// A run definition, with a value of each of its loops.
 #[derive(Clone, Debug, Default)]
 struct Run {
     name: String,
@@ -68,47 +68,47 @@ struct Run {
 }
 
 impl Run {
-    /// True if its averages are there.
-    fn is_whole(&self) -> bool {
+    /// True if it has averages.
+    fn is_complete(&self) -> bool {
         self.averages().is_some()
     }
 
-    /// True if it ended before any interval that is averaged. Its rates are per interval, however
+    /// True if it ended before the first averaged interval. Its rates are per interval, however
     /// short it was.
     fn ended_in_warm_up(&self) -> bool {
         self.averages().is_some_and(|(first, last, _)| first > last)
     }
 
-    /// True if Vdbench itself put it in front of the runs, to lay out their files.
+    /// True if Vdbench added it before the runs, to lay out their files.
     fn is_layout(&self) -> bool {
         self.name.starts_with("SD_format") || self.name.starts_with("format_for_")
     }
 
     fn averages(&self) -> Option<(u32, u32, &Figures)> {
-        self.rows.iter().find_map(|row| match row.rank {
-            Rank::Average(first, last) => Some((first, last, &row.figures)),
+        self.rows.iter().find_map(|row| match row.kind {
+            RowKind::Average(first, last) => Some((first, last, &row.figures)),
             _ => None,
         })
     }
 
-    /// A row of this rank begins another run.
-    fn is_over_before(&self, rank: Rank) -> bool {
-        let last = self.rows.iter().rev().find_map(|row| match row.rank {
-            Rank::Interval(number) => Some(number),
+    /// True if a row of this kind begins another run.
+    fn ends_before(&self, kind: RowKind) -> bool {
+        let last = self.rows.iter().rev().find_map(|row| match row.kind {
+            RowKind::Interval(number) => Some(number),
             _ => None,
         });
-        match rank {
-            Rank::Interval(number) => self.is_whole() || last.is_some_and(|last| number <= last),
-            Rank::Average(..) => self.is_whole(),
-            Rank::Deviation | Rank::Largest => false,
+        match kind {
+            RowKind::Interval(number) => self.is_complete() || last.is_some_and(|last| number <= last),
+            RowKind::Average(..) => self.is_complete(),
+            RowKind::Deviation | RowKind::Largest => false,
         }
     }
 
-    /// What it measured; `None` without averages or a rate among them.
+    /// The measured load; `None` without averages or without a rate.
     fn observation(&self, version: Option<&str>) -> Option<Observation> {
         let (first, last, figures) = self.averages().filter(|(first, last, _)| first <= last)?;
         let iops = figures.get(Column::Rate)?;
-        let length = self.interval();
+        let length = self.interval_length();
         let times = |count: u32| length.and_then(|length| length.0.checked_mul(u64::from(count)).map(Nanos));
         let total = Flow {
             iops: Some(iops),
@@ -122,7 +122,7 @@ impl Run {
             version: version.map(str::to_owned),
             name: self.name.clone(),
             load: Load {
-                // What came before the intervals of the averages is not in them.
+                // The averages exclude the earlier intervals.
                 warm_up_ns: times(first - 1),
                 ..self.load.clone()
             },
@@ -142,33 +142,33 @@ impl Run {
     }
 
     fn deviation(&self) -> Option<f64> {
-        let row = self.rows.iter().find(|row| row.rank == Rank::Deviation)?;
+        let row = self.rows.iter().find(|row| row.kind == RowKind::Deviation)?;
         row.figures.get(Column::Rate)
     }
 
     fn intervals(&self) -> impl Iterator<Item = (u32, &Row)> {
-        self.rows.iter().filter_map(|row| match row.rank {
-            Rank::Interval(number) => Some((number, row)),
+        self.rows.iter().filter_map(|row| match row.kind {
+            RowKind::Interval(number) => Some((number, row)),
             _ => None,
         })
     }
 
-    /// The length of an interval, by the times of the rows: whole seconds, and the same between all
-    /// of them.
-    fn interval(&self) -> Option<Nanos> {
-        const A_DAY: f64 = 86_400.0;
-        /// Rows are written a little after the end of their interval.
-        const LATE: f64 = 0.25;
+    /// The interval length, from the times of the rows: a whole number of seconds, the same for all
+    /// rows.
+    fn interval_length(&self) -> Option<Nanos> {
+        const SECONDS_PER_DAY: f64 = 86_400.0;
+        /// Vdbench may write a row this long after the end of its interval.
+        const MAX_DELAY_S: f64 = 0.25;
         let rows: Vec<(u32, f64)> = self.intervals().map(|(number, row)| (number, row.time)).collect();
         let mut found = None;
         for pair in rows.windows(2) {
             let [(one, before), (other, behind)] = *pair else {
                 return None;
             };
-            let passed =
-                (behind - before).rem_euclid(A_DAY) / f64::from(other.checked_sub(one).filter(|steps| *steps > 0)?);
+            let passed = (behind - before).rem_euclid(SECONDS_PER_DAY)
+                / f64::from(other.checked_sub(one).filter(|steps| *steps > 0)?);
             let seconds = passed.round();
-            if seconds < 1.0 || (passed - seconds).abs() > LATE || found.is_some_and(|found| found != seconds) {
+            if seconds < 1.0 || (passed - seconds).abs() > MAX_DELAY_S || found.is_some_and(|found| found != seconds) {
                 return None;
             }
             found = Some(seconds);
@@ -176,7 +176,7 @@ impl Run {
         found.map(|seconds: f64| Nanos::secs(seconds as u64))
     }
 
-    /// The intervals of the averages, if each of them is there with its share of reads.
+    /// The averaged intervals, if all are present with their share of reads.
     fn series(&self, first: u32, last: u32, length: Nanos) -> Option<Vec<SeriesPoint>> {
         let rows: Vec<(u32, &Row)> = self
             .intervals()
@@ -213,7 +213,7 @@ fn bytes_per_sec(figures: &Figures) -> Option<f64> {
     binary.or_else(|| figures.get(Column::Mb).map(|rate| rate * 1e6))
 }
 
-/// Latencies in milliseconds, as far as there are any: Vdbench has no percentiles.
+/// Converts latencies in milliseconds. Vdbench has no percentiles.
 fn latency(mean: Option<f64>, deviation: Option<f64>, max: Option<f64>) -> Option<Latency> {
     let ns = |ms: f64| ms * 1e6;
     mean.or(max).map(|_| Latency {
@@ -233,8 +233,8 @@ fn latency_of_all(figures: &Figures) -> Option<Latency> {
     latency(figures.get(Column::Mean), figures.get(Column::Deviation), max)
 }
 
-/// Reads and writes: their rates are the rate of all × the share of reads. Only what one direction
-/// did is known of it in full.
+/// Splits the total rate by the share of reads. Only if there is a single direction are all its
+/// figures known.
 fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
     let of = |share: f64, mean: Column, max: Column| {
         let iops = total.iops.map(|iops| iops * share);
@@ -262,8 +262,8 @@ fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
     }
 }
 
-/// Takes what runs measured into what was read, and tells of those that have no averages.
-fn take(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
+/// Adds the loads of the runs, and reports runs without averages.
+fn add_runs(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
     for run in runs {
         if let Some(load) = run.observation(version) {
             imported.loads.push(load);
@@ -277,7 +277,7 @@ fn take(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
                 "the run ended within its warm-up, so it has no averages".to_owned(),
                 "let it run for longer: with a greater file, or a shorter interval",
             ),
-            _ if run.is_whole() => (
+            _ if run.is_complete() => (
                 "REPORT-TRUNCATED",
                 "its averages have no rate".to_owned(),
                 "give flatfile.html or summary.html as Vdbench wrote it",
@@ -288,7 +288,7 @@ fn take(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
                 });
                 (
                     "REPORT-TRUNCATED",
-                    format!("the run has no averages (avg_…): it was cut off or ended {seen}"),
+                    format!("the run has no averages (avg_…): it is truncated or ended {seen}"),
                     "copy the whole file, or run it again",
                 )
             }
@@ -298,13 +298,13 @@ fn take(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
     }
 }
 
-/// What was asked for by a parameter of a loop or a column of the same name. `threads` hold for
-/// each storage definition, and how many of these there are neither file tells: the depth is not
-/// known.
-fn ask(load: &mut Load, name: &str, value: &str) {
+/// Fills in a requested value, from a loop parameter or a column of the same name. `threads` is per
+/// storage definition, and neither file contains the number of definitions, so the queue depth is
+/// unknown.
+fn apply_request(load: &mut Load, name: &str, value: &str) {
     match name {
         "xfersize" => load.block = value.parse().ok().filter(|size: &Bytes| size.0 > 0),
-        "rdpct" => load.read_percent = decimal(value).filter(|percent| *percent <= 100.0),
+        "rdpct" => load.read_percent = parse_decimal(value).filter(|percent| *percent <= 100.0),
         "seekpct" => {
             load.random = match value {
                 "random" | "rand" | "100" | "100.0" | "100.00" => Some(true),
@@ -316,14 +316,14 @@ fn ask(load: &mut Load, name: &str, value: &str) {
     }
 }
 
-/// The rate that was asked for: a number, or as much as goes. Flat files have numbers for `max` and
-/// the first run of a `curve`, which differ between releases.
-fn ask_rate(load: &mut Load, value: &str) {
-    match decimal(value.split_whitespace().next().unwrap_or_default()) {
+/// Fills in the requested rate: a number, or the maximum. Flat files use numbers for `max` and the
+/// first run of a `curve`; the numbers differ between releases.
+fn apply_rate(load: &mut Load, value: &str) {
+    match parse_decimal(value.split_whitespace().next().unwrap_or_default()) {
         Some(999_998.0 | 999_999.0 | 9_999_977.0 | 9_999_988.0) => load.closed_loop = Some(true),
         Some(rate) if rate > 0.0 => (load.rate_iops, load.closed_loop) = (Some(rate), Some(false)),
         Some(_) => {}
-        // A controlled maximum holds its fast workloads back, so that all keep their shares.
+        // A controlled maximum throttles fast workloads so that all keep their shares.
         None if matches!(
             value.to_ascii_lowercase().as_str(),
             "max" | "curve" | "uncontrolled max" | "uncontrolled curve"
@@ -336,10 +336,10 @@ fn ask_rate(load: &mut Load, value: &str) {
 }
 
 /// Seconds since midnight of `12:02:43.050`.
-fn time_of_day(word: &str) -> Option<f64> {
+fn parse_time_of_day(word: &str) -> Option<f64> {
     let mut parts = word.split(':');
-    let (hours, minutes) = (whole(parts.next()?)?, whole(parts.next()?)?);
-    let seconds = decimal(parts.next()?)?;
+    let (hours, minutes) = (parse_integer(parts.next()?)?, parse_integer(parts.next()?)?);
+    let seconds = parse_decimal(parts.next()?)?;
     let sound = parts.next().is_none() && hours < 24 && minutes < 60 && seconds < 61.0;
     sound.then(|| (hours * 3600 + minutes * 60) as f64 + seconds)
 }
@@ -350,20 +350,20 @@ mod tests {
 
     #[test]
     fn rows_are_distinguished() {
-        assert_eq!(Rank::parse("17"), Some(Rank::Interval(17)));
-        assert_eq!(Rank::parse("avg_2-60"), Some(Rank::Average(2, 60)));
-        assert_eq!(Rank::parse("std_2-60"), Some(Rank::Deviation));
+        assert_eq!(RowKind::parse("17"), Some(RowKind::Interval(17)));
+        assert_eq!(RowKind::parse("avg_2-60"), Some(RowKind::Average(2, 60)));
+        assert_eq!(RowKind::parse("std_2-60"), Some(RowKind::Deviation));
         assert_eq!(
-            Rank::parse("avg_2-1"),
-            Some(Rank::Average(2, 1)),
+            RowKind::parse("avg_2-1"),
+            Some(RowKind::Average(2, 1)),
             "it ended in its warm-up"
         );
         for word in [
             "avg_60-2", "avg_3-1", "avg_0-2", "avg_2", "sum_2-60", "99999999999", "-1", "",
         ] {
-            assert_eq!(Rank::parse(word), None, "{word}");
+            assert_eq!(RowKind::parse(word), None, "{word}");
         }
-        assert_eq!(time_of_day("01:00:02.500"), Some(3602.5));
+        assert_eq!(parse_time_of_day("01:00:02.500"), Some(3602.5));
         for word in [
             "24:00:00",
             "9999999999999999999:00:00",
@@ -372,7 +372,7 @@ mod tests {
             "10:20:30:40",
             "a:b:c",
         ] {
-            assert_eq!(time_of_day(word), None, "{word}");
+            assert_eq!(parse_time_of_day(word), None, "{word}");
         }
     }
 
@@ -385,20 +385,20 @@ mod tests {
             ("seekpct", "100"),
             ("threads", "8"),
         ] {
-            ask(&mut load, name, value);
+            apply_request(&mut load, name, value);
         }
         assert_eq!((load.block, load.random), (Some(Bytes(4096)), Some(true)));
         assert_eq!((load.read_percent, load.depth), (Some(70.0), None));
-        ask(&mut load, "seekpct", "50");
-        ask(&mut load, "xfersize", "(4k,50,8k,50)");
+        apply_request(&mut load, "seekpct", "50");
+        apply_request(&mut load, "xfersize", "(4k,50,8k,50)");
         assert_eq!(
             (load.block, load.random),
             (None, None),
-            "neither all nor none; several sizes"
+            "a mix is neither random nor sequential; there are several sizes"
         );
         let rate = |value: &str| {
             let mut load = Load::default();
-            ask_rate(&mut load, value);
+            apply_rate(&mut load, value);
             (load.rate_iops, load.closed_loop)
         };
         assert_eq!(rate("5000"), (Some(5000.0), Some(false)));

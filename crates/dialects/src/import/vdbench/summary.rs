@@ -1,22 +1,23 @@
-//! Vdbench's `summary.html` of 5.03 to 5.04.07, as page or as text. The names of its columns stand
-//! in two lines, a word of each over the other.
+//! Reads Vdbench's `summary.html` of 5.03 to 5.04.07, as page or as text. Column names take two
+//! lines, with one word above the other.
 
-use super::columns::{Figures, OF_SUMMARY, lacking, of_row, without_tags};
-use super::{Rank, Row, Run, ask, ask_rate, time_of_day};
+use super::columns::{Figures, SUMMARY_COLUMNS, missing_columns, row_error, strip_tags};
+use super::{Row, RowKind, Run, apply_rate, apply_request, parse_time_of_day};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, place_of};
 
 const HEAD: &str = "Starting RD=";
 
-/// True if the text holds such a summary.
-pub(in crate::import) fn is_one(text: &str) -> bool {
-    let lines: Vec<String> = text.lines().map(without_tags).collect();
-    let head = |line: &String| line.contains(HEAD) && line.split_whitespace().next().and_then(time_of_day).is_some();
-    lines.iter().any(head) || (0..lines.len()).any(|index| header(&lines, index).is_some())
+/// True if the text contains such a summary.
+pub(in crate::import) fn is_report(text: &str) -> bool {
+    let lines: Vec<String> = text.lines().map(strip_tags).collect();
+    let head =
+        |line: &String| line.contains(HEAD) && line.split_whitespace().next().and_then(parse_time_of_day).is_some();
+    lines.iter().any(head) || (0..lines.len()).any(|index| parse_header(&lines, index).is_some())
 }
 
-/// Date and names of the columns, if a line is the first of a header.
-fn header(lines: &[String], index: usize) -> Option<(String, Vec<String>)> {
+/// The date and the column names, if the line begins a header.
+fn parse_header(lines: &[String], index: usize) -> Option<(String, Vec<String>)> {
     let words: Vec<String> = lines[index].split_whitespace().map(str::to_ascii_lowercase).collect();
     let place = words.iter().position(|word| word == "interval")?;
     let above = &words[place + 1..];
@@ -30,10 +31,10 @@ fn header(lines: &[String], index: usize) -> Option<(String, Vec<String>)> {
             .zip(&below)
             .map(|(one, other)| format!("{one} {other}"))
             .collect(),
-        false => in_one_line(above),
+        false => names_from_one_line(above),
     };
-    // Two that are known: a sentence about intervals has none.
-    let known = |name: &&String| OF_SUMMARY.iter().any(|(known, _)| known == name);
+    // Requires two known names, since a sentence may contain `interval` too.
+    let known = |name: &&String| SUMMARY_COLUMNS.iter().any(|(known, _)| known == name);
     let date = lines[index]
         .split_whitespace()
         .take(place)
@@ -42,8 +43,8 @@ fn header(lines: &[String], index: usize) -> Option<(String, Vec<String>)> {
     (names.iter().filter(known).count() > 1).then_some((date, names))
 }
 
-/// Names whose two words stand beside each other, as where both lines were joined.
-fn in_one_line(words: &[String]) -> Vec<String> {
+/// The column names if both lines were joined, so that the two words of a name are adjacent.
+fn names_from_one_line(words: &[String]) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = words;
     while let [first, behind @ ..] = rest {
@@ -72,19 +73,19 @@ struct Reader {
     part: Option<String>,
     runs: Vec<Run>,
     unread: Vec<Diagnostic>,
-    /// Why nothing can be read.
+    /// Reasons to refuse the file.
     refused: Vec<Diagnostic>,
 }
 
 /// Reads every run.
 ///
 /// # Errors
-/// The header lacks a column that is needed, or there is none.
+/// There is no header, or it lacks a required column.
 pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> {
-    let lines: Vec<String> = text.lines().map(without_tags).collect();
+    let lines: Vec<String> = text.lines().map(strip_tags).collect();
     let mut reader = Reader::default();
     for index in 0..lines.len() {
-        reader.take(file, &lines, index);
+        reader.read_line(file, &lines, index);
     }
     if !reader.refused.is_empty() {
         return Err(reader.refused);
@@ -99,12 +100,12 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
             run.load.rate_iops = None;
         }
     }
-    super::take(&mut imported, &reader.runs, reader.version.as_deref());
+    super::add_runs(&mut imported, &reader.runs, reader.version.as_deref());
     Ok(imported)
 }
 
 impl Reader {
-    fn take(&mut self, file: &str, lines: &[String], index: usize) {
+    fn read_line(&mut self, file: &str, lines: &[String], index: usize) {
         let line = lines[index].trim();
         if let Some(rest) = line.strip_prefix("Vdbench distribution:") {
             let word = rest.split_whitespace().next().unwrap_or_default();
@@ -113,65 +114,70 @@ impl Reader {
             let time = line
                 .split_whitespace()
                 .next()
-                .filter(|word| time_of_day(word).is_some());
+                .filter(|word| parse_time_of_day(word).is_some());
             self.started = self.started.take().or(time.map(str::to_owned));
-            self.runs.push(run(rest));
-        } else if let Some(part) = part(line) {
+            self.runs.push(parse_run(rest));
+        } else if let Some(part) = parse_part(line) {
             self.part = Some(part.to_owned());
         } else if line.contains("ReqstdOps") && !self.refused.is_empty() {
-            // It heads every run.
+            // Each run repeats this header.
         } else if line.contains("ReqstdOps") || line.starts_with(".Interval.") {
-            let what =
-                "these are operations on a file system (fwd=), whose columns have other meanings and are not read here";
+            let what = "this is a file system workload (fwd=), whose columns fathom does not read";
             let complaint = Diagnostic::new(what).at(place_of(file, index + 1, line));
             self.refused
-                .push(complaint.help("give flatfile.html of the same output: its reads and writes are read"));
-        } else if let Some((date, names)) = header(lines, index) {
-            let lacking = lacking(&names, OF_SUMMARY, &place_of(file, index + 1, line));
+                .push(complaint.help("give flatfile.html of the same output, whose reads and writes fathom reads"));
+        } else if let Some((date, names)) = parse_header(lines, index) {
+            let lacking = missing_columns(&names, SUMMARY_COLUMNS, &place_of(file, index + 1, line));
             self.refused.extend(lacking);
             self.date = self.date.take().or(Some(date));
             self.names = Some(names);
         } else {
-            self.take_row(file, line, index + 1);
+            self.read_row(file, line, index + 1);
         }
     }
 
-    fn take_row(&mut self, file: &str, line: &str, number: usize) {
+    fn read_row(&mut self, file: &str, line: &str, number: usize) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [time, rank, cells @ ..] = &*words else { return };
-        let (Some(time), Some(rank)) = (time_of_day(time), Rank::parse(rank)) else {
+        let [time, kind, cells @ ..] = &*words else { return };
+        let (Some(time), Some(kind)) = (parse_time_of_day(time), RowKind::parse(kind)) else {
             return;
         };
         let Some(names) = &self.names else {
-            if cells.iter().all(|cell| crate::import::numbers::decimal(cell).is_some()) && self.refused.is_empty() {
-                let what = "figures stand here before any line that names their columns, which differ between versions";
+            if cells
+                .iter()
+                .all(|cell| crate::import::numbers::parse_decimal(cell).is_some())
+                && self.refused.is_empty()
+            {
+                let what = "figures come before any header, and the columns depend on the version";
                 let complaint = Diagnostic::new(what).at(place_of(file, number, line));
-                self.refused
-                    .push(complaint.help("copy the two lines with `interval`, `i/o rate` and the other names too"));
+                self.refused.push(complaint.help(
+                    "include the two header lines, with `interval`, `i/o rate` \
+                        and the other names",
+                ));
             }
             return;
         };
-        let figures = match Figures::parse(cells, names, OF_SUMMARY) {
+        let figures = match Figures::parse(cells, names, SUMMARY_COLUMNS) {
             Ok(figures) => figures,
-            // What only a spread is known by may have gaps.
-            Err(_) if matches!(rank, Rank::Deviation | Rank::Largest) => return,
-            Err(what) => return self.unread.push(of_row(file, number, line, what)),
+            // Rows of deviations and maximums may have gaps.
+            Err(_) if matches!(kind, RowKind::Deviation | RowKind::Largest) => return,
+            Err(what) => return self.unread.push(row_error(file, number, line, what)),
         };
-        if self.runs.last().is_none_or(|run| run.is_over_before(rank)) {
+        if self.runs.last().is_none_or(|run| run.ends_before(kind)) {
             self.runs.push(Run {
                 name: format!("run {}", self.runs.len() + 1),
                 ..Run::default()
             });
         }
         if let Some(run) = self.runs.last_mut() {
-            run.rows.push(Row { time, rank, figures });
+            run.rows.push(Row { time, kind, figures });
         }
     }
 }
 
-/// What a page is about that is not about the whole run: `SD report for sd=sd1`, `Workload Report
-/// for wd=wd1`, `Slave summary report for slave=localhost-0`.
-fn part(line: &str) -> Option<&str> {
+/// The SD, workload or host of a page that does not cover the whole run: `SD report for sd=sd1`,
+/// `Workload Report for wd=wd1`, `Slave summary report for slave=localhost-0`.
+fn parse_part(line: &str) -> Option<&str> {
     let (before, name) = line.split_once('=')?;
     let (title, kind) = before.rsplit_once(" for ")?;
     let is_report = title.to_ascii_lowercase().contains("report");
@@ -179,7 +185,7 @@ fn part(line: &str) -> Option<&str> {
 }
 
 /// `rd1; I/O rate: 5000; elapsed=60; For loops: xfersize=4k threads=8`.
-fn run(head: &str) -> Run {
+fn parse_run(head: &str) -> Run {
     let mut parts = head.split(';').map(str::trim);
     let mut run = Run {
         name: parts.next().unwrap_or_default().to_owned(),
@@ -187,14 +193,14 @@ fn run(head: &str) -> Run {
     };
     for part in parts {
         if let Some(rate) = part.strip_prefix("I/O rate:") {
-            ask_rate(&mut run.load, rate.trim());
+            apply_rate(&mut run.load, rate.trim());
         } else if let Some(loops) = part.strip_prefix("For loops:").map(str::trim)
             && loops != "None"
             && !loops.is_empty()
         {
             run.name += &format!(" ({loops})");
             for (name, value) in loops.split_whitespace().filter_map(|word| word.split_once('=')) {
-                ask(&mut run.load, name, value);
+                apply_request(&mut run.load, name, value);
             }
         }
     }
@@ -207,7 +213,7 @@ mod tests {
 
     fn names(text: &str) -> Option<Vec<String>> {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        header(&lines, 0).map(|(_, names)| names)
+        parse_header(&lines, 0).map(|(_, names)| names)
     }
 
     #[test]
@@ -229,11 +235,11 @@ mod tests {
 
     #[test]
     fn a_head_names_run_rate_and_loops() {
-        let found = run("rd1; I/O rate: 5000; elapsed=60 warmup=10; For loops: xfersize=8k threads=4");
+        let found = parse_run("rd1; I/O rate: 5000; elapsed=60 warmup=10; For loops: xfersize=8k threads=4");
         assert_eq!(found.name, "rd1 (xfersize=8k threads=4)");
         assert_eq!(found.load.rate_iops, Some(5000.0));
         assert_eq!(
-            run("rd2; I/O rate: Uncontrolled MAX; elapsed=60; For loops: None").name,
+            parse_run("rd2; I/O rate: Uncontrolled MAX; elapsed=60; For loops: None").name,
             "rd2"
         );
     }

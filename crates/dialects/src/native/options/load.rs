@@ -19,6 +19,7 @@ pub(super) const DEPTH: NativeOption = NativeOption {
     detail: "Default: 1. `depth-per` sets what this depth applies to.",
     example: "depth = 32",
     other_tools: "fio iodepth; DiskSpd -o",
+    synonyms: &["qd", "queue_depth", "outstanding"],
     set: |job, text| {
         job.depth = Some(values::count(text, 1, 1 << 20)? as u32);
         Ok(())
@@ -52,6 +53,7 @@ pub(super) const WORKERS: NativeOption = NativeOption {
     detail: "Default: 1; `auto` means the same.",
     example: "workers = 4",
     other_tools: "fio numjobs; DiskSpd -t, -F",
+    synonyms: &["threads", "jobs"],
     set: |job, text| {
         job.workers = match text.trim() {
             "auto" => JobSpec::default().workers,
@@ -72,6 +74,7 @@ pub(super) const RATE: NativeOption = NativeOption {
         Latency then counts from the time an operation was due; reports also show the service time.",
     example: "rate = \"4000 iops\"",
     other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
+    synonyms: &["iops"],
     set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
     ..LOAD
 };

@@ -29,6 +29,8 @@ pub struct NativeOption {
     pub example: &'static str,
     /// Its name in other tools; empty if they have no such option.
     pub other_tools: &'static str,
+    /// Other words that people try for it.
+    synonyms: &'static [&'static str],
     /// True if it may differ between the parts of a job.
     pub of_part: bool,
     /// Checks and stores a value.
@@ -78,6 +80,19 @@ impl NativeOption {
         let names: Vec<String> = ENGINES.iter().filter(named).map(name).collect();
         self.detail.replace("{engines}", &names.join(", "))
     }
+
+    /// True if `word` is a name of this option in fio, or another word for it.
+    fn is_called(&self, word: &str) -> bool {
+        let fio = self.other_tools.split("; ").find_map(|tool| tool.strip_prefix("fio "));
+        let mut names = fio.unwrap_or_default().split(", ").map(|name| name.split(' ').next());
+        names.any(|name| name == Some(word)) || self.synonyms.contains(&word)
+    }
+}
+
+/// The option that fio, or common usage, calls `word`: `depth` for `iodepth` or `qd`.
+pub fn option_called(word: &str) -> Option<&'static NativeOption> {
+    let word = word.replace('-', "_");
+    OPTIONS.iter().find(|option| option.is_called(&word))
 }
 
 /// All options.
@@ -152,6 +167,7 @@ const ROW: NativeOption = NativeOption {
     detail: "",
     example: "",
     other_tools: "",
+    synonyms: &[],
     of_part: false,
     set: |_, _| Ok(()),
 };

@@ -13,6 +13,7 @@ pub(super) const TARGET: NativeOption = NativeOption {
         file is created if `size` is given, and stays. `null` tests only the tool itself.",
     example: "target = \"/mnt/data\"",
     other_tools: "fio filename, directory; DiskSpd target",
+    synonyms: &["file", "device"],
     set: |job, text| {
         if text.trim().is_empty() {
             return Err("a path is missing".into());

@@ -19,6 +19,7 @@ pub(super) const TIME: NativeOption = NativeOption {
     detail: "Default: 30s, unless operations, bytes or passes end the job. A bare number is seconds.",
     example: "time = \"60s\"",
     other_tools: "fio runtime with time_based; DiskSpd -d",
+    synonyms: &["duration", "timeout", "seconds"],
     set: |job, text| assign(&mut job.time, values::time(text).map(Some)),
     ..TIME_ROW
 };
@@ -30,6 +31,7 @@ pub(super) const WARM_UP: NativeOption = NativeOption {
     detail: "Default: 2s; none for jobs that end by operations, bytes or passes.",
     example: "warm-up = \"5s\"",
     other_tools: "fio ramp_time; DiskSpd -W",
+    synonyms: &["warmup"],
     set: |job, text| assign(&mut job.warm_up, values::time(text).map(Some)),
     ..TIME_ROW
 };

@@ -15,6 +15,7 @@ pub(super) const ACCESS: NativeOption = NativeOption {
              `mixed:60` (60 % random jumps, sequential runs between them).",
     example: "access = \"sequential\"",
     other_tools: "fio rw, random_distribution, percentage_random; DiskSpd -r, -s, -rs, -rd",
+    synonyms: &["pattern", "readwrite"],
     of_part: true,
     set: |job, text| assign(&mut job.part.access, values::access(text)),
     ..ROW
@@ -71,11 +72,12 @@ pub(super) const EXACT_MIX: NativeOption = NativeOption {
 pub(super) const BLOCK: NativeOption = NativeOption {
     name: "block",
     value: "SIZE",
-    help: "Bytes of an operation.",
+    help: "Bytes per operation.",
     detail: "Default: 4KiB. A range `4KiB-64KiB` draws multiples of the first; `4KiB/60,64KiB/40` gives each length \
         a share in percent.",
     example: "block = \"8KiB\"",
     other_tools: "fio bs, bsrange, bssplit; DiskSpd -b",
+    synonyms: &["block_size", "blocksize"],
     of_part: true,
     set: |job, text| assign(&mut job.part.sizes, values::block_sizes(text)),
     ..ROW

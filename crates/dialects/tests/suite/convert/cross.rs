@@ -143,7 +143,7 @@ fn what_ours_cannot_say_of_diskspd_is_listed() {
     };
     check(
         "-t2 -T1M -n a.dat",
-        &["DiskSpd -r, -s, -T, -p: sequential, beginning 1m into it; native: sequential"],
+        &["DiskSpd -r, -s, -T, -p: sequential, starting at 1m; native: sequential"],
     );
     check(
         "-si -n a.dat",
@@ -151,14 +151,14 @@ fn what_ours_cannot_say_of_diskspd_is_listed() {
     );
     check(
         "-p -o4 -n a.dat",
-        &["DiskSpd -r, -s, -T, -p: a sequence for each operation in flight, beginning 0 into it; native: sequential"],
+        &["DiskSpd -r, -s, -T, -p: a sequence per slot, starting at 0; native: sequential"],
     );
     check(
         "-r -I1 -l -fr -n a.dat",
         &[
-            "DiskSpd -l: huge pages; native has no such thing",
-            "DiskSpd -fr, -fs, -ft: a hint of random access; native has no such thing",
-            "DiskSpd -I: idle 7; native has no such thing",
+            "DiskSpd -l: huge pages; native has no equivalent",
+            "DiskSpd -fr, -fs, -ft: a hint of random access; native has no equivalent",
+            "DiskSpd -I: idle 7; native has no equivalent",
         ],
     );
     check(
@@ -168,8 +168,8 @@ fn what_ours_cannot_say_of_diskspd_is_listed() {
     check(
         "-r -w100 -Z1M -Sr -n a.dat",
         &[
-            "DiskSpd -Z: pieces of 1m of random data; native: random data, the same again and again",
-            "DiskSpd -S: the cache of the server is used, the local one is not; native cannot say that",
+            "DiskSpd -Z: pieces of 1m of random data; native: the same random data each time",
+            "DiskSpd -S: the server caches, the client does not; native cannot express this",
         ],
     );
     check(
@@ -185,12 +185,12 @@ fn what_every_dialect_does_in_its_own_way_is_reported_once() {
     assert_eq!(
         texts(&written.differs),
         [
-            "DiskSpd: a failure ends other workers and later steps too; native: a failure ends other jobs and later steps too",
-            "DiskSpd: random numbers: one for everything; native: one for each purpose, of its own kind: positions and data are \
-             drawn alike, and are not the same ones",
-            "DiskSpd: completion latency from the beginning of the call; native: completion latency from the beginning of the \
-             call, with the total beside it",
-            "DiskSpd -c: a file that is made anew; native: a file that is made once, full of random data, and used again",
+            "DiskSpd: a failure also stops other workers and later steps; native: a failure also stops other jobs and later steps",
+            "DiskSpd: random numbers: a single one; native: fathom's own, one per purpose: the \
+             distributions are the same, the positions and data are not",
+            "DiskSpd: completion latency from the start of the call; native: completion latency from the start of the \
+             call, and total latency",
+            "DiskSpd -c: a file that is recreated; native: a file that is filled with random data once, then reused",
         ]
     );
 }
@@ -228,7 +228,7 @@ fn ours_in_the_words_of_diskspd() {
         ),
         "diskspd -b4K -d2 -W2 -r -o1 -w67 -Su -Zr -n -L a.dat",
         &[
-            "native start-delay: 1s; DiskSpd has no such thing",
+            "native start-delay: 1s; DiskSpd has no equivalent",
             "native time: 1500ms; DiskSpd: 2s",
             "native read, write, trim: 66.7 % writes, kept exactly; DiskSpd: 67 % writes",
             "native access: zipf 1.1; DiskSpd: random",
@@ -239,9 +239,9 @@ fn ours_in_the_words_of_diskspd() {
         &flags("--target a.dat --operations 1000 --rate 7iops --workers 2 --flush-every 4 --read 0 --content zeros"),
         "diskspd -b4K -d30 -W0 -r -t2 -o1 -w100 -g4i -Su -Z -n -L a.dat",
         &[
-            "native operations: 500 by each worker; DiskSpd has no such thing",
-            "native time: no limit of time; DiskSpd: 30s",
-            "native flush-every, flush, flush-at-end: fdatasync after 4; DiskSpd has no such thing",
+            "native operations: 500 by each worker; DiskSpd has no equivalent",
+            "native time: no time limit; DiskSpd: 30s",
+            "native flush-every, flush, flush-at-end: fdatasync after 4; DiskSpd has no equivalent",
             "native rate: 3.5 iops for each worker; DiskSpd: 4 iops for each worker",
         ],
     );
@@ -277,7 +277,7 @@ fn rates_of_each_direction_make_the_mix() {
     stream.pacing = Pacing::PerDirection {
         rates: PerDirection::new(Some(Rate::iops(700)), Some(Rate::iops(300)), None),
     };
-    let way = "rate: a schedule for reads and one for writes";
+    let way = "rate: separate schedules for reads and writes";
     for (written, expected) in [
         (to_diskspd(&plan), " -w30 -g1000i "),
         (to_native(&plan), " --read 70 --rate 1000iops"),

@@ -132,7 +132,7 @@ fn a_line_of_diskspd() {
              numjobs=2\nruntime=60s\ntime_based\nramp_time=5s\ndirect=1\nsync=dsync\nbuffer_pattern=0x{}\ngroup_reporting\n",
             (0..=255u8).map(|byte| format!("{byte:02x}")).collect::<String>()
         ),
-        &["DiskSpd -C: 3s; fio has no such thing"],
+        &["DiskSpd -C: 3s; fio has no equivalent"],
     );
     let job = &fio_again(&written)[0].options;
     assert_eq!(job.data.buffer_pattern, [Piece::Bytes((0..=255).collect())]);
@@ -179,9 +179,7 @@ fn what_a_line_cannot_hold_is_reported() {
     let written = to_fio(&flags("--target 'a#b.dat'"));
     assert_eq!(
         texts(&written.lost),
-        [
-            "job `job1`: native: filename=a#b.dat; a line of a fio job file ends at `#` and `;`, and `$` begins a variable"
-        ]
+        ["job `job1`: native: filename=a#b.dat; in an fio job file `#` and `;` begin a comment, and `$` a variable"]
     );
 }
 

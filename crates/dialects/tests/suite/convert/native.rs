@@ -95,11 +95,7 @@ fn every_option_is_among_them() {
         .collect();
     for option in OPTIONS {
         let in_files = FILES.iter().any(|file| file.contains(&format!("\n{} = ", option.name)));
-        assert!(
-            said.contains(option.name) || in_files,
-            "{} is not looked at",
-            option.name
-        );
+        assert!(said.contains(option.name) || in_files, "{} is not opened", option.name);
     }
 }
 

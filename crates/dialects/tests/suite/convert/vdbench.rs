@@ -65,7 +65,7 @@ fn what_vdbench_has_otherwise_is_listed() {
     let lost = texts(&found.lost).join("\n");
     for part in [
         "warm-up: 0s; Vdbench: 1s",
-        "workers: 4 on one target each; Vdbench: workers: 1",
+        "workers: 4 with one target each; Vdbench: workers: 1",
         "depth: 8; Vdbench: 32",
     ] {
         assert!(lost.contains(part), "{part}: {lost}");
@@ -85,7 +85,7 @@ fn trees_of_files_are_not_written() {
     let found = to_vdbench(&tree);
     assert_eq!(found.text, "");
     assert!(
-        texts(&found.lost)[0].contains("are read and not written"),
+        texts(&found.lost)[0].contains("but does not write them"),
         "{:?}",
         found.lost
     );

@@ -21,8 +21,8 @@ fn slips_are_understood() {
     );
     check("-D -L/dev/sdx", &["`-L` takes no value", "`-L /dev/sdx`"]);
     check("-08 t.dat", &["digit 0", "`-o8`"]);
-    check("-b 4K t.dat", &["`4K` is taken for a target", "`-b4K`"]);
-    check("-o 8 -r t.dat", &["`8` is taken for a target", "`-o8`"]);
+    check("-b 4K t.dat", &["`4K` is read as a target", "`-b4K`"]);
+    check("-o 8 -r t.dat", &["`8` is read as a target", "`-o8`"]);
     check("--help", &["`-?`"]);
     check("-help", &["`-?`"]);
     check("--version t.dat", &["`-?`"]);

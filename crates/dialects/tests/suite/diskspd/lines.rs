@@ -206,7 +206,7 @@ fn slashes_and_other_dashes() {
         assert_eq!(request.profile, profile("-r -b4K t.dat"), "{dash}");
         assert_eq!(
             request.notes,
-            [format!("a typographic dash was taken for `-` in `{dash}b4K`")]
+            [format!("read a typographic dash as `-` in `{dash}b4K`")]
         );
         assert!(request.stderr.is_empty());
     }

@@ -96,7 +96,7 @@ fn numbers_are_read_exactly_and_in_range() {
         for text in ["", " ", "4294967296", "-1", "+1", "1.0", "1k", "0x10", "1 2", "١"] {
             let error = refused(&document("", &format!("<{name}>{text}</{name}>"), ""));
             let text = text.trim();
-            assert_eq!(error.reason, format!("<{name}> is {expected}, not '{text}'"));
+            assert_eq!(error.reason, format!("<{name}> must be {expected}, not '{text}'"));
             assert_eq!(error.kind, XmlErrorKind::Schema);
         }
     }
@@ -112,7 +112,7 @@ fn numbers_are_read_exactly_and_in_range() {
         }
         for number in [i128::from(least) - 1, i128::from(most) + 1] {
             let error = refused(&document("", "", &format!("<{name}>{number}</{name}>")));
-            let range = format!("<{name}> is a number from {least} to {most}, not '{number}'");
+            let range = format!("<{name}> must be a number from {least} to {most}, not '{number}'");
             assert_eq!(error.reason, range);
         }
     }
@@ -187,7 +187,7 @@ fn processors_in_the_old_and_the_new_form() {
     let both = "<Affinity><AffinityAssignment>0</AffinityAssignment><AffinityGroupAssignment/></Affinity>";
     assert_eq!(
         refused(&document("", both, "")).reason,
-        "<Affinity> has <AffinityAssignment> already: <AffinityGroupAssignment> cannot stand beside it"
+        "<Affinity> cannot have both <AffinityAssignment> and <AffinityGroupAssignment>"
     );
 }
 
@@ -326,15 +326,15 @@ fn a_distribution_gets_the_tail_that_it_leaves_out() {
         ),
         (
             "<Percent><Range IO='101'>5</Range></Percent>",
-            "attribute 'IO' of <Range> is a number from 0 to 100, not '101'",
+            "attribute 'IO' of <Range> must be a number from 0 to 100, not '101'",
         ),
         (
             "<Percent><Range IO='5'>0</Range></Percent>",
-            "<Range> is a number from 1 to 100, not '0'",
+            "<Range> must be a number from 1 to 100, not '0'",
         ),
         (
             "<Percent><Range IO='5'>5</Range></Percent><Absolute><Range IO='5'>5</Range></Absolute>",
-            "<Distribution> has <Percent> already: <Absolute> cannot stand beside it",
+            "<Distribution> cannot have both <Percent> and <Absolute>",
         ),
     ] {
         let error = refused(&document("", "", &format!("<Distribution>{elements}</Distribution>")));
@@ -400,11 +400,11 @@ fn what_the_schema_does_not_know_is_refused() {
         ),
         (
             &document("", "<Warmup>1</Warmup><Warmup>1</Warmup>", ""),
-            "<Warmup> stands more than once in <TimeSpan>",
+            "<Warmup> occurs more than once in <TimeSpan>",
         ),
         (
             &document("", "", "<Path>b</Path>"),
-            "<Path> stands more than once in <Target>",
+            "<Path> occurs more than once in <Target>",
         ),
         (
             &document("", "", "<x:Weight xmlns:x='urn:other'>1</x:Weight>"),

@@ -53,8 +53,8 @@ fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
 #[test]
 fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run() {
     let text = "[a]\nioengine=rbd\nrbdname=x\nbusy_poll=1\n[b]\nioengine=rbd\npool=p\n[c]\nfdp=1\n[d]\nfdp=0\n";
-    let fdp = "fio: option fdp is not supported by this program: it needs an NVMe drive with placement (FDP or streams) and \
-               commands of its own (io_uring_cmd)";
+    let fdp = "fio: option fdp is not supported by this program: it needs an NVMe drive with data placement (FDP or streams) \
+               and passthrough commands (io_uring_cmd)";
     for option in ["--parse-only", "--showcmd"] {
         let (code, read) = all(reading_in(
             &mut TestEnv::with_file("a.fio", text),
@@ -165,11 +165,11 @@ fn a_hundred_thousand_sections_are_read_in_seconds() {
 #[test]
 fn slips_are_reported_with_file_and_line() {
     for (text, hint) in [
-        ("[a]\niodepht=1\n", "a.fio:2: `iodepht`: was `iodepth` meant?"),
-        ("[a]\n\nblcksize=4k\n", "a.fio:3: `blcksize`: was `blocksize` meant?"),
+        ("[a]\niodepht=1\n", "a.fio:2: `iodepht`: did you mean `iodepth`?"),
+        ("[a]\n\nblcksize=4k\n", "a.fio:3: `blcksize`: did you mean `blocksize`?"),
         (
             "[a]\nioengine=libaio\nfixedbufs=1\n",
-            "a.fio:3: `fixedbufs` belongs to io_uring; the engine here is libaio",
+            "a.fio:3: `fixedbufs` is an option of io_uring, but the engine is libaio",
         ),
     ] {
         let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "a.fio"));

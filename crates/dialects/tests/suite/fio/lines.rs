@@ -173,7 +173,7 @@ fn what_is_not_supported_is_said() {
     check_refused(
         "--name=x --fdp=1",
         &[
-            "fio: option fdp is not supported by this program: it needs an NVMe drive with placement (FDP or streams) and commands of its own (io_uring_cmd)",
+            "fio: option fdp is not supported by this program: it needs an NVMe drive with data placement (FDP or streams) and passthrough commands (io_uring_cmd)",
         ],
     );
     check_refused(
@@ -198,7 +198,7 @@ fn a_server_has_no_jobs() {
     check("--daemonize pid --server=sock:/tmp/s", "sock:/tmp/s", Some("pid"));
     check_refused(
         "--client=h --name=x",
-        &["fio: --client runs jobs on other hosts, and nothing runs here"],
+        &["fio: --client runs jobs on other hosts, not on this one"],
     );
 }
 

@@ -248,7 +248,7 @@ fn what_nothing_here_does_is_refused() {
         ("--mem=cudamalloc", "mem=cudamalloc is not supported by this program"),
         (
             "--zonemode=zbd",
-            "zonemode=zbd needs a zonesize: the target has no zones of its own",
+            "zonemode=zbd needs a zonesize: the target is not zoned",
         ),
         ("--zonesize=1m", "zonesize needs zonemode=strided"),
         ("--rw=randread --sprandom=1", "sprandom needs rw=randwrite"),
@@ -262,7 +262,7 @@ fn what_nothing_here_does_is_refused() {
         ),
         (
             "--rw=randwrite --sprandom=1 --norandommap=0",
-            "sprandom needs norandommap=1, which it sets",
+            "sprandom needs norandommap=1, which sprandom sets itself",
         ),
         (
             "--rw=randwrite --sprandom=1 --bsrange=4k-8k",
@@ -279,8 +279,8 @@ fn what_nothing_here_does_is_refused() {
         ),
         (
             "--filename=zoned --rw=write --zonemode=zbd --zonesize=64k",
-            "zonemode=zbd on zoned, which is a zoned device, is not supported by this program: zones are those of the job, on a file \
-             or a device without any",
+            "zonemode=zbd on the zoned device zoned is not supported by this program: the job defines the zones, on a \
+             file or a regular device",
         ),
         ("--numa_cpu_nodes=x", "numa_cpu_nodes: 'x' is not a list of nodes"),
         (

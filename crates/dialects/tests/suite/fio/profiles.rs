@@ -93,7 +93,7 @@ fn its_own_options_come_behind_it() {
         (
             "--profile=act",
             "fio: profile 'act' is not supported by this program: write a job of reads with rate_iops, and one of large \
-             reads and writes at the rate of its load",
+             reads and writes at the same load",
         ),
         ("--profile=tiobench --threads=0", "fio: failed parsing threads=0"),
         ("--profile=tiobench --block=x", "fio: failed parsing block=x"),

@@ -34,7 +34,7 @@ fn held(options: &mut JobOptions, name: &str) -> Vec<String> {
             "filesize" => ends(options.files.filesize),
             "startdelay" => ends(options.job.startdelay),
             "bsrange" => ends(options.pattern.bsrange.read),
-            other => panic!("{other} is not looked at"),
+            other => panic!("{other} is not opened"),
         },
     }
 }

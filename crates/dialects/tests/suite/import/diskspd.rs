@@ -68,7 +68,7 @@ fn the_published_report_is_read_to_the_last_figure() {
     let without = text_of(PUBLISHED).replacen("-w20 ", "", 1);
     let complaints = format!("{:?}", import::read("x", &without).unwrap().remarks);
     assert!(
-        complaints.contains("100 % on the command line and 80 %"),
+        complaints.contains("100 % on the command line but 80 %"),
         "{complaints}"
     );
 }
@@ -122,7 +122,7 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
         .map(ToString::to_string)
         .collect::<String>();
     assert!(
-        complaints.contains("`7,177.32` cannot be read: expected a number with a decimal point"),
+        complaints.contains("cannot read `7,177.32`: expected a number with a decimal point"),
         "{complaints}"
     );
     assert!(complaints.contains("x:58"), "{complaints}");

@@ -133,7 +133,7 @@ fn a_duplicate_key_is_reported_with_its_line() {
             .help
             .as_ref()
             .unwrap()
-            .contains("write `read` as a percentage")
+            .contains("give `read` either as a percentage")
     );
     // Of any other key TOML has said all there is.
     for text in [

@@ -115,7 +115,7 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
         (remark.rule.as_str(), remark.what.as_str()),
         (
             "PCT-RANGES",
-            "by its counts of operations by latency p50 lies in 50 to 100 uS, p99 lies in 200 to 500 uS, p99.9 lies in 0.5 to 1 mS"
+            "by its latency histogram, p50 is in 50 to 100 uS, p99 is in 200 to 500 uS, p99.9 is in 0.5 to 1 mS"
         )
     );
     let decimal = text_of("iometer/results-1.1.csv").replace("MiBps (Binary)", "Mibit");
@@ -177,7 +177,7 @@ fn units_follow_the_titles() {
     assert!(
         complaints[0]
             .to_string()
-            .contains("the unit `ticks` of `average response time` is not known"),
+            .contains("unknown unit `ticks` of `average response time`"),
         "{complaints:#?}"
     );
 }
@@ -215,7 +215,7 @@ fn what_was_cut_is_reported_and_what_is_whole_is_read() {
     assert!(
         unread
             .what
-            .ends_with("cells stand under 56 titles: the row was cut off"),
+            .ends_with("cells, but there are 56 titles: the row is truncated"),
         "{unread}"
     );
     assert_eq!(unread.at.as_ref().unwrap().line, 39);
@@ -226,7 +226,7 @@ fn what_was_cut_is_reported_and_what_is_whole_is_read() {
     assert!(
         complaints[0]
             .to_string()
-            .contains("no row of ALL stands under the titles of line 14"),
+            .contains("no row ALL follows the titles in line 14"),
         "{complaints:#?}"
     );
 }
@@ -239,7 +239,7 @@ fn other_titles_are_refused_with_their_line() {
     };
     assert_eq!(
         rate.what,
-        "no column has the title `iops`: without it the operations per second are not known"
+        "no column is titled `iops`: without it the operations per second are unknown"
     );
     assert!(time.what.contains("`average response time`"), "{time}");
     assert!(
@@ -250,7 +250,7 @@ fn other_titles_are_refused_with_their_line() {
     let spoiled = text_of("iometer/results-1.1.csv").replacen("10000.000000", "10.000,5", 1);
     let complaints = import::read("x", &spoiled).unwrap_err();
     assert!(
-        complaints[0].to_string().contains("cannot be read") || complaints[0].to_string().contains("cells stand under"),
+        complaints[0].to_string().contains("cannot read") || complaints[0].to_string().contains("cells, but there are"),
         "{complaints:#?}"
     );
 }

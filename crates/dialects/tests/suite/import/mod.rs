@@ -64,13 +64,22 @@ fn what_is_no_result_is_refused_with_what_would_be() {
     );
     check(
         "'Test Type,Test Description\n0,\n'Version\n1.1.0\n",
-        "results of Iometer without a single result",
+        "contains no readable result (form: results of Iometer)",
     );
     // A page that only talks about them has none.
-    check("Vdbench and Iometer report each interval of a test", "holds no result");
-    check("{\"fio version\" : \"fio-3.42\", \"jobs\" : [", "cut off");
-    check("<Results>\n<System>", "a whole report ends with </Results>");
-    check("[global]\nrw=read\n[a]\n", "holds no result");
+    check(
+        "Vdbench and Iometer report each interval of a test",
+        "contains no result",
+    );
+    check("{\"fio version\" : \"fio-3.42\", \"jobs\" : [", "truncated");
+    check("<Results>\n<System>", "the complete report, which ends with </Results>");
+    check(
+        "[global]\nrw=read\n[a]\n",
+        "a job file of fio, which fathom does not read",
+    );
     // A page that only talks about reports has none.
-    check("DiskSpd prints <Results> and thread | bytes | I/Os", "holds no result");
+    check(
+        "DiskSpd prints <Results> and thread | bytes | I/Os",
+        "contains no result",
+    );
 }

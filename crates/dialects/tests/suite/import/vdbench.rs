@@ -295,14 +295,14 @@ fn a_summary_that_was_cut_gives_what_is_whole() {
     assert_eq!(remark.rule, "REPORT-TRUNCATED");
     assert_eq!(
         remark.what,
-        "the run has no averages (avg_…): it was cut off or ended after interval 2"
+        "the run has no averages (avg_…): it is truncated or ended after interval 2"
     );
     let [unread] = &*imported.unread else {
         panic!("{:#?}", imported.unread)
     };
     assert_eq!(
         (unread.what.as_str(), unread.at.as_ref().unwrap().line),
-        ("8 cells stand under 13 columns", 29)
+        ("the row has 8 cells, but there are 13 columns", 29)
     );
 }
 
@@ -322,10 +322,10 @@ fn what_cannot_be_read_is_refused_with_its_line() {
     refused(
         "vdbench/no-response.txt",
         4,
-        "names no column `resp time`: without it neither the latency nor how many operations were in flight is known",
+        "no column is named `resp time`: without it the latency and the operations in flight are unknown",
     );
-    refused("vdbench/no-header.txt", 4, "before any line that names their columns");
-    refused("vdbench/file-system.txt", 4, "operations on a file system (fwd=)");
+    refused("vdbench/no-header.txt", 4, "before any header");
+    refused("vdbench/file-system.txt", 4, "file system workload (fwd=)");
     let without = text_of("vdbench/flatfile-50407.html").replace("  rate  MB/sec", "  pace  volume");
     let complaints = import::read("x", &without).unwrap_err();
     let complaints: Vec<&str> = complaints.iter().map(|complaint| complaint.what.as_str()).collect();
@@ -339,7 +339,7 @@ fn what_cannot_be_read_is_refused_with_its_line() {
     assert!(
         complaints[0]
             .to_string()
-            .contains("`2,500` under `resp time` cannot be read"),
+            .contains("cannot read `2,500` under `resp time`"),
         "{complaints:#?}"
     );
 }

@@ -219,7 +219,7 @@ pub fn bypass_local_cache(_file: &fs::File) -> io::Result<()> {
 pub fn enable_bypass_io(_file: &fs::File, _wanted: BypassIo) -> io::Result<()> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "BypassIO is a part of Windows",
+        "BypassIO exists only on Windows",
     ))
 }
 

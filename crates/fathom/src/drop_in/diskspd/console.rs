@@ -30,7 +30,7 @@ pub struct Console<'a> {
     /// Start of the measured time, while it lasts.
     measuring: Option<Instant>,
     finished: usize,
-    /// Our progress line on a terminal, if DiskSpd itself prints nothing.
+    /// fathom's progress line, on a terminal and if DiskSpd itself prints nothing.
     screen: Screen,
 }
 
@@ -271,7 +271,7 @@ impl Dots {
     }
 }
 
-/// A failure is reported by the report that follows.
+/// If this fails, writing the report fails too, and is reported.
 fn put(text: &str) {
     let _ = print_stdout(text);
 }

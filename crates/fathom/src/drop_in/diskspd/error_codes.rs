@@ -1,4 +1,4 @@
-//! Error codes of Linux (errno) that DiskSpd's messages show where no system call has failed.
+//! Linux error codes (errno) for DiskSpd's messages without a failed system call.
 
 /// `ENOENT`.
 pub(super) const FILE_NOT_FOUND: i32 = 2;

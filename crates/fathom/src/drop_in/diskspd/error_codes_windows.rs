@@ -1,5 +1,4 @@
-//! Error codes of Windows (winerror.h) that DiskSpd's messages show where no system call has
-//! failed.
+//! Windows error codes (winerror.h) for DiskSpd's messages without a failed system call.
 
 /// `ERROR_FILE_NOT_FOUND`.
 pub(super) const FILE_NOT_FOUND: i32 = 2;

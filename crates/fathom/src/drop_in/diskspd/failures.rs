@@ -1,4 +1,4 @@
-//! Why a run failed: DiskSpd's messages, with our hints.
+//! DiskSpd's messages about failed runs, with fathom's hints.
 
 use dialects::diskspd::profile::{Profile, ResultFormat, Target};
 use dialects::diskspd::threads;
@@ -114,8 +114,7 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
             let Some(failure) = &worker.failure else { continue };
             of_threads = true;
             messages.line(worker_line(number, failure, routines.get(number) == Some(&true)));
-            // DiskSpd's message names neither file nor position. Without a message of DiskSpd, ours
-            // names them.
+            // DiskSpd's message contains neither file nor position; fathom's own message does.
             let in_its_words = failure.operation.is_some() || failure.errno.is_some();
             messages.hint(in_its_words.then(|| format!("{}: {}", failure.what, failure.at)));
             messages.hint(failure.help.clone());
@@ -129,7 +128,7 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
     (!messages.stderr.is_empty()).then(|| messages.closed(of_threads, profile.result_format))
 }
 
-/// Lines about files whose creation was not completed. New files have been removed.
+/// Lines about incompletely created files. New files are already removed.
 pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for target in &plan.targets {
@@ -142,7 +141,7 @@ pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
         if meta.is_file() && meta.len() < size.0 {
             let (path, holds) = (&target.path, meta.len());
             lines.push(format!(
-                "file '{path}' is not whole: it has {holds} of {} bytes",
+                "file '{path}' is incomplete: it has {holds} of {} bytes",
                 size.0
             ));
         }
@@ -212,7 +211,7 @@ fn worker_line(number: usize, failure: &Failure, routines: bool) -> String {
     }
 }
 
-/// Our own line, because DiskSpd has no such refusal.
+/// A line of fathom, because DiskSpd has no such refusal.
 fn refusal_line(refusal: &Refusal) -> String {
     let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     format!(
@@ -229,9 +228,9 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     messages.hint(silent.then(|| error.to_string()));
     messages.hint(match error {
-        TargetError::NoSize(_) => Some("check the spelling, or have the file made with -c<size>, such as -c1G".into()),
-        TargetError::Empty(_) => Some("have it filled with -c<size>, such as -c1G, or name another file".into()),
-        TargetError::Directory(_) => Some("name a file in it".into()),
+        TargetError::NoSize(_) => Some("check the spelling, or create the file with -c<size>, such as -c1G".into()),
+        TargetError::Empty(_) => Some("fill the file with -c<size>, such as -c1G, or give another file".into()),
+        TargetError::Directory(_) => Some("give a file in it".into()),
         _ => error.help(),
     });
     let is_made = |path: &str| {
@@ -376,16 +375,16 @@ fn cache_not_bypassed(code: i32) -> String {
 /// Replaces native options in help texts by those of DiskSpd.
 fn translate_help(help: String) -> String {
     [
-        ("`cache buffered`", "leave out -S, -Su and -Sh"),
+        ("`cache buffered`", "omit -S, -Su and -Sh"),
         (
             "bypass every cache (`cache direct`, DiskSpd `-Su`)",
             "use -Su, which bypasses every cache",
         ),
         (
             "use a completion port: `--engine auto`, or the DiskSpd command line without -u",
-            "leave -u away, which uses a completion port",
+            "omit -u to use a completion port",
         ),
-        ("flush the view instead", "use -Nv, which writes the pages back"),
+        ("flush the view instead", "use -Nv, which writes back the pages"),
     ]
     .into_iter()
     .fold(help, |help, (ours, theirs)| help.replace(ours, theirs))

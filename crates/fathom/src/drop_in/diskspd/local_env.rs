@@ -72,7 +72,7 @@ impl ParseEnv for LocalEnv {
         let seconds = uptime.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
         match seconds {
             Some(seconds) => (seconds * 1000.0) as u64,
-            // Without an uptime, any number that differs next time will do.
+            // Without an uptime, uses any number that differs between runs.
             None => UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64),
         }
     }
@@ -83,7 +83,7 @@ impl ParseEnv for LocalEnv {
                 Some(number) => engine::os_error_name(number),
                 None => error.to_string(),
             })?;
-        decode_text(&bytes).ok_or_else(|| "it is neither UTF-8 nor UTF-16 text".to_owned())
+        decode_text(&bytes).ok_or_else(|| "the file is neither UTF-8 nor UTF-16 text".to_owned())
     }
 
     fn open_event(&mut self, role: EventRole, name: &str) -> Result<(), String> {

@@ -99,16 +99,16 @@ fn print(text: &str) -> bool {
     match print_stdout(text) {
         Ok(()) => true,
         Err(error) => {
-            print_stderr(&[format!("ERROR: standard output could not be written: {error}")]);
+            print_stderr(&[format!("ERROR: cannot write to standard output: {error}")]);
             false
         }
     }
 }
 
-/// The variable that asks for an older form of text reports.
+/// The variable that selects an older text format.
 const TEXT_FORM_VARIABLE: &str = "FATHOM_DISKSPD_TEXT";
 
-/// The form of text reports: that of an older version if the variable asks for it.
+/// The format of text reports; the variable selects an older one.
 fn form() -> TextForm {
     match std::env::var_os(TEXT_FORM_VARIABLE) {
         Some(form) if form == "2.0" => TextForm::V2_0,
@@ -127,7 +127,7 @@ fn check_environment() -> Option<String> {
         let value =
             std::env::var_os(name).filter(|value| !value.is_empty() && !values.iter().any(|known| value == *known))?;
         Some(format!(
-            "ERROR: {name} is `{}`: it can only be {}",
+            "ERROR: invalid value `{}` of {name}: valid values are {}",
             value.display(),
             values.join(" or ")
         ))
@@ -190,7 +190,8 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
         assign_cpus_in_turn(profile, &mut plan);
         if arranged {
             note(
-                "each host's threads take its processors by number: -ac, -as, -ap and the like order those of one host",
+                "-ac, -as, -ap and similar switches have no effect on several hosts: threads use \
+                the processors of their host by number",
             );
         }
     }
@@ -211,7 +212,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
         }
         Err(error) => {
             let mut messages = failures::messages_for_error(&error, &echo, profile).unwrap_or_default();
-            // If preparing has not begun, all files are unchanged.
+            // Before preparation, all files are unchanged.
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
                 messages.hints.splice(0..0, failures::incomplete_file_lines(&echo));
             }
@@ -243,7 +244,7 @@ fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBoo
     });
     if let Err(error) = waiting {
         print_stderr(&[format!(
-            "ERROR: the stop event is not watched: a thread cannot be started: {error}"
+            "ERROR: cannot watch the stop event: cannot start a thread: {error}"
         )]);
     }
 }
@@ -309,7 +310,7 @@ fn report_system(session: &Session, format: ResultFormat) -> u8 {
 fn print_report(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> u8 {
     let mut bytes = Vec::new();
     let written = write(&mut bytes);
-    debug_assert!(written.is_ok(), "a vector takes everything");
+    debug_assert!(written.is_ok(), "writing to memory does not fail");
     match print(&String::from_utf8_lossy(&bytes)) {
         true => DONE,
         false => FAILED,

@@ -1,4 +1,4 @@
-//! Executes a plan, and repeats without the clones that could not begin.
+//! Executes a plan, and retries without the clones that could not start.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -131,8 +131,8 @@ fn execute(
 }
 
 impl RunActions<'_> {
-    /// Runs the commands before a step whose workers wait. Returns the numbers of jobs that must
-    /// not begin.
+    /// Runs the commands before a step, while its workers wait. Returns the numbers of jobs that
+    /// must not start.
     fn run_before_step(&mut self, step: usize, origins: &[Origin], output: &mut Output) -> Vec<usize> {
         if let Some(idle) = &mut self.idle {
             idle.start_counting();

@@ -1,4 +1,4 @@
-//! The lines that introduce the jobs.
+//! fio's lines that introduce the jobs.
 
 use dialects::fio::options::JobOptions;
 use dialects::fio::options::pattern::Rw;

@@ -1,7 +1,7 @@
 //! `--client`: other hosts run the jobs, each with `fathom fio --server`; one report covers all of
 //! them.
 //!
-//! Files are examined by the host that has them; this process knows only their names.
+//! Each host examines its own files; this process knows only their names.
 
 use std::collections::HashSet;
 use std::io;
@@ -43,7 +43,7 @@ struct ClientHost<'a> {
     jobs: &'a Jobs,
 }
 
-/// Why nothing was executed: messages and hints.
+/// The messages and hints of a refused run.
 #[derive(Default)]
 struct Refused {
     lines: Vec<String>,
@@ -131,7 +131,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
         .find(|host| !seen.insert((host.hostname.clone(), host.port)))
     {
         let (hostname, port) = (&duplicate.hostname, duplicate.port);
-        return Err(format!("fio: {hostname},{port} is named twice; a host runs one job list at a time").into());
+        return Err(format!("fio: {hostname},{port} occurs twice; a host runs one job list at a time").into());
     }
     let mut lowered = Vec::new();
     let mut requests = Vec::new();
@@ -142,7 +142,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
         let wanted = logs::Logs::from_jobs(host.jobs, &mut one.plan).map_err(Refused::from)?;
         if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
             return Err(
-                "fio: with --client logs need log_avg_msec: hosts send no single operations"
+                "fio: logs with --client need log_avg_msec: hosts do not send single operations"
                     .to_owned()
                     .into(),
             );
@@ -203,7 +203,7 @@ fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, S
     let words = text.split_whitespace();
     let found = words.map(one).collect::<Result<Vec<_>, _>>()?;
     match found.is_empty() {
-        true => Err(format!("fio: the client list file {named} names no host")),
+        true => Err(format!("fio: the client list file {named} is empty")),
         false => Ok(found),
     }
 }
@@ -234,7 +234,8 @@ fn refuse_local_options(jobs: &Jobs) -> Result<(), String> {
     }
 }
 
-/// Files of another host. One without a size exists already, and a device is known by its name.
+/// Files of another host. A file without a size is assumed to exist, and a device is recognised by
+/// its name.
 pub(super) struct RemoteFs<'a> {
     pub(super) jobs: &'a Jobs,
 }
@@ -265,11 +266,11 @@ impl Disk for RemoteFs<'_> {
     }
 
     fn below(&self, _: &str) -> Result<Vec<String>, String> {
-        Err("it lies on another host".into())
+        Err("it is on another host".into())
     }
 
     fn trace(&self, _: &str) -> Result<TraceFile, String> {
-        Err("it lies on another host".into())
+        Err("it is on another host".into())
     }
 
     fn device(&self, _: u32, _: u32) -> Option<String> {
@@ -294,7 +295,7 @@ fn lower(host: &ClientHost<'_>, words: &[String]) -> Result<fio::Lowered, Refuse
         true => Ok(lowered),
         false => Err(Refused {
             lines: lowered.unusable.into_iter().map(|one| one.line).collect(),
-            hints: vec!["files of the other host are not examined here: give a size".into()],
+            hints: vec!["set a size: this process cannot examine files of another host".into()],
         }),
     }
 }
@@ -328,7 +329,7 @@ fn connect_host(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBo
                 format!("fio: connect: {words}"),
                 format!("fio: failed to connect to {hostname}:{port}"),
             ],
-            hints: vec!["start `fathom fio --server` there, and check its port and firewall".into()],
+            hints: vec!["start `fathom fio --server` on that host, and check its port and firewall".into()],
         }
     };
     let not_let_in = |error: HandshakeError| {
@@ -405,8 +406,8 @@ fn print_host_start(
             .for_each(|line| output.line(&named(line)));
         let mut starting = Vec::new();
         let written = reports::starting(&plans[place], &mut starting);
-        debug_assert!(written.is_ok(), "a vector takes everything");
-        // The introduction already has the version.
+        debug_assert!(written.is_ok(), "writing to memory does not fail");
+        // The banner already contains the version.
         let text = String::from_utf8_lossy(&starting).into_owned();
         text.lines().skip(1).for_each(|line| output.line(&named(line)));
     }

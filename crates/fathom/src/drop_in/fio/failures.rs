@@ -1,4 +1,4 @@
-//! Why jobs failed: fio's messages, with our hints.
+//! fio's messages about failed jobs, with fathom's hints.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -80,7 +80,7 @@ fn place(errno: i32, function: &str) -> String {
     format!("file:fathom:0, func={function}, error={why}")
 }
 
-/// Workers whose files cannot be used, as far as this is visible before any file is created.
+/// Finds workers with unusable files, before any file is created.
 pub(super) fn unusable_targets(plan: &Plan, known: &[Unusable]) -> Vec<Unusable> {
     let mut found: Vec<Unusable> = Vec::new();
     for ((step, number), job) in plan.jobs() {
@@ -129,7 +129,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
                 (Some(ENOENT) | None, _) => {}
                 (Some(errno), _) => return Some(fault(place(errno, "fstat"), errno, "fstat".into())),
             }
-            // Another user's permissions show only when that user opens the file.
+            // The permissions of another user are only known when that user opens the file.
             if worker.placement.user.is_some() || worker.placement.group.is_some() {
                 return None;
             }
@@ -147,12 +147,12 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
 /// Help for an error when files are opened or created.
 pub(super) fn help(errno: i32) -> Option<&'static str> {
     match errno {
-        2 => Some("it does not exist: check the spelling, or give a size to have it made"),
-        13 | 1 => Some("choose a target that this user may open, or run as root"),
-        20 => Some("a part of the path is a file: name a directory there, or another path"),
-        21 => Some("it is a directory: name a file in it"),
-        28 => Some("free some space, or use a smaller size"),
-        30 => Some("it is read-only: choose another target, or only read"),
+        2 => Some("the file does not exist: check the spelling, or set a size to create it"),
+        13 | 1 => Some("use a target that this user may open, or run as root"),
+        20 => Some("use another path: a directory of this path is a file"),
+        21 => Some("use a file in this directory"),
+        28 => Some("free some space, or set a smaller size"),
+        30 => Some("use another target, or only read: this one is read-only"),
         _ => None,
     }
 }
@@ -421,8 +421,8 @@ fn add_help(help: Option<&str>, messages: &mut Messages) {
     }
 }
 
-/// fio checks each clone by itself. Here a rule is that of all clones, so each gets an equal share
-/// of a rate.
+/// fio checks each clone separately. In fathom a rule covers all clones, so the lines divide the
+/// rate equally.
 fn add_missed_rule(rule: &Control, outcome: &ControlOutcome, plan: &Job, job: &JobResults, messages: &mut Messages) {
     let clones = job.workers.len().max(1);
     let name = &plan.name;

@@ -21,7 +21,7 @@ pub(super) struct LocalEnv {
 }
 
 impl LocalEnv {
-    /// An environment that changes no file: that of `--output` stays.
+    /// An environment that changes no file, not even that of `--output`.
     pub(super) fn only_reading() -> LocalEnv {
         LocalEnv {
             only_reads: true,
@@ -65,7 +65,7 @@ impl ParseEnv for LocalEnv {
         if self.only_reads {
             return Ok(());
         }
-        // Only checks that it can be written; its content is replaced later.
+        // Only checks that the file is writable; its content is replaced later.
         let existing = fs::metadata(path).is_ok();
         let opened = match fs::metadata(path) {
             // Opening a pipe would block, and closing it would end its reader.
@@ -166,7 +166,7 @@ impl Disk for RealDisk {
     }
 }
 
-/// Copies standard input to an unnamed file, because several clones read it, more than once.
+/// Copies standard input to an unnamed file, because several clones read it repeatedly.
 fn spooled_input() -> std::io::Result<(String, fs::File)> {
     static INPUT: Mutex<Option<fs::File>> = Mutex::new(None);
     let mut input = INPUT.lock().unwrap_or_else(PoisonError::into_inner);

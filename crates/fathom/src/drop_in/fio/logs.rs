@@ -15,7 +15,7 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub(super) struct Logs {
     requests: Vec<Option<LogRequest>>,
-    /// First part of the names of the logs of all jobs together.
+    /// The prefix of the names of total logs.
     total: Option<String>,
     /// Removed with its content on drop.
     _operations: Option<TempDir>,
@@ -76,14 +76,13 @@ impl Logs {
     }
 }
 
-/// How far the clock of an option is ahead of Unix time.
+/// The offset of the clock of an option from Unix time.
 ///
 /// # Errors
 /// The message, if there is no such clock.
 pub(super) fn clock_ahead(option: &str, number: i64) -> Result<i64, String> {
-    engine::sys::clock::ahead_of_wall_clock(number).map_err(|_| {
-        format!("fio: {option}={number}: the system has no clock of this number that measures elapsed time")
-    })
+    engine::sys::clock::ahead_of_wall_clock(number)
+        .map_err(|_| format!("fio: {option}={number}: the system has no such clock for elapsed time"))
 }
 
 fn request(job: &Job) -> Result<Option<LogRequest>, String> {

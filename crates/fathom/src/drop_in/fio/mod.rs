@@ -77,7 +77,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
             print_parse_messages(&mut output, &end.read, &banners);
             match (&end.action, &end.read.flags) {
                 (None, flags) if flags.daemonize.is_some() && end.code == 0 => {
-                    output.complaint("fio: --daemonize belongs to --server");
+                    output.complaint("fio: --daemonize needs --server");
                     FAILED
                 }
                 (None, _) => end.code,
@@ -270,7 +270,7 @@ fn seed_lines(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// All that a run needs, prepared before the first line of output.
+/// Everything that a run needs, prepared before the first line of output.
 struct PreparedRun<'a> {
     plan: Plan,
     unusable: Vec<Unusable>,
@@ -280,7 +280,7 @@ struct PreparedRun<'a> {
     actions: RunActions<'a>,
 }
 
-/// Prepares the run: everything that can be refused.
+/// Prepares the run, and refuses what cannot run.
 ///
 /// # Errors
 /// The lines that refuse it.
@@ -365,11 +365,11 @@ fn print_unusable(unusable: &[Unusable], output: &mut Output) {
         }
     }
     let help = |one: &Unusable| match one.function.as_str() {
-        "total_file_size" => Some("give a size, or name an existing file or device that is not empty"),
+        "total_file_size" => Some("set a size, or use an existing file or device that is not empty"),
         "cpuio" => Some("set the share of a processor to use, such as cpuload=50"),
-        "exec" => Some("name a program, such as program=/usr/bin/vmstat"),
+        "exec" => Some("set a program, such as program=/usr/bin/vmstat"),
         _ if one.line.is_empty() || one.errno != 2 => failures::help(one.errno),
-        _ => Some("it does not exist and may not be created: check the spelling"),
+        _ => Some("check the spelling: the file does not exist and may not be created"),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
     hints.dedup();

@@ -29,7 +29,7 @@ enum Destination {
 /// True if a path can be replaced by a new file: it is free or a regular file, and its folder is
 /// writable.
 fn can_replace(path: &Path) -> bool {
-    // These paths are descriptors that another process has opened.
+    // These paths are open descriptors, not files.
     if ["/dev", "/proc"].iter().any(|special| path.starts_with(special)) {
         return false;
     }
@@ -90,7 +90,7 @@ impl Output {
     }
 
     /// Prints a hint. fio has no such lines, so they go to stderr only: programs read the file.
-    #[expect(clippy::unused_self, reason = "all output goes this way")]
+    #[expect(clippy::unused_self, reason = "all output uses this type")]
     pub(super) fn hint(&self, text: &str) {
         print_stderr(&[format!("hint: {text}")]);
     }
@@ -99,7 +99,7 @@ impl Output {
     pub(super) fn bytes(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let mut bytes = Vec::new();
         let written = write(&mut bytes);
-        debug_assert!(written.is_ok(), "a vector takes everything");
+        debug_assert!(written.is_ok(), "writing to memory does not fail");
         self.put(&String::from_utf8_lossy(&bytes));
     }
 

@@ -1,6 +1,6 @@
-//! The executable part of a plan, and how its results become those of the whole plan.
+//! Extracts the executable part of a plan, and converts its results to results of the whole plan.
 //!
-//! fio continues without the clones that it cannot begin, and reports about all of them.
+//! fio continues without clones that cannot start, and reports all clones.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use model::results::{Failure, JobResults, Results, StepResults, WorkerResults};
 
 use crate::session::Session;
 
-/// Position of a job and its workers in the whole plan.
+/// The position of a job and its workers in the whole plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) step: usize,
@@ -26,7 +26,7 @@ pub(super) struct PartialPlan<'a> {
     unusable: Vec<Unusable>,
     /// The plan to execute.
     pub(super) plan: Plan,
-    /// The number of each of its jobs in the whole plan, by step.
+    /// The position of each job in the whole plan, by step.
     pub(super) origins: Vec<Vec<Origin>>,
 }
 
@@ -175,7 +175,8 @@ fn usable_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Ste
     }
 }
 
-/// Marks unused targets as not examined, so that target numbers stay.
+/// Marks unused targets as not examined, instead of removing them, so that target numbers stay
+/// valid.
 fn ignore_unused_targets(plan: &mut Plan) {
     for number in 0..plan.targets.len() {
         let id = TargetId(number as u32);

@@ -1,5 +1,5 @@
-//! `--crctest`, `--memcpytest` and `--cpuclock-test`: how fast checksums and copies are on this
-//! machine, and whether its processors agree on the time. No file is touched.
+//! `--crctest`, `--memcpytest` and `--cpuclock-test`: measure the speed of checksums and copies,
+//! and compare the clocks of the processors. No file is touched.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -145,7 +145,7 @@ pub(super) fn clocks(clock: Clock, output: &mut Output) -> u8 {
                 failed += behind.len();
             }
             Err(error) => {
-                output.complaint(&format!("fio: a thread cannot be bound to CPU {cpu}: {error}"));
+                output.complaint(&format!("fio: cannot bind a thread to CPU {cpu}: {error}"));
                 return FAILED;
             }
         }
@@ -160,7 +160,7 @@ pub(super) fn clocks(clock: Clock, output: &mut Output) -> u8 {
 /// The number of turns, and the differences of readings that went back.
 fn read_in_turns(clock: Clock, cpus: [u32; 2]) -> std::io::Result<(u64, Vec<Nanos>)> {
     const TIME: Nanos = Nanos::millis(100);
-    /// Ends the turns.
+    /// The turn number that ends the test.
     const END: u64 = u64::MAX;
     // The first thread has the even turns.
     let turn = AtomicU64::new(0);
@@ -195,7 +195,7 @@ fn read_in_turns(clock: Clock, cpus: [u32; 2]) -> std::io::Result<(u64, Vec<Nano
     };
     let (first, second) = std::thread::scope(|scope| {
         let second = scope.spawn(|| read(1));
-        let first = scope.spawn(|| read(0)).join().expect("it does not panic");
+        let first = scope.spawn(|| read(0)).join().expect("the thread does not panic");
         (first, second.join().expect("it does not panic"))
     });
     let behind = [first?, second?].concat();

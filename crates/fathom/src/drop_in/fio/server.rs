@@ -34,7 +34,7 @@ pub(super) fn token_from_env() -> Result<Option<String>, String> {
 /// The addresses of a host.
 ///
 /// # Errors
-/// The message, if there is none, or if it is not of this machine and there is no token.
+/// The message, if there is no address, or if it belongs to another machine and there is no token.
 pub(super) fn addresses(
     (host, port, version_6): (&str, u16, Option<bool>),
     has_token: bool,
@@ -45,7 +45,9 @@ pub(super) fn addresses(
     let fits = |address: &SocketAddr| version_6.is_none_or(|version_6| address.is_ipv6() == version_6);
     let found: Vec<SocketAddr> = found.filter(fits).collect();
     if found.is_empty() {
-        return Err(format!("fio: failed to resolve {host}: it has no address of this kind"));
+        return Err(format!(
+            "fio: failed to resolve {host}: no address of the requested IP version"
+        ));
     }
     match has_token || found.iter().all(|address| address.ip().is_loopback()) {
         true => Ok(found),
@@ -134,7 +136,7 @@ fn spawn_background_server(process: &Process, words: &[String], listener: Listen
     std::fs::write(file, format!("{}\n", child.id()))?;
     while !is_answered() {
         if let Some(status) = child.try_wait()? {
-            return Err(io::Error::other(format!("the server ended at once ({status})")));
+            return Err(io::Error::other(format!("the server exited immediately ({status})")));
         }
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -39,7 +39,7 @@ pub(super) struct Status {
     jobs: Vec<JobProgress>,
 }
 
-/// Starts a thread that sets the returned flag when a report is due before the end: every
+/// Starts a thread that sets the returned flag when an intermediate report is due: every
 /// `--status-interval`, on SIGUSR1, and for the request file.
 pub(super) fn start_report_watch(jobs: &Jobs) -> &'static AtomicBool {
     let wanted = engine::sys::signals::catch_report();
@@ -65,7 +65,7 @@ pub(super) fn start_report_watch(jobs: &Jobs) -> &'static AtomicBool {
         }
     });
     if let Err(error) = watching {
-        let line = format!("fio: no reports before the end: a thread cannot be started: {error}");
+        let line = format!("fio: no intermediate reports: cannot start a thread: {error}");
         print_stderr(&[line]);
     }
     wanted
@@ -196,7 +196,7 @@ impl Status {
         if self.is_interruption_shown || !self.interrupt.load(Ordering::Relaxed) {
             return;
         }
-        // Without a signal a trigger ended the run; fio prints nothing then.
+        // Without a signal, a trigger ended the run, for which fio prints nothing.
         if let Some(signal) = engine::sys::signals::stop_signal() {
             self.is_interruption_shown = true;
             output.line(&format!("\nfio: terminating on signal {signal}"));

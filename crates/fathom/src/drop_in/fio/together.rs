@@ -1,6 +1,6 @@
-//! Jobs that several hosts execute together (mpirun, `FATHOM_HOSTS`), with one report for all.
+//! Runs jobs on several hosts together (mpirun, `FATHOM_HOSTS`), with one report for all.
 //!
-//! Files are examined by the host that has them; this process knows only their names.
+//! Each host examines its own files; this process knows only their names.
 
 use dialects::fio::{Disk, Jobs, PathFacts, TraceFile};
 
@@ -20,8 +20,8 @@ pub(super) fn refuse_single_host_options(jobs: &Jobs) -> Result<(), String> {
     ];
     match asked.iter().find(|(_, given)| *given) {
         Some((name, _)) => Err(format!(
-            "fio: {name} is not supported on several hosts together: leave it out, or run on one host \
-             (FATHOM_FLEET=off, without FATHOM_HOSTS)"
+            "fio: {name} is not supported on several hosts: omit it, or run on one host \
+            (FATHOM_FLEET=off, without FATHOM_HOSTS)"
         )),
         None => Ok(()),
     }

@@ -1,5 +1,5 @@
-//! Ends a run when a file appears or a time has passed (`--trigger-file`, `--trigger-timeout`), and
-//! runs a command then.
+//! Ends a run when a file appears or after a time (`--trigger-file`, `--trigger-timeout`), and then
+//! runs a command.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -68,7 +68,7 @@ impl Trigger {
         }
         let shared = Arc::clone(&state);
         let waiting = start_thread("trigger", move || request.wait(&shared, interrupt))
-            .map_err(|error| format!("fio: no thread can be started for the trigger: {error}"))?;
+            .map_err(|error| format!("fio: cannot start a thread for the trigger: {error}"))?;
         Ok(Trigger {
             state,
             waiting: Some(waiting),

@@ -57,7 +57,7 @@ pub(super) fn failure_of(error: &RunError) -> Failure {
     let first = lines.next().unwrap_or_default().to_owned();
     let mut more: Vec<String> = lines.map(str::to_owned).collect();
     if matches!(error, RunError::Refused(_)) {
-        more.push("help: name it again where its data may be lost: FATHOM_ALLOW_DESTROY=PATH".into());
+        more.push("help: set FATHOM_ALLOW_DESTROY=PATH if its data may be lost".into());
     }
     Failure { text: first, more }
 }

@@ -1,4 +1,4 @@
-//! Prints a run as it happens: an interval becomes a row as soon as every SD has reported it.
+//! Prints a run live: an interval becomes a row once every SD has reported it.
 
 use dialects::vdbench::{Run, RunRate, Sd};
 use engine::probe::CoreTimes;
@@ -112,7 +112,8 @@ impl<'a> Follow<'a> {
                 };
                 let (length, last) = (self.run.interval * 1_000_000_000, self.run.intervals().0);
                 let start = before * 1_000_000_000 + interval.start_ns.0;
-                // An interval that began slightly late counts for the one that it mostly overlaps.
+                // An interval that began slightly late is assigned to the interval that it mostly
+                // overlaps.
                 let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
                 if let Some((tallies, complete, _)) = self.jobs.get_mut(interval.job as usize)
                     && number < 10_000_000
@@ -306,7 +307,7 @@ impl<'a> Follow<'a> {
         }
         let (_, first) = self.run.intervals();
         let label = format!("avg_{first}-{}", self.shown);
-        // A run that ended before the first counting interval is averaged over what it has.
+        // A run that ended before the first counted interval is averaged over the intervals it has.
         let from = if self.shown < first { 0 } else { first as usize - 1 };
         let of_sd = |tallies: &[Tally]| {
             tallies.iter().skip(from).fold(Tally::default(), |mut sum, tally| {

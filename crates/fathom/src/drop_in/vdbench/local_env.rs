@@ -72,8 +72,8 @@ impl VdbenchEnv for LocalEnv {
     }
 }
 
-/// Refuses paths that cannot be examined: they would pass for files that are missing. Plans that
-/// are only read may name files of other users.
+/// Refuses paths that cannot be examined, because they would look like missing files. Plans that
+/// are not run may contain files of other users.
 ///
 /// # Errors
 /// The first of them, with the cause.
@@ -89,7 +89,7 @@ pub fn check_paths(runs: &[Run], is_executed: bool) -> Result<(), Diagnostic> {
     let fault = luns.chain(anchors).find_map(|path| {
         let error = std::fs::metadata(path).err().filter(is_fault)?;
         let fault = Diagnostic::new(format!("cannot examine {path}: {error}"));
-        Some(fault.help("make it accessible; the log of the kernel names the cause of an input/output error"))
+        Some(fault.help("make the path accessible; for an input/output error see the kernel log"))
     });
     fault.map_or(Ok(()), Err)
 }

@@ -40,9 +40,9 @@ const DONE: u8 = 0;
 /// Wrong input, or a run that failed.
 const FAILED: u8 = 157;
 
-/// The variable that asks for the columns of an older release.
+/// The variable that selects the columns of an older release.
 const LAYOUT: &str = "FATHOM_VDBENCH_LAYOUT";
-/// The variable that makes random decisions repeat.
+/// The variable with the seed of random decisions.
 const SEED: &str = "FATHOM_VDBENCH_SEED";
 
 /// Runs a command line of Vdbench. The first `skip` arguments are the program's name.
@@ -79,8 +79,8 @@ fn finish_function(done: Result<(), Diagnostic>) -> u8 {
     }
 }
 
-/// Reads a command line without running it: the plan of all its runs, and settings that are left
-/// out.
+/// Reads a command line without running it: returns the plan of all its runs, and the omitted
+/// settings.
 ///
 /// # Errors
 /// The command line or a file is wrong.
@@ -158,7 +158,7 @@ impl<'a> Drive<'a> {
     fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
         if session.has_fleet() {
             let text =
-                "cannot run a parameter file on several hosts: its hosts are those of `hd=`, and only this one is used"
+                "cannot run a parameter file with `--hosts`: `hd=` defines the hosts, of which only this one is used"
                     .to_owned();
             return Err(Failure {
                 text,
@@ -168,7 +168,13 @@ impl<'a> Drive<'a> {
         let layout = match std::env::var(LAYOUT).as_deref() {
             Err(_) | Ok("5.04.07" | "50407" | "") => Layout::V50407,
             Ok("5.04.06" | "50406") => Layout::V50406,
-            Ok(other) => return Err(format!("{LAYOUT} is `{other}`: it can only be 5.04.06 or 5.04.07").into()),
+            Ok(other) => {
+                return Err(format!(
+                    "invalid value `{other}` of {LAYOUT}: valid values are \
+                5.04.06 and 5.04.07"
+                )
+                .into());
+            }
         };
         let mut env = LocalEnv::default();
         take_self_test(&mut command, &mut env);
@@ -259,7 +265,7 @@ impl<'a> Drive<'a> {
         if let Some(refusal) = parameters.refusals.first() {
             return Err(refusal.clone().into());
         }
-        // The figures of one process must not pass for those of several hosts.
+        // The figures of one process must not be reported as those of several hosts.
         if let [host] = &parameters.hosts[..] {
             self.style.host.clone_from(host);
         }
@@ -311,8 +317,8 @@ impl<'a> Drive<'a> {
         self.end_validation(parameters)
     }
 
-    /// Lowers every run and asks the guard about its targets, so that none is refused after hours
-    /// of other runs.
+    /// Lowers every run and checks its targets with the guard, so that no run is refused after
+    /// hours of other runs.
     fn ask_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let permissions = permissions::from_env();
         let mut asked = Vec::new();

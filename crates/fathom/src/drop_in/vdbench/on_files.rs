@@ -143,7 +143,7 @@ impl Drive<'_> {
     pub(super) fn report_end_on_files(&mut self, run: &Run, ended_early: bool) {
         let Some(files) = &run.files else { return };
         let host = self.style.host.clone();
-        // A format that was cut short is not complete.
+        // An interrupted format is not complete.
         let is_complete = run.elapsed.is_none() || ended_early;
         for fsd in files.fsds.iter().filter(|_| files.makes.is_some() && is_complete) {
             let mut print_line = |what: &str| {

@@ -118,7 +118,7 @@ impl Output {
 
     /// Prints a line on the console and in the log file.
     pub fn print_line(&mut self, line: &str) {
-        // A reader that has closed the pipe does not end a run.
+        // A closed pipe does not end a run.
         let _ = print_stdout(&format!("{line}\n"));
         self.write("logfile", line);
     }
@@ -129,7 +129,7 @@ impl Output {
     }
 }
 
-/// True for a file that begins like those of Vdbench. Other pages are not removed.
+/// True if a file begins like Vdbench's files. Other files are not removed.
 fn is_ours(path: &Path) -> bool {
     let mut start = vec![0; MARK.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));

@@ -33,7 +33,7 @@ pub fn execute(arguments: &[String]) -> Result<(), Diagnostic> {
     let text = fs::read_to_string(&selection.input).map_err(|error| failed("read", &selection.input, &error))?;
     let table = select(&text, &selection)?;
     if table.lines().count() == 1 {
-        // Not a failure: a script may look for rows that a run need not have.
+        // No failure: a script may look for rows that not every run has.
         let _ = print_stdout(&format!(
             "No row of {} matches: {} has only the header.\n",
             selection.input, selection.output
@@ -63,10 +63,10 @@ fn read_arguments(arguments: &[String]) -> Result<Selection, Diagnostic> {
         }
     }
     match &selection {
-        Selection { input, .. } if input.is_empty() => Err(usage("the flat file is not named")),
-        Selection { output, .. } if output.is_empty() => Err(usage("the output file is not named")),
+        Selection { input, .. } if input.is_empty() => Err(usage("no flat file given")),
+        Selection { output, .. } if output.is_empty() => Err(usage("no output file given")),
         Selection { input, output, .. } if is_same_file(input, output) => Err(usage(&format!(
-            "`{output}` is the flat file itself, which would be lost"
+            "`{output}` is the flat file itself, which would be overwritten"
         ))),
         Selection { filters, .. } if filters.iter().any(|(_, value)| value.is_empty()) => {
             Err(usage("`-f` takes a column and its value"))
@@ -93,12 +93,12 @@ fn select(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
     let place = |name: &str| {
         let found = header.iter().position(|known| known.eq_ignore_ascii_case(name));
         found.ok_or_else(|| {
-            let columns = format!("it has {}", header.join(" "));
-            Diagnostic::new(format!("there is no column `{name}` in {}", selection.input)).help(columns)
+            let columns = format!("known columns: {}", header.join(" "));
+            Diagnostic::new(format!("no column `{name}` in {}", selection.input)).help(columns)
         })
     };
     if !header.contains(&"tod") {
-        return Err(Diagnostic::new(format!("{} is not a flat file", selection.input)).help("name `flatfile.html`"));
+        return Err(Diagnostic::new(format!("{} is not a flat file", selection.input)).help("give `flatfile.html`"));
     }
     let columns = match &selection.columns[..] {
         [] => (0..header.len()).collect(),
@@ -168,8 +168,8 @@ mod tests {
         assert_eq!(parsed("-i flat -o out").unwrap().lines().count(), 4);
         assert_eq!(parsed("-i flat -o out -f rate -1").unwrap().lines().count(), 1);
         for (wrong, what) in [
-            ("-o out.csv", "flat file is not named"),
-            ("-i flat", "output file is not named"),
+            ("-o out.csv", "no flat file given"),
+            ("-i flat", "no output file given"),
             ("-i flat -o out -c nothing", "no column `nothing`"),
             ("-i flat -o out -f rate", "a column and its value"),
             ("-i flat -o out -x", "'-x'"),

@@ -125,7 +125,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Refuses names of SDs and WDs that would share a file.
+    /// Refuses SD and WD names that would need the same file.
     fn check_names(&self, sds: &[String], wds: &[String]) -> Result<(), Failure> {
         let host = &self.style.host;
         for name in sds.iter().chain(wds).chain([host]) {
@@ -133,17 +133,17 @@ impl Drive<'_> {
             let is_host = name == host || *name == format!("{host}-0");
             let is_taken = is_standard || name.ends_with(".histogram") || is_host && !std::ptr::eq(name, host);
             if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
-                let text = format!("cannot name a report file after `{name}`");
+                let text = format!("cannot create a report file named `{name}`");
                 return Err(Failure {
                     text,
-                    more: vec!["help: give the SD, WD or host another name".into()],
+                    more: vec!["help: rename the SD, WD or host".into()],
                 });
             }
         }
         match sds.iter().find(|name| wds.contains(name)) {
             Some(both) => Err(Failure {
-                text: format!("cannot name two report files `{both}`: an SD and a WD have that name"),
-                more: vec!["help: give one of them another name".into()],
+                text: format!("cannot create two report files `{both}`: an SD and a WD have that name"),
+                more: vec!["help: rename one of them".into()],
             }),
             None => Ok(()),
         }

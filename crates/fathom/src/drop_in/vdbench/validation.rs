@@ -80,7 +80,7 @@ impl Drive<'_> {
         let journal = journal.unwrap_or_default();
         let found = KeyMapFile::read(map).map_err(|error| cannot_recover(sd, map, &error))?;
         if found.length != length {
-            let help = "give the transfer sizes of the run that wrote it, or begin anew with `-j`";
+            let help = "use the transfer sizes of the run that wrote the journal, or start again with `-j`";
             let what = format!(
                 "key blocks of {file} have {} bytes, those of these runs {length}",
                 found.length
@@ -88,36 +88,37 @@ impl Drive<'_> {
             return Err(fail(what, help));
         }
         if !found.complete {
-            let what = format!("the run that wrote {file} did not end, and `-jm` writes it only then");
-            let help = "begin anew with `-j`, which writes the journal around each write; this one knows too little";
+            let what = format!("the run that wrote {file} did not end, and `-jm` writes the journal only at the end");
+            let help = "start again with `-j`, which updates the journal at each write";
             return Err(fail(what, help));
         }
-        // A block that a killed run left with sectors of two writes is compared with both.
+        // A killed run may leave a block with sectors of two writes, so the block is compared with
+        // both.
         if journal.skip_reads && !journal.ignore_pending && found.compratio != parameters.general.compratio {
             let what = format!(
-                "`-js` with compratio={} where the journal was written with compratio={}",
+                "`-js` uses compratio={}, but the journal was written with compratio={}",
                 parameters.general.compratio, found.compratio
             );
             return Err(fail(
                 what,
-                "leave `s` out, add `i`, or give the `compratio=` of the run before",
+                "omit `s`, add `i`, or set the `compratio=` of the earlier run",
             ));
         }
         if self.compratio_before.is_some_and(|ratio| ratio != found.compratio) {
             let what = "the journals of its SDs were written with different `compratio=`";
             return Err(fail(
                 what.into(),
-                "recover the SDs one by one, with a parameter file for each",
+                "recover each SD separately, with its own parameter file",
             ));
         }
         self.compratio_before = Some(found.compratio);
         let present = self.env.size_of(&sd.lun).unwrap_or(0);
         if found.known_end > present {
             let what = format!(
-                "lun={} has {present} bytes, and its journal knows blocks up to byte {}",
+                "lun={} has {present} bytes, but its journal contains blocks up to byte {}",
                 sd.lun, found.known_end
             );
-            let help = "put the missing part back and recover again, or begin anew with `-j`";
+            let help = "restore the missing part and recover again, or start again with `-j`";
             return Err(fail(what, help));
         }
         let forgotten = match journal.ignore_pending {
@@ -149,7 +150,7 @@ impl Drive<'_> {
         self.execute(run, lowered, &before).map(|_| ())
     }
 
-    /// Marks in each map whether it is complete: maps that are only written at the end of a run are
+    /// Marks in each map whether it is complete: maps that are written only at the end of a run are
     /// incomplete before.
     pub(super) fn mark_maps(&self, parameters: &Parameters, has_ended: bool) -> Result<(), Failure> {
         let Some(validation) = &parameters.validation else {
@@ -163,7 +164,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Forgets blocks beyond the end of an SD, after its lay-out was cut short.
+    /// Removes blocks beyond the end of an SD from the map, after an interrupted lay-out.
     pub(super) fn forget_from(&self, sd: &Sd, end: u64, parameters: &Parameters) {
         let validation = parameters.validation.as_ref();
         if let Some((map, _)) = validation.and_then(|validation| validation.maps.get(&sd.name)) {
@@ -271,8 +272,8 @@ impl Drive<'_> {
         }
         let text = "No read validations done during a Data Validation run.".to_owned();
         let help = match parameters.recovers_only() {
-            true => "help: run with `-j` first: the journals know of no block that was written",
-            false => "help: run longer, on a smaller `range=`, or read: no block was read that had been written",
+            true => "help: run with `-j` first: the journals contain no written block",
+            false => "help: run for longer, use a smaller `range=`, or read more: no written block was read",
         };
         Err(Failure {
             text,
@@ -304,23 +305,21 @@ impl Drive<'_> {
 
 fn cannot_make(map: &Path, error: &io::Error) -> Failure {
     let help = match error.kind() {
-        io::ErrorKind::WouldBlock => "wait for the other run, or give another `-o` or `journal=`",
-        io::ErrorKind::InvalidData => "move that file away, or give another `-o` or `journal=`",
-        _ => "give a directory with room for 8 bytes for each key block as `journal=` or `-o`",
+        io::ErrorKind::WouldBlock => "wait for the other run, or set another `-o` or `journal=`",
+        io::ErrorKind::InvalidData => "move that file, or set another `-o` or `journal=`",
+        _ => "set `journal=` or `-o` to a directory with 8 bytes of free space per key block",
     };
     Failure {
-        text: format!("cannot make the map of key blocks {}: {error}", map.display()),
+        text: format!("cannot create the map of key blocks {}: {error}", map.display()),
         more: vec![format!("help: {help}")],
     }
 }
 
 fn cannot_recover(sd: &Sd, map: &Path, error: &io::Error) -> Failure {
     let help = match error.kind() {
-        io::ErrorKind::NotFound => "run with `-j` first, or give the `journal=` or `-o` of the run that wrote it",
+        io::ErrorKind::NotFound => "run with `-j` first, or set the `journal=` or `-o` of the run that wrote it",
         io::ErrorKind::WouldBlock => "wait for the other run to end",
-        io::ErrorKind::InvalidData => {
-            "it cannot say what the data must be: put a whole copy of it back, or begin anew with `-j`"
-        }
+        io::ErrorKind::InvalidData => "restore a complete copy of the journal, or start again with `-j`",
         _ => "make the file readable and writable",
     };
     Failure {

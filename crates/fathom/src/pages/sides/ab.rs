@@ -1,4 +1,4 @@
-//! The page of a comparison in turns.
+//! The page of an interleaved comparison.
 
 use analysis::compare::{self, Judgement};
 use model::observation::Observation;
@@ -8,7 +8,7 @@ use report::html::chart::{Axis, Chart, Form, Series};
 use report::html::page::{Block, Lead, Page, Section, Verdict};
 use report::html::run::{Head, provenance, with_options};
 use report::numbers::local_time;
-use study::ab::Report;
+use study::ab::{Report, Topic};
 
 use super::{common_lines, json, latencies, pairs_of, word};
 
@@ -29,19 +29,17 @@ pub fn ab(report: &Report, study: &Study) -> Page {
             .collect(),
         ..Section::default()
     }];
-    // The verdict says what is contrary, and how it was tested is for those who check it.
-    let (means, tests): (Vec<String>, Vec<String>) = report
-        .sentences
-        .iter()
-        .filter(|sentence| !sentence.starts_with("Other figures differ"))
-        .cloned()
-        .partition(|sentence| !sentence.starts_with("Tests of "));
+    let texts = |topic: Topic| {
+        let of_topic = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
+        of_topic.map(|sentence| sentence.text.clone())
+    };
+    let means: Vec<String> = texts(Topic::Meaning).collect();
     sections.push(Section {
         title: "Pair by pair".into(),
-        about: "What drifts meanwhile meets both alike: in a pair they were measured one after the other.".into(),
+        about: "Drift affects both sides equally, because each pair was measured in succession.".into(),
         blocks: Block::chart(Some(pairs(study)))
             .into_iter()
-            .chain(tests.into_iter().map(Block::Text))
+            .chain(texts(Topic::Tests).map(Block::Text))
             .collect(),
         ..Section::default()
     });
@@ -99,14 +97,15 @@ fn next_of_ab(report: &Report, head: Option<&Head>) -> Option<Lead> {
     let is_contrary = compare::contrary(found.word, &found.changes).is_some();
     let (sentence, pairs) = match found.word {
         _ if is_contrary => (
-            "Choose by the figure that your programs feel: the rate if many operations run at once, the latency if one waits for another.",
+            "Choose by the figure that matters to your programs: the rate if many operations run at \
+            the same time, the latency if each waits for the previous one.",
             None,
         ),
         Judgement::Undecided => ("Four times as many pairs halve the interval.", Some(4 * found.pairs)),
-        Judgement::Better => ("Use B, and repeat this after changes of the storage.", None),
-        Judgement::Worse => ("Keep A, and repeat this after changes of the storage.", None),
+        Judgement::Better => ("Use B, and repeat the comparison after changes of the storage.", None),
+        Judgement::Worse => ("Keep A, and repeat the comparison after changes of the storage.", None),
         Judgement::Same => ("Use either; other reasons may decide.", None),
-        Judgement::DifferentLoad => ("Compare loads that ask for the same rate.", None),
+        Judgement::DifferentLoad => ("Compare loads with the same requested rate.", None),
     };
     let options: Vec<(String, String)> = pairs
         .map(|pairs| ("--pairs".to_owned(), pairs.to_string()))
@@ -141,7 +140,9 @@ fn pairs(study: &Study) -> Chart {
     Chart {
         id: "pairs".into(),
         title: "Rate of each run".into(),
-        about: "Lines that rise and fall together show that something else drifted; the difference within each pair is what counts.".into(),
+        about: "If both lines rise and fall together, something else drifted; only the difference \
+            within each pair counts."
+            .into(),
         x: Axis::linear("pair", ""),
         y: Axis::linear("IOPS", "IOPS"),
         series: vec![of("A"), of("B")],

@@ -69,7 +69,7 @@ pub(super) fn table(report: &Report) -> Section {
     Section {
         title: "Every point".into(),
         blocks: vec![Block::Table(Table {
-            caption: "Percentiles that fewer than ten operations lie beyond are left out".into(),
+            caption: "Percentiles with fewer than ten operations beyond them are omitted".into(),
             head,
             rows: report.rows.iter().map(row).collect(),
         })],
@@ -77,18 +77,18 @@ pub(super) fn table(report: &Report) -> Section {
     }
 }
 
-/// What weakens the figures, and what was not measured.
+/// Weaknesses of the figures, and unmeasured points.
 pub(super) fn weak(report: &Report) -> Option<Section> {
     let left = report
         .left_out
         .iter()
-        .map(|left| format!("Left out: {}: {}.", format_settings(&left.settings), left.why));
+        .map(|left| format!("Omitted: {}: {}.", format_settings(&left.settings), left.why));
     // The page shows warnings among the findings.
     let warnings = list_warnings(&report.rows);
     let notes = report.notes.iter().filter(|note| !warnings.contains(note)).cloned();
     let blocks: Vec<Block> = notes.chain(left).map(Block::Text).collect();
     (!blocks.is_empty()).then(|| Section {
-        title: "What weakens the figures, and what was left out".into(),
+        title: "Weaknesses and omitted points".into(),
         blocks,
         ..Section::default()
     })

@@ -18,8 +18,6 @@ use crate::numbers::{duration, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-/// Names of tests to which their user gave none: those of commands.
-const DEFAULT_NAMES: [&str; 3] = ["run", "verify", "quick"];
 /// What to do after a PASS.
 pub const KEEP_AND_REPEAT: &str =
     "Keep this page, and repeat the test after every change of the storage or its neighbours.";
@@ -67,7 +65,7 @@ pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
         (Tone::Good, true) => KEEP_AND_REPEAT,
         (Tone::Good, false) => "Repeat it for the time that a verdict should rest on.",
         (Tone::Bad, _) => "See what limits it, change that, and repeat.",
-        (Tone::Unsure | Tone::Plain, true) => "Do what the lines above ask for, and repeat.",
+        (Tone::Unsure | Tone::Plain, true) => "Follow the advice above, and repeat.",
         (Tone::Unsure | Tone::Plain, false) => "Repeat it with what the lines above ask for; this command has it.",
     };
     Some(Lead {
@@ -289,7 +287,7 @@ pub(super) fn title(results: &Results, summary: &Summary) -> String {
         several => format!(" — {} targets", several.len()),
     };
     match &summary.jobs[..] {
-        [job] if DEFAULT_NAMES.contains(&results.plan.name.as_str()) => {
+        [job] if words::DEFAULT_NAMES.contains(&results.plan.name.as_str()) => {
             let load = job.operations.trim_end_matches(", direct");
             format!("{load}, QD {}{target}", job.depth)
         }

@@ -74,11 +74,11 @@ pub(super) fn passes(at: &Place<'_>, _: &Place<'_>) -> String {
 }
 
 pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
-    at.job.stop.after_ns.map_or("no limit of time".into(), words::time)
+    at.job.stop.after_ns.map_or("no time limit".into(), words::time)
 }
 
-/// The stop rules that take effect. Counts that repeat until the time is over end nothing; nor do
-/// bytes or a share of the region that equal the passes.
+/// The stop rules that take effect. A count has no effect if it repeats until the time is over;
+/// bytes or a share of the region have none if they equal the passes.
 fn effective_stop(at: &Place<'_>) -> Stop {
     let mut stop = multiply_rounds(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
@@ -102,7 +102,7 @@ fn effective_stop(at: &Place<'_>) -> Stop {
 
 pub(super) fn after(at: &Place<'_>, _: &Place<'_>) -> String {
     let count = at.job.after.len();
-    flag(count > 0, &format!("{count} jobs that end first"))
+    flag(count > 0, &format!("after {count} other jobs"))
 }
 
 /// True if a list has other jobs of the step.
@@ -118,13 +118,13 @@ pub(super) fn ends_jobs(at: &Place<'_>, _: &Place<'_>) -> String {
     let ends = &at.job.ends_with;
     flag(
         has_other_jobs(at, &ends.jobs) || ends.plan_always,
-        "other jobs end with it",
+        "its end stops other jobs",
     )
 }
 
 pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
     let ends = at.job.ends_with.workers && wanted.job.workers.len() > 1;
-    flag(ends, "its other workers end with one")
+    flag(ends, "the first worker that ends stops the others")
 }
 
 pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
@@ -136,8 +136,8 @@ pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
     ];
     let ends: Vec<&str> = ends.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
     match ends.is_empty() {
-        true => "a failure ends nothing else".into(),
-        false => format!("a failure ends {} too", ends.join(" and ")),
+        true => "a failure stops nothing else".into(),
+        false => format!("a failure also stops {}", ends.join(" and ")),
     }
 }
 
@@ -148,7 +148,7 @@ pub(super) fn rules(at: &Place<'_>, is: fn(&Control) -> bool) -> String {
 }
 
 pub(super) fn windows(at: &Place<'_>, _: &Place<'_>) -> String {
-    flag(!at.job.windows.is_empty(), "a log of latencies, window by window")
+    flag(!at.job.windows.is_empty(), "latencies logged per window")
 }
 
 pub(super) fn poll_percent(at: &Place<'_>, _: &Place<'_>) -> String {
@@ -181,7 +181,7 @@ pub(super) fn engine(pair: &Pair<'_>) -> Difference {
         return None;
     }
     match is_synchronous_by_depth(pair) {
-        true => words_of_both("one synchronous call after the other", got.name()),
+        true => words_of_both("synchronous calls, one at a time", got.name()),
         false => words_of_both(wanted.name(), got.name()),
     }
 }
@@ -212,7 +212,7 @@ pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
         Depth::Shared { operations } => operations.to_string(),
         Depth::PerTarget { alternatives } => {
             format!(
-                "{} with {alternatives} alternatives on each target, of which each burst draws one",
+                "{} on each target; each burst draws one of {alternatives} streams",
                 worker.slots()
             )
         }
@@ -256,16 +256,16 @@ pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
 
 fn generator(at: &Place<'_>) -> &'static str {
     match at.worker.draws {
-        DrawsForm::Native { seed: _ } => "one for each purpose, of its own kind",
-        DrawsForm::Single { seed: _ } => "one for everything",
-        DrawsForm::PerPurpose { .. } => "one for each purpose",
+        DrawsForm::Native { seed: _ } => "fathom's own, one per purpose",
+        DrawsForm::Single { seed: _ } => "a single one",
+        DrawsForm::PerPurpose { .. } => "one per purpose",
     }
 }
 
 pub(super) fn generators(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = (generator(&pair.wanted), generator(&pair.got));
     let wanted_words = format!("random numbers: {wanted}");
-    let got_words = format!("{got}: positions and data are drawn alike, and are not the same ones");
+    let got_words = format!("{got}: the distributions are the same, the positions and data are not");
     (wanted != got).then_some((wanted_words, got_words))
 }
 
@@ -291,14 +291,14 @@ pub(super) fn cpus_verdict(pair: &Pair<'_>) -> Verdict {
 
 pub(super) fn latency(at: &Place<'_>, _: &Place<'_>) -> String {
     let points = match at.worker.latency {
-        LatencyPoints::BeforeCall => "from the beginning of the call, with the total beside it",
-        LatencyPoints::CompletionInSeries => "from the beginning of the call",
-        LatencyPoints::AfterCall => "from the end of the call, with the total beside it",
+        LatencyPoints::BeforeCall => "from the start of the call, and total latency",
+        LatencyPoints::CompletionInSeries => "from the start of the call",
+        LatencyPoints::AfterCall => "from the end of the call, and total latency",
     };
     format!("completion latency {points}")
 }
 
-/// One schedule for both directions needs the shares that separate schedules result in.
+/// A single schedule needs a mix; with separate schedules the mix follows from the two rates.
 fn wanted_mix(pair: &Pair<'_>) -> Mix {
     match pair.got.stream.pacing {
         Pacing::PerDirection { .. } => pair.wanted.stream.mix,
@@ -335,8 +335,8 @@ pub(super) fn runs(pair: &Pair<'_>) -> Difference {
         .filter(|_| wanted_mix(pair).directions().count() > 1)
 }
 
-/// Directions that both streams have. Without any, only the mix is reported: patterns cannot be
-/// compared.
+/// Directions that both streams have. If there are none, only the mix is reported: no pattern can
+/// be compared.
 fn common(pair: &Pair<'_>) -> Vec<Direction> {
     let wanted = pair.wanted.stream.mix.directions();
     wanted
@@ -368,7 +368,7 @@ pub(super) fn sizes(pair: &Pair<'_>) -> Difference {
 pub(super) fn positions(pair: &Pair<'_>) -> Difference {
     let separate = |stream: &Stream| stream.pattern.access.iter().any(words::separate_positions);
     let way = |separate: bool| match separate {
-        true => "reads and writes have a position each",
+        true => "reads and writes have separate positions",
         false => "reads and writes share a position",
     };
     words_if_different(separate(pair.wanted.stream), separate(pair.got.stream), way).filter(|_| common(pair).len() > 1)
@@ -397,8 +397,8 @@ pub(super) fn whole_blocks(pair: &Pair<'_>) -> Difference {
         .any(|direction| !matches!(sizes[*direction], BlockSizes::Fixed { .. }));
     let whole = |at: &Place<'_>| at.stream.pattern.whole_blocks;
     let way = |whole: bool| match whole {
-        true => "every position has room for the longest operation",
-        false => "operations near the end are drawn short enough",
+        true => "positions leave room for the longest operation",
+        false => "operations near the end are shortened",
     };
     words_if_different(whole(&pair.wanted), whole(&pair.got), way).filter(|_| varies)
 }
@@ -428,9 +428,9 @@ pub(super) fn direct(at: &Place<'_>, _: &Place<'_>) -> String {
 
 pub(super) fn write_through(at: &Place<'_>, wanted: &Place<'_>) -> String {
     let words = match at.stream.cache.write_through {
-        WriteThrough::Off => "writes that are done when they are taken",
-        WriteThrough::Data => "writes that are done when the data is stable",
-        WriteThrough::DataAndMetadata => "writes that are done when data and metadata are stable",
+        WriteThrough::Off => "writes complete in the cache",
+        WriteThrough::Data => "writes complete when the data is on stable storage",
+        WriteThrough::DataAndMetadata => "writes complete when data and metadata are on stable storage",
     };
     flag(wanted.writes(), words)
 }
@@ -454,7 +454,7 @@ pub(super) fn mapping(at: &Place<'_>, wanted: &Place<'_>) -> String {
 pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
     let words = match at.stream.cache.drop_before {
         true => "cached pages are dropped before the job",
-        false => "cached pages stay",
+        false => "cached pages are kept",
     };
     flag(!wanted.stream.cache.direct, words)
 }
@@ -523,8 +523,8 @@ pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
     let each = |at: &Place<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
     let paced = |at: &Place<'_>| at.stream.pacing != Pacing::Unpaced;
     let way = |each: bool| match each {
-        true => "a schedule for reads and one for writes",
-        false => "one schedule, of which each operation draws its type",
+        true => "separate schedules for reads and writes",
+        false => "one schedule; each operation draws its type",
     };
     let comparable = paced(&pair.wanted) && paced(&pair.got) && same_rates(pair);
     words_if_different(each(&pair.wanted), each(&pair.got), way)
@@ -549,16 +549,16 @@ pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
 pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
     words_if_different(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
-        CatchUp::Unlimited => "every delay is made up for".to_owned(),
-        CatchUp::Within(time) => format!("delays up to {} are made up for", words::time(time)),
+        CatchUp::Unlimited => "every delay is caught up".to_owned(),
+        CatchUp::Within(time) => format!("delays up to {} are caught up", words::time(time)),
     })
 }
 
 pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = pair.wanted.stream.think.zip(pair.got.stream.think)?;
     words_if_different(wanted.count, got.count, |count| match count {
-        ThinkCount::Issued => "operations count when they are issued",
-        ThinkCount::Completed => "operations count when they are done, and none is in flight during a pause",
+        ThinkCount::Issued => "operations are counted when submitted",
+        ThinkCount::Completed => "operations are counted when complete; none is in flight during a pause",
     })
 }
 

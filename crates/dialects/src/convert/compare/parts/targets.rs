@@ -7,7 +7,7 @@ use super::{Difference, words_if_different, words_of_both};
 use crate::convert::compare::{Pair, Place, is_device, known_size};
 use crate::convert::{native, words};
 
-/// All paths must occur, as targets of several streams or as a file set.
+/// True if all paths occur, in several streams or in one file set.
 pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
     let streams = pair.got.worker.streams.iter();
     let there: Vec<&str> = streams
@@ -15,7 +15,7 @@ pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
         .map(|id| pair.got.plan.target(*id).path.as_str())
         .collect();
     let wanted = pair.wanted.paths();
-    // A directory target has its file inside.
+    // The file of a directory target is inside the directory.
     let is_there = |path: &&str| {
         there
             .iter()
@@ -45,7 +45,7 @@ pub(in crate::convert::compare) fn files(pair: &Pair<'_>) -> Difference {
     }
     words_of_both(
         format!("{count} files, {service:?}, {operations} operations each, {open} open"),
-        "targets of which each operation picks any",
+        "each operation picks a target",
     )
 }
 
@@ -59,7 +59,7 @@ pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> S
     }
 }
 
-/// How both plans prepare the file of a target; `None` for targets that are no file.
+/// How both plans prepare the file of a target; `None` if the target is not a file.
 fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
     let real = !matches!(
         pair.wanted.target.kind,
@@ -80,9 +80,9 @@ pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
 pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = prepared(pair)?;
     let way = |prepare: &Prepare| match prepare {
-        Prepare::Existing => "a file that is used as it is",
-        Prepare::Filled { .. } => "a file that is made once, full of random data, and used again",
-        Prepare::Recreate { .. } => "a file that is made anew",
+        Prepare::Existing => "an existing file",
+        Prepare::Filled { .. } => "a file that is filled with random data once, then reused",
+        Prepare::Recreate { .. } => "a file that is recreated",
         Prepare::LayOut { .. } => "a file that is laid out if it is too small",
     };
     wanted.size()?;
@@ -94,7 +94,7 @@ pub(in crate::convert::compare) fn prepared_anew(pair: &Pair<'_>) -> Difference 
     let recreated = |at: &Place<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
     let differ = recreated(&pair.wanted) && recreated(&pair.got) && anew(&pair.wanted) != anew(&pair.got);
     match differ {
-        true => words_of_both("the file is made anew for each step", "it made once"),
+        true => words_of_both("the file is recreated for each step", "it is created once"),
         false => None,
     }
 }
@@ -108,10 +108,10 @@ pub(in crate::convert::compare) fn end(pair: &Pair<'_>) -> Difference {
     }
     let (wanted, got) = (pair.wanted.target.at_end, pair.got.target.at_end);
     if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
-        return words_of_both("a file of our own making stays", "it removed");
+        return words_of_both("the created file is kept", "it is removed");
     }
     let stays = |at_end: AtEndOfJob| match at_end {
-        AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it stays",
+        AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it is kept",
         AtEndOfJob::Remove => "it is removed at the end",
         AtEndOfJob::RemoveEachPass => "it is removed after every pass",
     };
@@ -119,8 +119,8 @@ pub(in crate::convert::compare) fn end(pair: &Pair<'_>) -> Difference {
 }
 
 pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
-    // For an unknown size, compares regions at two sizes. One percent of each is a multiple of any
-    // block.
+    // If the size is unknown, regions are compared at two sizes, of which one percent is a multiple
+    // of any block.
     let known = known_size(pair.wanted.target).map(|size| vec![size]);
     let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
     let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
@@ -154,10 +154,10 @@ fn tree_details(tree: &FileTree) -> String {
     } = tree;
     let limit = files_max.map(|files| format!("only {files} files"));
     let details = [
-        fills_all_levels.then(|| "files on all levels".to_owned()),
+        fills_all_levels.then(|| "files at all levels".to_owned()),
         limit,
         changes_directories.then(|| "mkdir and rmdir on its directories".to_owned()),
-        kept.map(|_| "kept from run to run".to_owned()),
+        kept.map(|_| "kept between runs".to_owned()),
     ];
     { details }
         .into_iter()

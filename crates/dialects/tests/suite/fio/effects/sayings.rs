@@ -36,37 +36,37 @@ pub const SAYINGS: &[Saying] = &[
     (
         "rwmixread",
         "--rw=randrw --rwmixread=70 --rate=5m,5m",
-        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=70",
+        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=70",
     ),
     (
         "rw",
         "--rw=randrw --rate=6m,5m",
-        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
     ),
     (
         "rate",
         "--rw=randrw --rate=6m,5m",
-        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
     ),
     (
         "rate",
         "--rw=randrw --rate=18446744073709551615,1m",
-        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
     ),
     (
         "rate_iops",
         "--rw=randrw --rate_iops=700,300",
-        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+        "x: each direction has its own rate, so the mix follows from the rates, not from rwmixread=50",
     ),
     (
         "runtime",
         "--runtime=30",
-        "x: without time_based the job ends as soon as its size is done, even if its runtime is not over",
+        "x: without time_based the job ends after its size, even before its runtime",
     ),
     (
         "trim_percentage",
         "--rw=trimwrite --verify=md5 --trim_percentage=20",
-        "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
+        "x: trim_percentage has no effect without trim_backlog and verification after the writes",
     ),
     (
         "read_iolog",
@@ -76,12 +76,12 @@ pub const SAYINGS: &[Saying] = &[
     (
         "name",
         "--name=x --direct=0",
-        "x: reads go through the page cache (direct=0): what is cached is not read from the device",
+        "x: reads go through the page cache (direct=0): cached data is not read from the device",
     ),
     (
         "do_verify",
         "--rw=randtrimwrite --verify=md5 --do_verify=0 --trim_percentage=20 --trim_backlog=64",
-        "x: trim_percentage discards nothing without trim_backlog and a verification after the writes",
+        "x: trim_percentage has no effect without trim_backlog and verification after the writes",
     ),
     ("ioengine", "--ioengine=cpuio", "fio: io engine cpuio init failed."),
     ("ioengine", "--ioengine=exec", "fio: io engine exec init failed."),
@@ -155,8 +155,8 @@ pub const SILENCES: &[Saying] = &[
     ),
     ("rwmixread", "--rw=randrw --rwmixread=70 --rate=7m,3m", "rwmixread"),
     ("ioengine", "--ioengine=libaio --iodepth=16", "has no effect"),
-    ("trim_backlog", TRIMS, "discards nothing"),
-    ("verify", TRIMS, "discards nothing"),
+    ("trim_backlog", TRIMS, "trim_percentage has no effect"),
+    ("verify", TRIMS, "trim_percentage has no effect"),
     ("cgroup", "--cgroup=a --cgroup_weight=500", "no effect without cgroup"),
     ("size", "--ioengine=null --size=1m", "you need to specify size="),
     ("cpuload", "--ioengine=cpuio --cpuload=30", "init failed"),
@@ -178,7 +178,7 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "filesize",
         "--filesize=25% --size=8m",
-        "fio: filesize: no file can be as large, and a percentage is not possible here",
+        "fio: filesize: the size exceeds the maximum file size, or is a percentage",
     ),
     (
         "hugepage-size",
@@ -193,7 +193,7 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "num_range",
         "--rw=trim --num_range=4",
-        "fio: num_range: no engine of this program names more than one range in a trim; leave it out",
+        "fio: num_range: no engine of this program trims more than one range at a time; omit it",
     ),
     (
         "cmdprio_percentage",
@@ -208,37 +208,37 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "read_iolog",
         "--read_iolog=dev",
-        "fio: read_iolog: dev: it is not a regular file: save the trace in one, or give it on standard input (`-`)",
+        "fio: read_iolog: dev: not a regular file: save the trace to a file, or pass it on standard input (`-`)",
     ),
     (
         "verify",
         "--read_iolog=trace --verify=md5",
-        "fio: verify beside read_iolog is not supported by this program; leave one of them out",
+        "fio: verify with read_iolog is not supported by this program; omit one of them",
     ),
     (
         "directory",
         "--directory=d --read_iolog=trace",
-        "fio: directory beside read_iolog: a trace names its files with their paths; leave directory out",
+        "fio: directory with read_iolog: the trace contains full paths; omit directory",
     ),
     (
         "create_only",
         "--create_only=1 --read_iolog=trace",
-        "fio: create_only beside read_iolog is not supported by this program; leave one of them out",
+        "fio: create_only with read_iolog is not supported by this program; omit one of them",
     ),
     (
         "cmdprio_percentage",
         "--ioengine=libaio --cmdprio_percentage=10 --read_iolog=trace",
-        "fio: cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program",
+        "fio: cmdprio_percentage or cmdprio_bssplit with read_iolog is not supported by this program",
     ),
     (
         "replay_skip",
         "--read_iolog=trace --replay_skip=read,write",
-        "fio: read_iolog: trace: there is nothing in it to replay",
+        "fio: read_iolog: trace: the trace has no operations",
     ),
     (
         "ignore_error",
         "--ignore_error=EWRONG",
-        "fio: ignore_error: `EWRONG` is not the name of a known error; give its number",
+        "fio: ignore_error: unknown error `EWRONG`; give its number",
     ),
     (
         "filetype",
@@ -259,7 +259,7 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "mem",
         "--mem=mmap:somewhere",
-        "fio: mem with a file behind a colon is not supported by this program",
+        "fio: mem with a file is not supported by this program",
     ),
     (
         "verify",
@@ -274,6 +274,6 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "cmdprio_bssplit",
         "--ioengine=libaio --cmdprio_bssplit=4k/10 --read_iolog=trace",
-        "fio: cmdprio_percentage or cmdprio_bssplit beside read_iolog is not supported by this program",
+        "fio: cmdprio_percentage or cmdprio_bssplit with read_iolog is not supported by this program",
     ),
 ];

@@ -1,5 +1,5 @@
-//! Flows that ran at the same time, added up: counts and rates add, means are weighted, deviations
-//! are pooled. Percentiles do not add, so they are left out.
+//! Sums flows that ran at the same time: adds counts and rates, weights means, pools deviations.
+//! Percentiles cannot be combined, so they are omitted.
 
 use model::observation::{Flow, Latency};
 use model::{Bytes, Nanos};
@@ -22,14 +22,14 @@ pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
         iops: all(|flow| flow.iops),
         bytes_per_sec: all(|flow| flow.bytes_per_sec),
         iops_deviation: None,
-        latency: latency(flows),
+        latency: pool_latency(flows),
         response: None,
         schedule_delay: None,
     })
 }
 
-/// Mean and deviation of all values together, from those of the parts and their counts.
-fn latency(flows: &[&Flow]) -> Option<Latency> {
+/// Computes the common mean and deviation from those of the parts and their counts.
+fn pool_latency(flows: &[&Flow]) -> Option<Latency> {
     let mut samples = 0u64;
     let (mut sum, mut squares) = (0.0, Some(0.0));
     let (mut min_ns, mut max_ns): (Option<f64>, Option<f64>) = (None, None);
@@ -41,8 +41,8 @@ fn latency(flows: &[&Flow]) -> Option<Latency> {
         squares = squares
             .zip(latency.deviation_ns)
             .map(|(squares, deviation)| squares + count as f64 * (deviation * deviation + mean * mean));
-        min_ns = smaller(min_ns, latency.min_ns, f64::min);
-        max_ns = smaller(max_ns, latency.max_ns, f64::max);
+        min_ns = choose_known(min_ns, latency.min_ns, f64::min);
+        max_ns = choose_known(max_ns, latency.max_ns, f64::max);
     }
     if samples == 0 {
         return None;
@@ -59,15 +59,15 @@ fn latency(flows: &[&Flow]) -> Option<Latency> {
     })
 }
 
-fn smaller(one: Option<f64>, other: Option<f64>, choose: fn(f64, f64) -> f64) -> Option<f64> {
+fn choose_known(one: Option<f64>, other: Option<f64>, choose: fn(f64, f64) -> f64) -> Option<f64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(choose(one, other)),
         (one, other) => one.or(other),
     }
 }
 
-/// The longest of some times.
-pub(super) fn longest(times: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
+/// The longest time.
+pub(super) fn longest_time(times: impl Iterator<Item = Option<Nanos>>) -> Option<Nanos> {
     times.flatten().max()
 }
 
@@ -88,11 +88,11 @@ mod tests {
             }),
             ..Flow::default()
         };
-        let found = sum(&[&flow(1, 0.0), &flow(1, 10.0)]).expect("there are two");
-        let latency = found.latency.expect("both have one");
+        let found = sum(&[&flow(1, 0.0), &flow(1, 10.0)]).expect("two flows");
+        let latency = found.latency.expect("both have a latency");
         assert_eq!((latency.mean_ns, latency.deviation_ns), (Some(5.0), Some(5.0)));
         assert_eq!(found.operations, Some(2));
-        assert_eq!(found.bytes, None, "one does not tell");
+        assert_eq!(found.bytes, None, "one flow has no bytes");
         assert_eq!(sum(&[]), None);
     }
 }

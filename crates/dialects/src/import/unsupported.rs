@@ -1,53 +1,53 @@
-//! Results that are recognised and not read: each with why, and with what to do instead.
+//! Recognises output that fathom does not read, with the reason and an alternative.
 
-/// Results of a tool that are known by their look.
+/// A kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Foreign {
-    /// Whose they are.
+pub struct UnsupportedForm {
+    /// Its name.
     pub name: &'static str,
-    /// Why they are not read.
+    /// Why it is not read.
     pub why: &'static str,
-    /// What to do.
+    /// What to do instead.
     pub instead: &'static str,
 }
 
 type Input = (&'static str, fn(&str) -> bool, &'static str);
 
-/// Files that tools run, with what to give instead.
+/// Test descriptions of each tool, and what to give instead.
 const INPUTS: &[Input] = &[
     (
         "a configuration of Iometer",
         |text| text.contains("'TEST SETUP ==="),
-        "`fathom iometer FILE results.csv` runs it; then give results.csv. `fathom lint FILE` examines it",
+        "run it with `fathom iometer FILE results.csv`, then give results.csv; `fathom lint FILE` examines it",
     ),
     (
         "a parameter file of Vdbench",
-        |text| begins_a_line(text, "rd=") && (begins_a_line(text, "sd=") || begins_a_line(text, "fsd=")),
-        "`fathom vdbench -f FILE` runs it; then give output/flatfile.html. `fathom lint FILE` examines a FILE.parm",
+        |text| begins_line(text, "rd=") && (begins_line(text, "sd=") || begins_line(text, "fsd=")),
+        "run it with `fathom vdbench -f FILE`, then give output/flatfile.html; `fathom lint FILE` examines a FILE.parm",
     ),
     (
         "a job file of fio",
         |text| {
-            begins_a_line(text, "[")
+            begins_line(text, "[")
                 && ["rw=", "readwrite=", "ioengine="]
                     .iter()
-                    .any(|key| begins_a_line(text, key))
+                    .any(|key| begins_line(text, key))
         },
-        "`fathom fio --output-format=json FILE` runs it; then give what it prints. `fathom lint FILE` examines a FILE.fio",
+        "run it with `fathom fio --output-format=json FILE`, then give its output; `fathom lint FILE` examines a FILE.fio",
     ),
     (
         "a profile of DiskSpd",
         |text| text.contains("<Profile>") && text.contains("<TimeSpans>"),
-        "`fathom diskspd -XFILE` runs it; then give what it prints. `fathom lint FILE` examines a FILE.xml",
+        "run it with `fathom diskspd -XFILE`, then give its output; `fathom lint FILE` examines a FILE.xml",
     ),
     (
         "a job file of fathom",
-        |text| begins_a_line(text, "[[job]]"),
-        "`fathom run FILE --save result.fathom` runs it; then give that result. `fathom lint FILE` examines it",
+        |text| begins_line(text, "[[job]]"),
+        "run it with `fathom run FILE --save result.fathom`, then give that result; `fathom lint FILE` examines it",
     ),
 ];
 
-fn begins_a_line(text: &str, words: &str) -> bool {
+fn begins_line(text: &str, words: &str) -> bool {
     let begins = |line: &str| {
         line.get(..words.len())
             .is_some_and(|head| head.eq_ignore_ascii_case(words))
@@ -55,32 +55,33 @@ fn begins_a_line(text: &str, words: &str) -> bool {
     text.lines().any(|line| begins(line.trim_start()))
 }
 
-/// The tool whose output this is, of those that are not read.
-pub(super) fn recognise(text: &str) -> Option<Foreign> {
+/// Detects text that is not read.
+pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
     let has = |part: &str| text.contains(part);
-    let of = |name, why, instead| Some(Foreign { name, why, instead });
+    let of = |name, why, instead| Some(UnsupportedForm { name, why, instead });
     if has("Vdbench distribution") {
-        let why = "of its pages only summary.html and flatfile.html have the averages of each run";
+        let why = "only summary.html and flatfile.html have the averages of each run";
         of(
             "another page of Vdbench",
             why,
-            "give one of these, from the same folder",
+            "give one of these files from the same folder",
         )
-    } else if let Some((name, _, instead)) = INPUTS.iter().find(|(_, is_one, _)| is_one(text)) {
-        of(name, "it says what to run and holds no result", instead)
+    } else if let Some((name, _, instead)) = INPUTS.iter().find(|(_, matches, _)| matches(text)) {
+        of(name, "it describes a test, not a result", instead)
     } else if text.lines().any(is_terse) {
-        let instead = "run it again with --output-format=json, or with several: --output-format=terse,json";
+        let instead = "run the test again with --output-format=json, or with both: --output-format=terse,json";
         of(
             "terse output of fio",
             "its fields have no names and depend on the version",
             instead,
         )
     } else if is_log(text) {
-        let why = "its lines say neither which figure they are nor what the whole run did";
-        let instead = "`fathom report FILE …` draws logs of fio with their own names (db_lat.1.log); to judge or compare, give its JSON report";
+        let why = "its lines contain neither the kind of the figures nor totals of the run";
+        let instead = "to draw it, run `fathom report FILE …` with its original name \
+            (db_lat.1.log); to judge or compare, give fio's JSON report";
         of("a log of fio", why, instead)
     } else if text.lines().any(is_dd) {
-        let instead = "`fathom explain anti-patterns dd` tells why, and what to run instead";
+        let instead = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";
         of("output of dd", "dd is not a storage test", instead)
     } else {
         None
@@ -95,15 +96,15 @@ fn is_terse(line: &str) -> bool {
     version && fields.next().is_some_and(|field| field.starts_with("fio-"))
 }
 
-/// Its first lines are four whole numbers or more, the third a direction.
+/// True if the first lines have at least four integers, of which the third is a direction.
 fn is_log(text: &str) -> bool {
     const LINES: usize = 5;
-    let is_one = |line: &str| {
+    let is_log_line = |line: &str| {
         let columns: Vec<&str> = line.split(", ").collect();
         let numbers = columns.iter().take(4).filter(|column| column.parse::<u64>().is_ok());
         numbers.count() == 4 && matches!(columns[2], "0" | "1" | "2")
     };
-    !text.is_empty() && text.lines().take(LINES).all(is_one)
+    !text.is_empty() && text.lines().take(LINES).all(is_log_line)
 }
 
 fn is_dd(line: &str) -> bool {

@@ -1,18 +1,18 @@
-//! Reports inside other text: notes before the JSON, a page around the XML.
+//! Finds reports inside other text, such as notes before the JSON or a page around the XML.
 
 use std::ops::Range;
 
-/// The last JSON document with fio's mark in it: with `--status-interval` several follow one
-/// another, each of them with all that the ones before have.
-pub(super) fn json_of_fio(text: &str) -> Option<Range<usize>> {
+/// Finds the last JSON document of fio. With `--status-interval` there are several, each of which
+/// includes the figures of the previous ones.
+pub(super) fn find_fio_json(text: &str) -> Option<Range<usize>> {
     let mark = text.rfind("\"fio version\"")?;
     let start = text[..mark].rfind('{')?;
-    let end = end_of_object(text, start).unwrap_or(text.len());
+    let end = find_object_end(text, start).unwrap_or(text.len());
     Some(start..end)
 }
 
-/// The byte behind the brace that closes the one at `start`; `None` if it is never closed.
-fn end_of_object(text: &str, start: usize) -> Option<usize> {
+/// The end of the object whose brace is at `start`, exclusive; `None` if it is not closed.
+fn find_object_end(text: &str, start: usize) -> Option<usize> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (index, byte) in text.bytes().enumerate().skip(start) {
         match (quoted, byte) {
@@ -32,11 +32,12 @@ fn end_of_object(text: &str, start: usize) -> Option<usize> {
     None
 }
 
-/// From the first `<Results>` to the last `</Results>`, or to the end where it was cut off.
-pub(super) fn xml_of_diskspd(text: &str) -> Option<Range<usize>> {
+/// Finds the range from the first `<Results>` to the last `</Results>`, or to the end of truncated
+/// text.
+pub(super) fn find_diskspd_xml(text: &str) -> Option<Range<usize>> {
     const END: &str = "</Results>";
     let start = text.find("<Results>")?;
-    // A page about DiskSpd may name the element; a report continues with one of these.
+    // A page about DiskSpd may mention the element. In a report, one of these elements follows.
     let behind = text[start + "<Results>".len()..].trim_start();
     if !["<System>", "<Profile>", "<TimeSpan>"]
         .iter()
@@ -48,8 +49,8 @@ pub(super) fn xml_of_diskspd(text: &str) -> Option<Range<usize>> {
     (end > start).then_some(start..end)
 }
 
-/// Number of the line, from 1, in which a byte stands.
-pub(super) fn line_of(text: &str, at: usize) -> usize {
+/// The number of the line that holds a byte, from 1.
+pub(super) fn line_number(text: &str, at: usize) -> usize {
     1 + text.as_bytes()[..at.min(text.len())]
         .iter()
         .filter(|byte| **byte == b'\n')
@@ -63,11 +64,11 @@ mod tests {
     #[test]
     fn documents_are_found_in_what_surrounds_them() {
         let text = "note: {x}\n{\n \"fio version\" : \"a}\\\"\", \"jobs\" : [{}]\n}\nbye {\"x\":1}";
-        let found = json_of_fio(text).expect("there is one");
+        let found = find_fio_json(text).expect("a document");
         assert!(text[found.clone()].starts_with("{\n \"fio"));
         assert!(text[found].ends_with("[{}]\n}"));
-        assert_eq!(json_of_fio("{\"fio version\" : 1, \"jobs\" : ["), Some(0..30));
-        assert_eq!(json_of_fio("\"fio version\""), None);
-        assert_eq!(line_of("a\nb\nc", 4), 3);
+        assert_eq!(find_fio_json("{\"fio version\" : 1, \"jobs\" : ["), Some(0..30));
+        assert_eq!(find_fio_json("\"fio version\""), None);
+        assert_eq!(line_number("a\nb\nc", 4), 3);
     }
 }

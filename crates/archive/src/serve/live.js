@@ -75,12 +75,33 @@
     draw("rate", rate);
     draw("p99", time);
   };
+  // What each job does, with the time left where its phase ends by time.
+  const phases = new Map();
+  const showState = () => {
+    state.textContent = [...phases.values()].map((one) => {
+      const text = one.name + ": " + (words[one.phase] || one.phase);
+      return one.left > 0 ? text + ", " + Math.round(one.left) + " s left" : text;
+    }).join("; ");
+  };
   const source = new EventSource("/events");
   source.onopen = () => { rows.textContent = ""; messages.textContent = ""; jobs.clear(); };
   source.onmessage = (message) => {
     const one = JSON.parse(message.data);
-    if (one.event === "interval") { interval(one); note(one); drawAll(); }
-    else if (one.event === "phase") { state.textContent = one.name + ": " + (words[one.phase] || one.phase); say(state.textContent); }
+    if (one.event === "interval") {
+      interval(one);
+      note(one);
+      drawAll();
+      const now = phases.get(one.job);
+      if (now && now.phase === one.phase && now.length) {
+        now.left = now.length - one.start_s - one.length_s;
+        showState();
+      }
+    } else if (one.event === "phase") {
+      if (phases.size && [...phases.values()][0].step !== one.step) phases.clear();
+      phases.set(one.job, { step: one.step, name: one.name, phase: one.phase, length: (one.length_ns || 0) / 1e9, left: (one.length_ns || 0) / 1e9 });
+      showState();
+      say(one.name + ": " + (words[one.phase] || one.phase));
+    }
     else if (one.event === "preparing") state.textContent = "Preparing " + one.target + ": " + Math.floor(100 * one.done / Math.max(one.total, 1)) + " %";
     else if (one.event === "prepared") say(one.target + ": " + one.how);
     else if (one.event === "notice") say(one.finding.rule + ": " + one.finding.what);
