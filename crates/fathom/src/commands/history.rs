@@ -240,6 +240,7 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
         report: None,
     };
     let outputs = StudyOutputs::new(&spec, None, NO_PAGE)?;
+    outputs.check_files(&[])?;
     let limit = Some(args.limit).filter(|limit| *limit > 0);
     let wanted = Filter {
         limit,
@@ -286,7 +287,7 @@ fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
     let bytes = history.document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
-    outputs::write_file(path, &bytes)
+    archive::write_whole(path, &bytes)
         .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }
