@@ -35,17 +35,16 @@ const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"
 pub(super) fn rates(
     scope: &ChartScope,
     job: &JobResults,
-    observation: &Observation,
+    observed: &Observation,
     marks: &[Mark],
 ) -> [Option<Chart>; 2] {
     let (outside_intervals, phases) = outside_intervals(job);
     let marks: Vec<Mark> = phases.into_iter().chain(marks.iter().cloned()).collect();
     let outside = |value: &dyn Fn(&Counts) -> f64| outside_window(&outside_intervals, value);
-    let groups = group_points(&observation.series);
+    let groups = group_points(&observed.series);
     let points: Vec<SeriesPoint> = groups.iter().map(|group| merge_points(group)).collect();
     let operations: u64 = points.iter().flat_map(|point| point.operations).sum();
-    let has_band =
-        points.len() < observation.series.len() && operations >= MIN_IN_BAND * observation.series.len() as u64;
+    let has_band = points.len() < observed.series.len() && operations >= MIN_IN_BAND * observed.series.len() as u64;
     let at = |point: &SeriesPoint| point.start_ns.as_secs();
     let present: Vec<usize> = (0..3)
         .filter(|direction| points.iter().any(|point| point.operations[*direction] > 0))
@@ -60,10 +59,9 @@ pub(super) fn rates(
         }
         for direction in &present {
             let each = points.iter().map(|point| (at(point), value(point, *direction)));
-            let word = Direction::ALL[*direction].word();
-            lines.push(
-                Series::new(format!("{word}s"), Form::Steps, each).tone(direction_tone(Direction::ALL[*direction])),
-            );
+            let direction = Direction::ALL[*direction];
+            lines
+                .push(Series::new(format!("{}s", direction.word()), Form::Steps, each).tone(direction_tone(direction)));
         }
         if let Some(first) = lines.first_mut().filter(|_| has_band) {
             let of_all = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
@@ -76,28 +74,22 @@ pub(super) fn rates(
         lines
     };
     let per_second = |amount: u64, point: &SeriesPoint| amount as f64 / point.length_ns.as_secs().max(1e-9);
-    let length = points.first().map_or(Nanos(0), |point| point.length_ns);
+    let length = crate::numbers::duration(points.first().map_or(Nanos(0), |point| point.length_ns));
     let about = |what: &str| {
         let band = match has_band {
             true => format!(
                 "; the band spans the slowest and the fastest {} in it",
-                crate::numbers::duration(observation.series[0].length_ns)
+                crate::numbers::duration(observed.series[0].length_ns)
             ),
             false => String::new(),
         };
         format!(
-            "{what} in each {}{band}. A flat line means a steady device; steps and slopes are changes in its state or its environment.",
-            crate::numbers::duration(length)
+            "{what} in each {length}{band}. A flat line means a steady device; steps and slopes are changes in its state or its environment."
         )
     };
     let time = Axis::linear("time in the measured window", "s");
-    let size = common_size(&points);
-    let same = size.map(|size| {
-        format!(
-            " Throughput has the same curve: every operation transferred {}.",
-            Bytes(size)
-        )
-    });
+    let size = common_size(&points).map(Bytes);
+    let same = size.map(|size| format!(" Throughput has the same curve: every operation transferred {size}."));
     [
         Some(Chart {
             id: scope.id("iops"),
