@@ -354,8 +354,8 @@ fn table(entries: &[Entry], width: usize) -> String {
         }
     };
     let iops = |entry: &Entry| match (entry.runs, entry.jobs.len()) {
-        (2.., _) => numbers::some(entry.runs, "run"),
-        (_, jobs @ 2..) => numbers::some(jobs as u64, "job"),
+        (2.., _) => numbers::pluralize(entry.runs, "run"),
+        (_, jobs @ 2..) => numbers::pluralize(jobs as u64, "job"),
         _ => figure(|job| job.iops, numbers::rate)(entry),
     };
     let several_hosts = entries.iter().any(|entry| entry.host != entries[0].host);

@@ -365,7 +365,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         ..Page::default()
     };
     if jobs.len() == 1 {
-        page.raise_charts(&["intervals", "latencies"]);
+        page.promote_charts(&["intervals", "latencies"]);
     }
     page
 }
@@ -585,7 +585,7 @@ fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
     let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
     let rows = first.iter().filter(is_shared);
     let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
-    let table = Table::of_pairs("Test, the same for all results", rows);
+    let table = Table::from_pairs("Test, the same for all results", rows);
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 

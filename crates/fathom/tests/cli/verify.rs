@@ -62,7 +62,7 @@ fn a_promise_that_is_kept_passes() {
 fn warnings_stand_below_the_verdict() {
     let device = "servers = 8\nservice = \"1ms\"\nfault = \"operation 3000 half\"";
     let arguments = ["--require", "iops>=500", "--time", "20s"];
-    let said = ["PASS", "What weakens the figures", "warning SHORT-TRANSFERS"];
+    let said = ["PASS", "Caveats", "warning SHORT-TRANSFERS"];
     if let Some(ran) = on_device(device, &arguments) {
         ran.expect(0, &said);
     }
