@@ -279,6 +279,23 @@ fn a_direction_is_held_against_its_own_operations() {
     }
 }
 
+/// 16 KiB operations at the promised rate move less than the promised throughput.
+#[test]
+fn a_promised_throughput_that_the_load_does_not_reach_is_named() {
+    let capped = "servers = 128\nservice = \"1ms\"\nlayer = [\"iops 6000\", \"bandwidth 100MB\"]";
+    let policy = [
+        "--policy", "aws/gp3", "--size", "500GiB", "--iops", "6000", "--mbps", "250",
+    ];
+    let untested = "the throughput of 262.1 MB/s was not tested";
+    if let Some(ran) = on_device(capped, &[&policy[..], &["--time", "30s"]].concat()) {
+        ran.expect(0, &["PASS", untested, "--block 64KiB"]);
+    }
+    if let Some(ran) = on_device(capped, &[&policy[..], &["--time", "30s", "--block", "64KiB"]].concat()) {
+        let ran = ran.expect(1, &["FAIL"]);
+        assert!(!ran.out.contains("was not tested"), "{}", ran.out);
+    }
+}
+
 /// What is served later raises the mean, but it was not there when it was due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
