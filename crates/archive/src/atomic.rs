@@ -28,11 +28,7 @@ pub fn write_whole_with<E: From<io::Error>>(
             return write(&mut fs::OpenOptions::new().write(true).open(path)?);
         }
         if !meta.is_file() {
-            let what = if meta.is_dir() {
-                "a directory"
-            } else {
-                "no regular file"
-            };
+            let what = if meta.is_dir() { "a directory" } else { "a block device" };
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")).into());
         }
     }

@@ -81,7 +81,7 @@ fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> A
 pub fn write_fio_totals(results: &Results, prefix: &str, folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut ready = Vec::new();
     for direction in Direction::ALL {
-        let (mut part, path) = create_log(&logs::name_of_total(prefix, direction), folder)?;
+        let (mut part, path) = create_log(&logs::total_file_name(prefix, direction), folder)?;
         let mut out = BufWriter::new(part.file());
         let written = logs::write_total(results, direction, &mut out).and_then(|()| out.flush());
         drop(out);

@@ -19,6 +19,7 @@ mod history;
 mod judged;
 mod limits;
 mod metadata;
+mod named_files;
 mod options;
 mod outputs;
 mod pages;
@@ -89,10 +90,12 @@ fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<E
 /// Runs a native command.
 fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let arguments = &session.process.arguments;
-    let matches = match command_line::command_for(arguments).try_get_matches_from(arguments) {
+    let mut command = command_line::command_for(arguments);
+    let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
         Err(error) => return Ok(command_line::explain(error, arguments)),
     };
+    named_files::check(&command, &matches)?;
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
     // Only commands that measure have --hosts.
     if let Ok(hosts) = args.try_get_one::<String>("hosts") {

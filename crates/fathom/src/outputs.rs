@@ -404,7 +404,7 @@ impl Outputs {
                     };
                     (outcome, PathBuf::from("standard output"))
                 }
-                Some(path) => (write_file(path, &bytes), path.clone()),
+                Some(path) => (archive::write_whole(path, &bytes), path.clone()),
             };
             faults.extend(outcome.err().map(|error| Fault::for_file("write", &path, &error)));
         }
@@ -443,12 +443,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
             let fault = Fault::new(what).help("write the report to another file");
             Err(Faults::one(fault, Exit::Refused))
         };
-        if matches!(identity, Some(Identity::BlockDevice(_))) {
-            return fault(format!(
-                "cannot write a report to {}: it is a block device",
-                path.display()
-            ));
-        }
+        refuse_block_device(path)?;
         let is = |target: &Target| {
             Path::new(&target.path) == path || (identity.is_some() && identity_of(Path::new(&target.path)) == identity)
         };
@@ -470,6 +465,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
             _ => Path::new("."),
         };
         let failed = |error: &io::Error| Faults::one(Fault::for_file("write", path, error), Exit::Refused);
+        refuse_block_device(path)?;
         if path.is_dir() {
             return Err(failed(&io::Error::from(io::ErrorKind::IsADirectory)));
         }
@@ -481,15 +477,16 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
     Ok(())
 }
 
-/// Replaces a file atomically; writes devices and pipes directly.
-///
-/// # Errors
-/// The file cannot be created, written or renamed.
-pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if path.exists() && !path.is_file() {
-        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+/// Refuses a report to a block device, which would destroy what it holds.
+fn refuse_block_device(path: &Path) -> Result<(), Faults> {
+    match identity_of(path) {
+        Some(Identity::BlockDevice(_)) => {
+            let what = format!("cannot write a report to {}: it is a block device", path.display());
+            let fault = Fault::new(what).help("write the report to another file");
+            Err(Faults::one(fault, Exit::Refused))
+        }
+        _ => Ok(()),
     }
-    archive::write_whole(path, bytes)
 }
 
 /// Number of connections that the server of a run may have: the file descriptors that the plan

@@ -29,7 +29,7 @@ pub use ratatui_crossterm::crossterm::terminal::size;
 use ratatui_crossterm::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use report::live::{Look, Machine, State, draw};
+use report::live::{Machine, State, ViewOptions, draw};
 
 use keys::Keys;
 
@@ -125,7 +125,7 @@ impl View {
     /// Applies an event.
     pub fn handle_event(&self, event: &Event) {
         let mut inside = self.shared.inside();
-        inside.news |= inside.state.take(event);
+        inside.news |= inside.state.apply(event);
         inside.last_event_at = Some(Instant::now());
     }
 
@@ -264,11 +264,11 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
     }
 }
 
-fn current_look(inside: &ViewState) -> Look {
+fn current_look(inside: &ViewState) -> ViewOptions {
     let silent_for = inside
         .last_event_at
         .map_or(Duration::ZERO, |last_event_at| last_event_at.elapsed());
-    Look {
+    ViewOptions {
         unicode: speaks_unicode(),
         colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         silent_for: Nanos(silent_for.as_nanos() as u64),
@@ -349,7 +349,7 @@ impl Counters {
 
     /// Passes the differences to the state, if at least [`MIN_COUNTER_TIME`] has passed.
     fn update(&mut self, inside: &mut ViewState) {
-        if inside.state.has_begun() {
+        if inside.state.take_step_begun() {
             *self = Counters::new();
         }
         if self.at.elapsed() < MIN_COUNTER_TIME {

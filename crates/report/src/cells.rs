@@ -8,8 +8,8 @@ use crate::formats;
 use crate::numbers::{rate, throughput, time};
 use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary};
 
-/// Writes the head of a report and a row for each job. Jobs that read and write have a row for each
-/// direction.
+/// Writes the head of a report and a row for each job. A job that reads and writes gets a row for
+/// each direction.
 ///
 /// # Errors
 /// `out` cannot be written to.
@@ -34,11 +34,11 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
                 None => job.name.clone(),
                 Some(direction) => format!("{} ({direction})", job.name),
             };
-            weak |= row(&title, name, job, figures, number == 0, out)?;
+            weak |= write_row(&title, name, job, figures, number == 0, out)?;
         }
     }
     if weak {
-        writeln!(out, "  ~ fewer than 100 operations lie beyond it")?;
+        writeln!(out, "  ~ fewer than 100 operations were slower")?;
     }
     writeln!(out)
 }
@@ -53,8 +53,9 @@ fn directions(job: &JobSummary) -> Vec<(Option<&'static str>, &Figures)> {
     }
 }
 
-/// Figures of the whole job are only in its first row.
-fn row(
+/// Writes a row. Columns about the whole job are filled only in its first row. Returns whether a
+/// percentile is weakly supported.
+fn write_row(
     title: &str,
     width: usize,
     job: &JobSummary,

@@ -12,15 +12,15 @@ use model::{Nanos, visible};
 use crate::html::run::columns;
 use crate::numbers::{count, duration, rate, time};
 
-/// Columns of a chart over time, beside its scale.
-const COLUMNS: usize = 62;
-/// Lines of a chart over time.
-const LINES: usize = 5;
-/// Columns of the longest bar.
-const BAR: usize = 38;
-/// A histogram with fewer rows than this gets finer ones.
+/// Width of a chart over time, without its scale.
+const CHART_WIDTH: usize = 62;
+/// Height of a chart over time, in lines.
+const CHART_HEIGHT: usize = 5;
+/// Width of the longest bar.
+const MAX_BAR_WIDTH: usize = 38;
+/// Below this number of rows, a histogram uses the `FINE` bounds.
 const MIN_ROWS: usize = 6;
-/// Upper bounds of rows in each factor of ten.
+/// Upper bounds of histogram rows within each power of ten.
 const COARSE: &[f64] = &[1.0, 2.0, 5.0];
 const FINE: &[f64] = &[1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.4, 8.0];
 
@@ -34,79 +34,75 @@ pub fn text(results: &Results, unicode: bool) -> String {
                 let _ = writeln!(text, "\n{}", visible(&job.name));
             }
             if let Some(seen) = Observation::from_results(results, step, number) {
-                text += &rates(&seen.series, unicode);
+                text += &iops_chart(&seen.series, unicode);
             }
-            text += &latencies(job, unicode);
-            text += &histogram(job.total().latency(), unicode);
+            text += &p99_chart(job, unicode);
+            text += &histogram_chart(job.total().latency(), unicode);
         }
     }
     text
 }
 
-/// A value as a one-character column, from zero to `most`.
-pub(crate) fn level(value: f64, most: f64, unicode: bool) -> char {
+/// Draws a value between 0 and `max` as a one-character column.
+pub(crate) fn column_char(value: f64, max: f64, unicode: bool) -> char {
     let levels: &[char] = match unicode {
         true => &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
         false => &[' ', '.', ':', '-', '=', '+', '*', '#', '@'],
     };
-    let share = if most > 0.0 {
-        (value / most).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
+    let share = if max > 0.0 { (value / max).clamp(0.0, 1.0) } else { 0.0 };
     levels[(share * (levels.len() - 1) as f64).round() as usize]
 }
 
 /// The characters of the full and the empty part of a bar.
-pub(crate) fn bar_ends(unicode: bool) -> (&'static str, &'static str) {
+pub(crate) fn bar_chars(unicode: bool) -> (&'static str, &'static str) {
     if unicode { ("█", "░") } else { ("#", "-") }
 }
 
-fn rates(points: &[SeriesPoint], unicode: bool) -> String {
-    let each = points.len().div_ceil(COLUMNS).max(1);
+fn iops_chart(points: &[SeriesPoint], unicode: bool) -> String {
+    let points_per_column = points.len().div_ceil(CHART_WIDTH).max(1);
     let mean = |some: &[SeriesPoint]| {
         let operations: u64 = some.iter().flat_map(|point| point.operations).sum();
         let length: u64 = some.iter().map(|point| point.length_ns.0).sum();
         Some(operations as f64 / Nanos(length).as_secs().max(1e-9))
     };
-    let values: Vec<Option<f64>> = points.chunks(each).map(mean).collect();
+    let values: Vec<Option<f64>> = points.chunks(points_per_column).map(mean).collect();
     let end = points.last().map_or(Nanos(0), |point| point.start_ns + point.length_ns);
-    over_time("IOPS", &values, end, rate, unicode)
+    chart_over_time("IOPS", &values, end, rate, unicode)
 }
 
-fn latencies(job: &JobResults, unicode: bool) -> String {
+fn p99_chart(job: &JobResults, unicode: bool) -> String {
     let p99 = |(_, found): &(Nanos, Histogram)| {
         let is_supported = support(0.99, found.n()) != Support::None;
         is_supported.then(|| found.quantile(0.99) as f64)
     };
-    let values: Vec<Option<f64>> = columns(&job.histograms, COLUMNS).iter().map(p99).collect();
-    over_time("p99 of the latency", &values, job.measured(), time, unicode)
+    let values: Vec<Option<f64>> = columns(&job.histograms, CHART_WIDTH).iter().map(p99).collect();
+    chart_over_time("p99 of the latency", &values, job.measured(), time, unicode)
 }
 
-/// Columns over time on a scale from zero. A column without a value stays empty.
-fn over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f64) -> String, unicode: bool) -> String {
+/// Draws values over time on a scale from 0. A column without a value stays empty.
+fn chart_over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f64) -> String, unicode: bool) -> String {
     if values.len() < 2 || values.iter().all(Option::is_none) {
         return String::new();
     }
     let most = values.iter().flatten().copied().fold(0.0, f64::max);
     let (top, end) = (words(most), duration(end));
     let scale = top.chars().count();
-    // In a short run an interval has several columns, so that all charts have the same length.
-    let repeat = (COLUMNS / values.len()).max(1);
+    // In a short run each interval spans several columns, so that all charts have the same width.
+    let repeat = (CHART_WIDTH / values.len()).max(1);
     let mut text = format!("\n  {title} over time\n");
-    for line in (0..LINES).rev() {
+    for line in (0..CHART_HEIGHT).rev() {
         let label = match line {
-            line if line == LINES - 1 => top.as_str(),
+            line if line == CHART_HEIGHT - 1 => top.as_str(),
             0 => "0",
             _ => "",
         };
-        let (low, height) = (line as f64 / LINES as f64 * most, most / LINES as f64);
-        // A value above zero has at least the lowest column.
+        let (low, height) = (line as f64 / CHART_HEIGHT as f64 * most, most / CHART_HEIGHT as f64);
+        // Any value above 0 is visible.
         let least = if line == 0 { height / 8.0 } else { 0.0 };
         let share = |value: f64| if value > 0.0 { (value - low).max(least) } else { 0.0 };
         let drawn: String = values
             .iter()
-            .map(|value| value.map_or(' ', |value| level(share(value), height, unicode)))
+            .map(|value| value.map_or(' ', |value| column_char(share(value), height, unicode)))
             .flat_map(|column| std::iter::repeat_n(column, repeat))
             .collect();
         let _ = writeln!(text, "  {label:>scale$} |{}", drawn.trim_end());
@@ -116,8 +112,8 @@ fn over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f64) -> 
     text
 }
 
-/// A row for each range of latencies, with a bar.
-fn histogram(latency: &Histogram, unicode: bool) -> String {
+/// Draws a row with a bar for each range of latencies.
+fn histogram_chart(latency: &Histogram, unicode: bool) -> String {
     let coarse = rows(latency, COARSE);
     let rows = if coarse.len() < MIN_ROWS {
         rows(latency, FINE)
@@ -130,11 +126,11 @@ fn histogram(latency: &Histogram, unicode: bool) -> String {
     let mut text = format!("\n  {:<13}{:>14}{:>9}\n", "latency up to", "operations", "share");
     for (bound, operations) in rows {
         let share = 100.0 * operations as f64 / latency.n() as f64;
-        // A range with operations has at least a short bar.
-        let bar = match (operations as f64 / most as f64 * BAR as f64).round() as usize {
+        // Any range with operations has a visible bar.
+        let bar = match (operations as f64 / most as f64 * MAX_BAR_WIDTH as f64).round() as usize {
             0 if operations == 0 => String::new(),
             0 => if unicode { "▏" } else { "." }.to_owned(),
-            length => bar_ends(unicode).0.repeat(length),
+            length => bar_chars(unicode).0.repeat(length),
         };
         let share = match share {
             rare if operations > 0 && rare < 0.005 => "<0.01".to_owned(),
@@ -146,7 +142,7 @@ fn histogram(latency: &Histogram, unicode: bool) -> String {
     text
 }
 
-/// Upper bounds in nanoseconds with the operations below, from the fastest to the slowest.
+/// Upper bounds in nanoseconds, ascending, with the number of operations up to each.
 fn rows(latency: &Histogram, mantissas: &[f64]) -> Vec<(f64, u64)> {
     let mut rows: Vec<(f64, u64)> = Vec::new();
     let mut below = 0;

@@ -13,7 +13,7 @@ use crate::numbers::{count, rate};
 pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> {
     for one in diagnoses {
         writeln!(out, "What limits {}", one.name)?;
-        write_one(&one.diagnosis, out)?;
+        write_diagnosis(&one.diagnosis, out)?;
     }
     Ok(())
 }
@@ -22,11 +22,11 @@ pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> 
 ///
 /// # Errors
 /// `out` cannot be written to.
-pub fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_diagnosis(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}: {}", diagnosis.answer.rule(), diagnosis.sentence)?;
     let confirmed = match diagnosis.confirmed {
         Some(true) => "confirmed",
-        Some(false) => "not confirmed: the second run says neither yes nor no",
+        Some(false) => "not confirmed: the second run was inconclusive",
         None => "not tried",
     };
     writeln!(out, "  twice the depth: {confirmed}")?;
@@ -155,11 +155,11 @@ pub(crate) fn evidence_words(evidence: &Evidence) -> String {
     }
 }
 
-/// Makes words a sentence: with a capital letter and a full stop.
+/// Capitalizes the first letter and adds a full stop.
 pub fn sentence(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().into_iter();
-    // A program's name keeps its letters.
+    // The name fio stays in lower case.
     let capital: String = match words.starts_with("fio ") {
         true => first.collect(),
         false => first.flat_map(char::to_uppercase).collect(),
@@ -172,7 +172,7 @@ pub fn sentence(words: &str) -> String {
     format!("{capital}{}{stop}", characters.as_str())
 }
 
-/// A line with a limit and how much of it is used.
+/// Formats a limit and how much of it is used.
 pub(crate) fn limit_words(layer: &LayerUse) -> String {
     let percent = 100.0 * layer.share;
     let (used, limit) = (
@@ -217,7 +217,7 @@ mod tests {
     use model::diagnosis::{Answer, Remark};
 
     #[test]
-    fn every_part_is_shown() {
+    fn text_contains_every_part() {
         let one = JobDiagnosis {
             name: "job".into(),
             diagnosis: Diagnosis {

@@ -1,8 +1,7 @@
-//! JUnit XML, as build servers read it: one suite of cases that passed, failed, or could not be
-//! judged.
+//! JUnit XML for build servers: one suite, whose cases passed, failed, or could not be judged.
 //!
-//! The form is that of Jenkins' and GitLab's readers: `testsuites` / `testsuite` / `testcase` with
-//! `failure` or `error`.
+//! Jenkins and GitLab read this layout: `testsuites` / `testsuite` / `testcase` with `failure` or
+//! `error`.
 
 use std::fmt::Write;
 
@@ -41,9 +40,9 @@ pub enum CaseOutcome {
     Passed,
     /// Failed.
     Failed,
-    /// Could not be judged. Build servers show it as an error, not as a failure.
+    /// Could not be judged. Build servers show it as an error instead of a failure.
     Undecided,
-    /// Reported only: it neither passes nor fails.
+    /// Reported without being judged.
     Skipped,
 }
 
@@ -58,12 +57,12 @@ pub fn document(suite: &Suite) -> String {
         count(CaseOutcome::Skipped),
         suite.seconds
     );
-    let name = escaped(&suite.name);
+    let name = escape_xml(&suite.name);
     let mut text = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"fathom\" {counts}>\n");
     let _ = writeln!(
         text,
         r#"  <testsuite name="{name}" {counts} timestamp="{}">"#,
-        escaped(&suite.started)
+        escape_xml(&suite.started)
     );
     if !suite.properties.is_empty() {
         text += "    <properties>\n";
@@ -71,14 +70,14 @@ pub fn document(suite: &Suite) -> String {
             let _ = writeln!(
                 text,
                 r#"      <property name="{}" value="{}"/>"#,
-                escaped(key),
-                escaped(value)
+                escape_xml(key),
+                escape_xml(value)
             );
         }
         text += "    </properties>\n";
     }
     for case in &suite.cases {
-        let (case_name, message) = (escaped(&case.name), escaped(&case.message));
+        let (case_name, message) = (escape_xml(&case.name), escape_xml(&case.message));
         let _ = write!(text, r#"    <testcase classname="{name}" name="{case_name}""#);
         let _ = match case.outcome {
             CaseOutcome::Passed => writeln!(text, "><system-out>{message}</system-out></testcase>"),
@@ -89,12 +88,12 @@ pub fn document(suite: &Suite) -> String {
             CaseOutcome::Skipped => writeln!(text, r#"><skipped message="{message}"/></testcase>"#),
         };
     }
-    let _ = writeln!(text, "    <system-out>{}</system-out>", escaped(&suite.output));
+    let _ = writeln!(text, "    <system-out>{}</system-out>", escape_xml(&suite.output));
     text + "  </testsuite>\n</testsuites>\n"
 }
 
 /// Escapes text for XML 1.0, which allows no control characters except tab and line ends.
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -143,7 +142,7 @@ mod tests {
         let tree = roxmltree::Document::parse(&text).unwrap();
         let root = tree.root_element();
         assert_eq!(root.tag_name().name(), "testsuites");
-        let of_suite = root.first_element_child().unwrap();
+        let suite_node = root.first_element_child().unwrap();
         for (attribute, value) in [
             ("tests", "4"),
             ("failures", "1"),
@@ -151,18 +150,21 @@ mod tests {
             ("skipped", "1"),
             ("time", "330.500"),
         ] {
-            assert_eq!(of_suite.attribute(attribute), Some(value), "{attribute}");
+            assert_eq!(suite_node.attribute(attribute), Some(value), "{attribute}");
         }
-        assert_eq!(of_suite.attribute("name"), Some("provider-sla/ssd-ultra \"on\" /data"));
-        let cases: Vec<_> = of_suite
+        assert_eq!(
+            suite_node.attribute("name"),
+            Some("provider-sla/ssd-ultra \"on\" /data")
+        );
+        let cases: Vec<_> = suite_node
             .children()
             .filter(|node| node.has_tag_name("testcase"))
             .collect();
-        let inside: Vec<&str> = cases
+        let outcome_tags: Vec<&str> = cases
             .iter()
             .map(|case| case.first_element_child().unwrap().tag_name().name())
             .collect();
-        assert_eq!(inside, ["system-out", "failure", "error", "skipped"]);
+        assert_eq!(outcome_tags, ["system-out", "failure", "error", "skipped"]);
         assert_eq!(
             cases[1].first_element_child().unwrap().attribute("message"),
             Some("5 ms & more")

@@ -1,8 +1,8 @@
-//! Results to readers: every output format, and the line or view that is shown during a run.
+//! Renders results: every output format, and the progress line or full-screen view during a run.
 //!
-//! All formats are rendered from the one [`model::results::Results`], most of them by way of
-//! [`summary::Summary`], in which each figure is computed once. Nothing here opens a device, reads
-//! a clock or knows a terminal.
+//! All formats are rendered from [`model::results::Results`], most of them through
+//! [`summary::Summary`], in which each figure is computed once. This crate opens no device, reads
+//! no clock and does not access the terminal.
 //!
 //! `live` draws the progress of a run from its events, either as one line (`line`) or full screen
 //! (`view`, from `state`). `html` writes pages: `page` and `chart` are their data model, `svg`

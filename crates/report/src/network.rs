@@ -1,20 +1,21 @@
-//! Counters of the client of a network file system, as tables and sentences.
+//! Client counters of a network file system, as tables and sentences.
 
 use std::io::{self, Write};
 
 use model::network_mount::{NetworkMount, RpcCounts};
 use model::{Bytes, Nanos, visible};
 
-use crate::numbers::{count, duration, rate, some};
+use crate::numbers::{count, duration, pluralize, rate};
 
-/// Below this total time no means are given: the kernel counts whole milliseconds.
+/// Means are omitted below this total time, because the kernel counts whole milliseconds.
 const MIN_TOTAL_TIME: Nanos = Nanos::millis(20);
-/// A part that takes at least this share of a call is named as the cause.
+/// A part of a call is named as the cause if it takes at least this share of the time.
 const DECISIVE_SHARE: f64 = 0.6;
 
 /// Titles of the columns of [`rows`].
-pub const HEAD: [&str; 10] = [
-    "operation", "calls", "calls/s", "kB sent", "kB received", "queue ms", "RTT ms", "total ms", "sent again", "errors",
+pub const HEADERS: [&str; 10] = [
+    "operation", "calls", "calls/s", "kB sent", "kB received", "queue ms", "RTT ms", "total ms", "retransmitted",
+    "errors",
 ];
 
 /// A row for each operation that occurred, those with the most total time first. Sizes and times
@@ -46,7 +47,7 @@ pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
 /// Sentences that explain the figures.
 pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     let bytes = &mount.bytes;
-    let mut said = vec![format!(
+    let mut sentences = vec![format!(
         "programs read {} and wrote {}; {} came from the server and {} went to it",
         Bytes(bytes.read.0 + bytes.read_direct.0),
         Bytes(bytes.written.0 + bytes.written_direct.0),
@@ -54,34 +55,34 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
         bytes.to_server
     )];
     if let Some(part) = mount.answered_by_cache().filter(|part| *part >= 0.01) {
-        said.push(format!(
-            "{:.0} % of what was read came from the page cache of this client, not from the server",
+        sentences.push(format!(
+            "{:.0} % of the data read came from the page cache of this client instead of the server",
             part * 100.0
         ));
     }
     if let Some(slowest) = mount.by_time().first() {
-        said.extend(describe_time(slowest));
+        sentences.extend(describe_time(slowest));
     }
-    let again: u64 = mount.operations.iter().map(RpcCounts::retransmissions).sum();
-    if again > 0 {
+    let retransmitted: u64 = mount.operations.iter().map(RpcCounts::retransmissions).sum();
+    if retransmitted > 0 {
         let sent: u64 = mount.operations.iter().map(|one| one.transmissions).sum();
-        let share = again as f64 / sent as f64 * 100.0;
-        said.push(format!(
-            "{} sent again ({share:.2} %): the network loses packets, or the server is too slow to answer",
-            some(again, "request")
+        let share = retransmitted as f64 / sent as f64 * 100.0;
+        sentences.push(format!(
+            "{} retransmitted ({share:.2} %): the network loses packets, or the server answers too slowly",
+            pluralize(retransmitted, "request")
         ));
     }
-    said.extend(connections(mount));
-    said
+    sentences.extend(connections(mount));
+    sentences
 }
 
-/// Names the part that took most of a call: waiting in the client, network and server, or the
-/// client's work.
+/// Names the part of a call that took most of its time: the client's queue, network and server, or
+/// the client's own work.
 fn describe_time(one: &RpcCounts) -> Option<String> {
     let name = &one.name;
     if one.execute_ns < MIN_TOTAL_TIME {
         return Some(format!(
-            "all {name} calls together took only {}: no mean is given, because the kernel counts whole milliseconds",
+            "all {name} calls together took only {}, too little for a mean: the kernel counts whole milliseconds",
             one.execute_ns
         ));
     }
@@ -89,17 +90,17 @@ fn describe_time(one: &RpcCounts) -> Option<String> {
     let percent = |time: Nanos| format!("{:.0} %", part(time) * 100.0);
     Some(match (part(one.rtt_ns), part(one.queue_ns)) {
         (rtt, _) if rtt >= DECISIVE_SHARE => format!(
-            "{} of the time of {name} calls was between sending and the answer: the network and the server",
+            "{name} calls spent {} of their time between request and reply: in the network and the server",
             percent(one.rtt_ns)
         ),
         (_, queue) if queue >= DECISIVE_SHARE => format!(
-            "{} of the time of {name} calls was waiting in this client to be sent: more connections (nconnect) or slots \
-             would help, a faster server would not",
+            "{name} calls spent {} of their time queued in this client: more connections (nconnect) or slots would help, \
+             a faster server would not",
             percent(one.queue_ns)
         ),
         _ => format!(
-            "{} of the time of {name} calls was waiting to be sent, {} between sending and the answer, and the rest work \
-             of this client",
+            "{name} calls spent {} of their time queued in this client, {} between request and reply, and the rest in \
+             the client's own work",
             percent(one.queue_ns),
             percent(one.rtt_ns)
         ),
@@ -116,7 +117,7 @@ fn connections(mount: &NetworkMount) -> Option<String> {
     };
     let mut words = format!(
         "{}: on average {:.1} requests in flight when one was sent",
-        some(mount.connections.len() as u64, "connection"),
+        pluralize(mount.connections.len() as u64, "connection"),
         mean_per_send(|one| one.in_flight_sum)
     );
     let backlog = mean_per_send(|one| one.backlog_sum);
@@ -132,7 +133,7 @@ fn connections(mount: &NetworkMount) -> Option<String> {
     }
     let made: u64 = mount.connections.iter().map(|one| one.connects).sum();
     if made > 0 {
-        words += &format!("; connected {} in this time", some(made, "time"));
+        words += &format!("; connected {} during this time", pluralize(made, "time"));
     }
     Some(words)
 }
@@ -151,7 +152,7 @@ pub fn write(mount: &NetworkMount, indent: &str, out: &mut dyn Write) -> io::Res
     for sentence in sentences(mount) {
         writeln!(out, "{indent}  {sentence}")?;
     }
-    let mut table = vec![HEAD.map(str::to_owned)];
+    let mut table = vec![HEADERS.map(str::to_owned)];
     table.extend(rows(mount));
     if table.len() == 1 {
         return Ok(());
@@ -211,35 +212,35 @@ mod tests {
     }
 
     #[track_caller]
-    fn says(mount: &NetworkMount, part: &str) {
+    fn assert_sentence(mount: &NetworkMount, part: &str) {
         let all = sentences(mount).join("\n");
         assert!(all.contains(part), "`{part}` is missing in {all}");
     }
 
     #[test]
     fn the_longest_part_of_a_call_is_named() {
-        says(
+        assert_sentence(
             &mount(100, 800, 1000),
-            "80 % of the time of READ calls was between sending and the answer",
+            "READ calls spent 80 % of their time between request and reply",
         );
-        says(
+        assert_sentence(
             &mount(700, 200, 1000),
-            "70 % of the time of READ calls was waiting in this client",
+            "READ calls spent 70 % of their time queued in this client",
         );
-        says(&mount(100, 300, 1000), "the rest work of this client");
-        says(&mount(0, 3, 4), "no mean is given");
+        assert_sentence(&mount(100, 300, 1000), "the rest in the client's own work");
+        assert_sentence(&mount(0, 3, 4), "too little for a mean");
     }
 
     #[test]
     fn caches_retransmissions_and_connections_are_reported() {
         let mount = mount(100, 800, 1000);
-        says(&mount, "75 % of what was read came from the page cache");
-        says(&mount, "10 requests sent again (0.99 %)");
-        says(
+        assert_sentence(&mount, "75 % of the data read came from the page cache");
+        assert_sentence(&mount, "10 requests retransmitted (0.99 %)");
+        assert_sentence(
             &mount,
             "2 connections: on average 10.0 requests in flight when one was sent, and 5.0 waiting for a slot",
         );
-        says(&mount, "the busiest connection carried 75 % of the requests");
+        assert_sentence(&mount, "the busiest connection carried 75 % of the requests");
         let rows = rows(&mount);
         assert_eq!(rows[0][..3], ["READ", "1,000", "100"].map(str::to_owned));
         assert_eq!(rows[0][5..8], ["0.100", "0.800", "1.000"].map(str::to_owned));

@@ -5,7 +5,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use model::Nanos;
 
-/// A count with commas between thousands.
+/// Formats a count with commas between thousands.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -18,26 +18,27 @@ pub fn count(value: u64) -> String {
     out
 }
 
-/// Converts a moment such as `2026-11-27T19:11:29Z`, or as DiskSpd has it, to local time, with its
-/// zone. A moment as fio has it is local time of a zone that is not known. Other text stays
-/// unchanged.
+/// Converts an RFC 3339 or DiskSpd timestamp to local time with its zone.
+///
+/// fio's timestamps are already local, in an unknown zone, and are only reformatted. Other text
+/// stays unchanged.
 pub fn local_time(moment: &str) -> String {
-    let of_diskspd = |moment| DateTime::strptime("%Y/%m/%d %H:%M:%S UTC", moment)?.to_zoned(TimeZone::UTC);
-    let of_fio = |moment| DateTime::strptime("%a %b %e %H:%M:%S %Y", moment);
-    let known = moment.parse::<Timestamp>();
-    match known.or_else(|_| of_diskspd(moment).map(|zoned| zoned.timestamp())) {
-        Ok(known) => known
+    let parse_diskspd = |moment| DateTime::strptime("%Y/%m/%d %H:%M:%S UTC", moment)?.to_zoned(TimeZone::UTC);
+    let parse_fio = |moment| DateTime::strptime("%a %b %e %H:%M:%S %Y", moment);
+    let timestamp = moment.parse::<Timestamp>();
+    match timestamp.or_else(|_| parse_diskspd(moment).map(|zoned| zoned.timestamp())) {
+        Ok(timestamp) => timestamp
             .to_zoned(TimeZone::system())
             .strftime("%Y-%m-%d %H:%M %Z")
             .to_string(),
-        Err(_) => of_fio(moment).map_or_else(
+        Err(_) => parse_fio(moment).map_or_else(
             |_| moment.to_owned(),
             |moment| moment.strftime("%Y-%m-%d %H:%M").to_string(),
         ),
     }
 }
 
-/// Words before a number that is a name, not a count.
+/// Words before numbers that are names instead of counts.
 const WORDS_BEFORE_NAMES: [&str; 4] = ["pid", "port", "line", "seed"];
 
 /// Adds commas between thousands to the numbers of a sentence, except in dates, names and
@@ -57,7 +58,7 @@ pub fn group_thousands(words: &str) -> String {
         let mut following = after.chars();
         let next = following.next();
         let is_end = match next {
-            // A fraction, or the end of a sentence or clause.
+            // The end of a sentence or clause; a letter follows in names such as `1.txt`.
             Some('.' | ',') => following.next().is_none_or(|letter| !letter.is_alphabetic()),
             next => stands_alone(next),
         };
@@ -83,7 +84,7 @@ pub fn rate(value: f64) -> String {
 
 /// Formats a rate with three significant digits, for tables with many rates.
 pub fn rough(value: f64) -> String {
-    // Below 1000 `rate` has at most three digits too.
+    // Below 1000, `rate` writes at most three digits as well.
     let unit = 10f64.powf((value.max(100.0).log10() - 2.0).floor());
     if value < 1000.0 {
         rate(value)
@@ -101,12 +102,12 @@ pub fn throughput(value: f64) -> String {
     }
 }
 
-/// A time with three significant digits: `12.3 us`.
+/// Formats a time with three significant digits: `12.3 us`.
 pub fn time(nanos: f64) -> String {
     Nanos(nanos.round() as u64).to_string()
 }
 
-/// A length of time as a clock would show it: `15 ms`, `4.2 s`, `1:05`, `2:00:00`.
+/// Formats a duration like a clock: `15 ms`, `4.2 s`, `1:05`, `2:00:00`.
 pub fn duration(length: Nanos) -> String {
     let seconds = length.0.div_ceil(1_000_000_000);
     match seconds {
@@ -118,8 +119,8 @@ pub fn duration(length: Nanos) -> String {
     }
 }
 
-/// A number with the singular or plural of a word.
-pub fn some(number: u64, word: &str) -> String {
+/// Formats a number with the singular or plural of a word.
+pub fn pluralize(number: u64, word: &str) -> String {
     if number == 1 {
         format!("1 {word}")
     } else {
@@ -140,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_are_grouped_where_a_number_counts() {
+    fn group_thousands_skips_names_and_fractions() {
         for (plain, grouped) in [
             ("iops >= 60000", "iops >= 60,000"),
             (
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_separated() {
+    fn counts_have_commas() {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_read_like_a_clock() {
+    fn durations_look_like_a_clock() {
         assert_eq!(duration(Nanos(0)), "0 s");
         assert_eq!(duration(Nanos::millis(15)), "15 ms");
         assert_eq!(duration(Nanos::secs(4)), "4 s");

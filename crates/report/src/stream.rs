@@ -66,25 +66,25 @@ pub struct IntervalLine {
     pub latency_max_ns: u64,
 }
 
-/// The line for an event, without its newline.
+/// Formats the line of an event, without its newline.
 pub fn line(event: &Event) -> String {
     let line = match event {
         Event::Interval(interval) => Line::Interval(figures(interval)),
         other => Line::Event(other.clone()),
     };
-    text(&line)
+    to_json(&line)
 }
 
-/// The last line, without its newline.
+/// Formats the last line, with the figures of the whole run, without its newline.
 pub fn last_line(results: &Results) -> String {
-    text(&Line::Summary {
+    to_json(&Line::Summary {
         event: "summary".into(),
         summary: Box::new(Summary::from_results(results)),
     })
 }
 
-fn text(line: &Line) -> String {
-    serde_json::to_string(line).expect("plain data without maps of odd keys always becomes JSON")
+fn to_json(line: &Line) -> String {
+    serde_json::to_string(line).expect("data with string keys only is valid JSON")
 }
 
 fn figures(interval: &Interval) -> IntervalLine {

@@ -103,11 +103,11 @@ pub struct JobSummary {
     pub step: u32,
     /// Its name.
     pub name: String,
-    /// What it does, in words.
+    /// Description of its operations.
     pub operations: String,
-    /// Workers, depth and rate, in words.
+    /// Description of its workers, depth and rate.
     pub load: String,
-    /// What ends it, in words.
+    /// Description of its warm-up and stop conditions.
     pub phases: String,
     /// The engine of its first worker.
     pub engine: EngineKind,
@@ -157,7 +157,7 @@ pub struct RankSummary {
     pub host: String,
     /// All directions together.
     pub total: Figures,
-    /// When it began, in nanoseconds after the agreed moment.
+    /// Its start, in nanoseconds after the agreed start time.
     pub start_ns: Option<i64>,
     /// Length of its measured window.
     pub measured_ns: Nanos,
@@ -176,7 +176,7 @@ pub struct RankSummary {
     /// Uncertainty of this offset: half of the shortest round trip of a message.
     #[serde(default)]
     pub clock_error_ns: u64,
-    /// It did much less than the others (STRAGGLER).
+    /// It completed far fewer operations than the other ranks (STRAGGLER).
     #[serde(default)]
     pub straggles: bool,
     /// Why it was lost.
@@ -210,7 +210,7 @@ pub struct Figures {
     pub errors: u64,
     /// Operations that transferred fewer bytes than requested.
     pub short: u64,
-    /// Operations that were due and not issued in time, or given up.
+    /// Operations that were issued after their due time, or abandoned.
     pub late: u64,
     /// Queued → reaped; due → reaped where the job is paced.
     pub latency: LatencyFigures,
@@ -242,11 +242,11 @@ pub struct LatencyFigures {
 /// One percentile, with how far it can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Percentile {
-    /// Which, in percent.
+    /// The rank in percent, such as 99.9.
     pub percent: f64,
-    /// Its value: within 0.4 % of the true one among these operations.
+    /// The latency, within 0.4 % of the exact value.
     pub ns: u64,
-    /// How many operations lie beyond it.
+    /// How many operations were slower.
     pub support: PercentileSupport,
     /// Lower end of its 95 % confidence interval, if there are enough operations.
     pub low_ns: Option<u64>,
@@ -254,22 +254,22 @@ pub struct Percentile {
     pub high_ns: Option<u64>,
 }
 
-/// How many operations lie beyond a percentile.
+/// How many operations were slower than a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PercentileSupport {
     /// A hundred or more.
     Good,
-    /// Ten to a hundred: read it with its interval.
+    /// Ten to a hundred: use it together with its confidence interval.
     Weak,
-    /// Fewer than ten: it says hardly more than the maximum.
+    /// Fewer than ten: little more reliable than the maximum.
     None,
 }
 
 /// Flushes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlushFigures {
-    /// How many.
+    /// Number of flushes.
     pub operations: u64,
     /// Issued → reaped.
     pub latency: LatencyFigures,
@@ -278,11 +278,11 @@ pub struct FlushFigures {
 /// Processor time of the workers of a job over the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuFigures {
-    /// In this program.
+    /// In user mode.
     pub user_ns: Nanos,
     /// In the kernel.
     pub system_ns: Nanos,
-    /// In this program, per operation.
+    /// In user mode, per operation.
     pub user_ns_per_operation: f64,
     /// In the kernel, per operation.
     pub system_ns_per_operation: f64,
@@ -310,7 +310,7 @@ pub struct DeviceSummary {
     pub ours: Option<Transfers>,
     /// Requests in the device and its queue on average, while all jobs were measuring.
     pub in_device: Option<f64>,
-    /// Percent of that time in which it was busy.
+    /// Percentage of that time during which it was busy.
     pub busy_percent: Option<f64>,
 }
 
@@ -348,12 +348,12 @@ pub struct Transfers {
 }
 
 impl Summary {
-    /// The figures of these results.
+    /// Computes all figures of the results.
     pub fn from_results(results: &Results) -> Summary {
         let plan = &results.plan;
         let first = results.hosts.first();
         let fleet = results.fleet.as_ref();
-        let of_all = results;
+        let all_results = results;
         let jobs = plan
             .steps
             .iter()
@@ -361,7 +361,7 @@ impl Summary {
             .enumerate()
             .flat_map(|(step, (plan, results))| {
                 let jobs = plan.jobs.iter().zip(&results.jobs);
-                let findings = &of_all.findings;
+                let findings = &all_results.findings;
                 jobs.map(move |(plan, results)| job(step as u32, plan, results, fleet, findings))
             });
         let devices = results.steps.iter().enumerate().flat_map(|(number, step)| {
@@ -467,8 +467,7 @@ fn file_figures(results: &JobResults, window: Nanos) -> Vec<FileFigures> {
 }
 
 impl JobSummary {
-    /// The figures that reports distinguish, without their sum: kinds of operation on files, or
-    /// else directions.
+    /// The figures of each kind of file operation, or else of each direction, without their sum.
     pub fn kinds(&self) -> Vec<(&'static str, &Figures)> {
         if !self.files.is_empty() {
             let each = self.files.iter();
@@ -494,7 +493,7 @@ fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -
             workers: parts.remove(&number).unwrap_or_default(),
             ..JobResults::default()
         };
-        // A rank may have no part in this job.
+        // A rank may have had no worker in this job.
         let has_part = !part.workers.is_empty() || facts.lost.is_some();
         let named = format!("{} (rank {number}) ", facts.host);
         let in_flight = part.in_flight();
@@ -570,7 +569,7 @@ fn latency(histogram: &Histogram) -> LatencyFigures {
 }
 
 impl LatencyFigures {
-    /// A percentile of [`PERCENTILES`]; `None` for others, and where there were no operations.
+    /// Finds one of the [`PERCENTILES`]; `None` for other ranks, or without operations.
     pub fn percentile(&self, percent: f64) -> Option<Percentile> {
         self.percentiles.iter().find(|found| found.percent == percent).copied()
     }
@@ -593,7 +592,7 @@ fn flushes(results: &JobResults) -> Option<FlushFigures> {
     Some(FlushFigures { operations, latency })
 }
 
-/// Computed from the finest series of the whole job, without an incomplete last interval.
+/// Uses the finest series of the whole job, without an incomplete last interval.
 fn iops_confidence(results: &JobResults) -> Option<f64> {
     let whole = results.series.iter().filter(|series| series.of.is_none());
     let series = whole.min_by_key(|series| series.length_ns)?;

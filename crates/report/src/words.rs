@@ -7,7 +7,7 @@ use model::mix::Mix;
 use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, Worker, WriteThrough};
 use model::{Bytes, Direction, Nanos};
 
-use crate::numbers::{rate, some};
+use crate::numbers::{pluralize, rate};
 
 /// The operations of a job: sizes, pattern, mix and caches.
 pub fn operations(job: &Job) -> String {
@@ -76,7 +76,7 @@ fn access(access: &Access) -> String {
         }
         Access::Every(_) => "partly random".into(),
         Access::Zones(_) => "zoned".into(),
-        Access::WritePointers(_) => "along write pointers of zones".into(),
+        Access::WritePointers(_) => "sequential within zones".into(),
     }
 }
 
@@ -114,7 +114,7 @@ fn cache(stream: &Stream) -> String {
 
 /// The load of a job: workers, depth, rate.
 pub fn load(job: &Job) -> String {
-    let workers = some(job.workers.len() as u64, "worker");
+    let workers = pluralize(job.workers.len() as u64, "worker");
     let Some(first) = job.workers.first() else {
         return workers;
     };
@@ -124,7 +124,7 @@ pub fn load(job: &Job) -> String {
     } else {
         format!("{workers}, depth {} in all", job.depth())
     };
-    match total_rate(job) {
+    match describe_total_rate(job) {
         Some(pace) => format!("{depth}, {pace}"),
         None => depth,
     }
@@ -139,7 +139,7 @@ fn depth_of(worker: &Worker) -> String {
     }
 }
 
-fn total_rate(job: &Job) -> Option<String> {
+fn describe_total_rate(job: &Job) -> Option<String> {
     let (mut operations, mut bytes) = (0.0, 0.0);
     for stream in job.workers.iter().flat_map(|worker| &worker.streams) {
         let rates = match stream.pacing {
@@ -168,7 +168,7 @@ pub fn phases(job: &Job) -> String {
     ends.extend(stop.after_ns.map(|time| time.to_string()));
     ends.extend(
         stop.operations
-            .map(|operations| some(operations * job.workers.len() as u64, "operation")),
+            .map(|operations| pluralize(operations * job.workers.len() as u64, "operation")),
     );
     ends.extend(
         stop.bytes
@@ -176,7 +176,7 @@ pub fn phases(job: &Job) -> String {
     );
     ends.extend(
         stop.passes
-            .map(|passes| some(u64::from(passes), "pass").replace("passs", "passes")),
+            .map(|passes| pluralize(u64::from(passes), "pass").replace("passs", "passes")),
     );
     let mut words = ends.join(" or ");
     if job.phases.warm_up_ns > Nanos(0) {
@@ -185,7 +185,7 @@ pub fn phases(job: &Job) -> String {
     words
 }
 
-/// A target in a line: path, kind, size, file system, device, preparation.
+/// Describes a target on one line: path, kind, size, file system, device, preparation.
 pub fn target(target: &TargetFacts) -> String {
     let mut text = format!("{}: {} of {}", target.path, target.kind, target.size);
     if let Some(file_system) = &target.file_system {
@@ -213,10 +213,11 @@ pub fn preset(used: &PresetUse) -> String {
     }
 }
 
-/// Names of plans that the user did not name.
+/// Default names of plans without a name from the user.
 pub(crate) const DEFAULT_NAMES: [&str; 3] = ["run", "verify", "quick"];
 
-/// A heading for a plan: the name that the user gave, else the load of its only job and the target.
+/// Returns the heading of a plan: the user's name for it, else the load of its only job and the
+/// target.
 pub fn title(plan: &Plan) -> String {
     let mut jobs = plan.jobs().map(|(_, job)| job);
     match (jobs.next(), jobs.next()) {

@@ -62,6 +62,8 @@ const MIN_PROPORTIONAL_POWER: f64 = 0.7;
 /// A rate below this share of the offered one was not delivered. The margin allows for the window's
 /// edges.
 const MIN_DELIVERED_SHARE: f64 = 0.99;
+/// Rates that differ by less are the same.
+const SAME_RATE: f64 = 0.02;
 
 /// A load as text.
 fn format_load(axis: Axis, load: f64) -> String {
@@ -283,12 +285,15 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (Some(last), Some(missed)) => (
             AdviceKind::Delivered,
             format!(
-                "{} operations per second are delivered with a mean response of {}; of {} offered only {} are. The \
-                 maximum is in between.",
+                "{} operations per second are delivered with a mean response of {}; of {} offered only {} are. {}",
                 format_rate(last.load),
                 format_time(last.mean_ns),
                 format_rate(missed.load),
-                format_rate(missed.iops)
+                format_rate(missed.iops),
+                match (missed.iops / last.load - 1.0).abs() < SAME_RATE {
+                    true => format!("The maximum is about {}.", format_rate(missed.iops)),
+                    false => "The maximum is in between.".to_owned(),
+                }
             ),
         ),
     };

@@ -216,8 +216,8 @@ fn row(browse: &Browse, entry: &Entry) -> String {
         _ => String::new(),
     };
     let iops = match (entry.runs, entry.jobs.len()) {
-        (2.., _) => numbers::some(entry.runs, "run"),
-        (_, jobs @ 2..) => numbers::some(jobs as u64, "job"),
+        (2.., _) => numbers::pluralize(entry.runs, "run"),
+        (_, jobs @ 2..) => numbers::pluralize(jobs as u64, "job"),
         _ => figure(|job| job.iops, numbers::rate),
     };
     let mib = |rate: f64| numbers::throughput(rate / f64::from(1 << 20));

@@ -120,7 +120,7 @@ impl LiveServer {
 
     /// Applies an event to the metrics and sends its line to all clients.
     pub fn send_event(&self, event: &Event, line: &str) {
-        self.shared.lock().metrics.take(event);
+        self.shared.lock().metrics.apply(event);
         self.send_line(line);
     }
 

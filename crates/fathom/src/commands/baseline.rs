@@ -134,7 +134,7 @@ fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Resul
         loads: found.loads,
     };
     store.put(name, &baseline)?;
-    let loads = numbers::some(baseline.loads.len() as u64, "load");
+    let loads = numbers::pluralize(baseline.loads.len() as u64, "load");
     screen::put(&format!(
         "{name}: {loads} of {}, saved in {}\n",
         baseline.file,
@@ -177,7 +177,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     }
     let mut text = String::new();
     for baseline in &baselines {
-        let loads = numbers::some(baseline.loads.len() as u64, "load");
+        let loads = numbers::pluralize(baseline.loads.len() as u64, "load");
         let source = baseline
             .source
             .as_ref()

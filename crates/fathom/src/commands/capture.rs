@@ -104,7 +104,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         None => screen::put(&text).map(drop)?,
         Some(path) => {
             let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
-            outputs::write_file(path, text.as_bytes()).map_err(failed)?;
+            archive::write_whole(path, text.as_bytes()).map_err(failed)?;
             if !quiet {
                 screen::note(&format!(
                     "written to {}; `fathom run {} --target TARGET` issues it",

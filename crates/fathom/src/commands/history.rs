@@ -240,6 +240,7 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
         report: None,
     };
     let outputs = StudyOutputs::new(&spec, None, NO_PAGE)?;
+    outputs.check_files(&[])?;
     let limit = Some(args.limit).filter(|limit| *limit > 0);
     let wanted = Filter {
         limit,
@@ -286,7 +287,7 @@ fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
     let bytes = history.document(entry.number(&history)?)?;
     outputs::check_not_target([path].into_iter(), &[])?;
-    outputs::write_file(path, &bytes)
+    archive::write_whole(path, &bytes)
         .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }
@@ -353,8 +354,8 @@ fn table(entries: &[Entry], width: usize) -> String {
         }
     };
     let iops = |entry: &Entry| match (entry.runs, entry.jobs.len()) {
-        (2.., _) => numbers::some(entry.runs, "run"),
-        (_, jobs @ 2..) => numbers::some(jobs as u64, "job"),
+        (2.., _) => numbers::pluralize(entry.runs, "run"),
+        (_, jobs @ 2..) => numbers::pluralize(jobs as u64, "job"),
         _ => figure(|job| job.iops, numbers::rate)(entry),
     };
     let several_hosts = entries.iter().any(|entry| entry.host != entries[0].host);

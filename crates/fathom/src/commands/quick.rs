@@ -189,7 +189,7 @@ fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
     let mut bytes = Vec::new();
     formats::findings(&summary.findings, &mut bytes).expect("writing to memory does not fail");
     if !bytes.is_empty() {
-        text += &format!("\nWhat weakens the figures\n{}", String::from_utf8_lossy(&bytes));
+        text += &format!("\nCaveats\n{}", String::from_utf8_lossy(&bytes));
     }
     text += "\nWhat to run next\n";
     for (command, reason) in quick::suggest_commands(results, program) {

@@ -75,7 +75,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         }
         Some(path) => {
             let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
-            outputs::write_file(path, text.as_bytes()).map_err(failed)?;
+            archive::write_whole(path, text.as_bytes()).map_err(failed)?;
             screen::note(&format!("{}: {} KiB", path.display(), text.len() / 1024));
         }
     }

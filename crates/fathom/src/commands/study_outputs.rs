@@ -194,7 +194,7 @@ impl StudyOutputs {
             let (outcome, path): (io::Result<()>, &Path) = match file {
                 None if *form == Form::Text => (screen::print_report(&text), Path::new("standard output")),
                 None => (screen::print(&text), Path::new("standard output")),
-                Some(path) => (outputs::write_file(path, text.as_bytes()), path),
+                Some(path) => (archive::write_whole(path, text.as_bytes()), path),
             };
             faults.extend(outcome.err().map(|error| Fault::for_file("write", path, &error)));
         }

@@ -310,7 +310,7 @@ fn text(trends: &Trends) -> String {
     if trends.alone > 0 {
         text += &format!(
             "\n{} more with only one run, too few for a trend\n",
-            report::numbers::some(trends.alone as u64, "test")
+            report::numbers::pluralize(trends.alone as u64, "test")
         );
     }
     text

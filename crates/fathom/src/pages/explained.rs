@@ -7,7 +7,9 @@ use model::shell_word;
 use model::stats::{Support, support};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
-use report::html::run::{KEEP_AND_REPEAT, PlanePoint, complete_sweep, limits_just_kept, nines, percentile_axis, plane};
+use report::html::run::{
+    KEEP_AND_REPEAT, PlanePoint, complete_sweep, nines, percentile_axis, plane, requirement_from_result,
+};
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
@@ -93,7 +95,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         provenance: format!("{}, read by fathom {}", source.file, env!("CARGO_PKG_VERSION")),
     };
     if !several {
-        page.raise_charts(&["iops", "percentiles"]);
+        page.promote_charts(&["iops", "percentiles"]);
     }
     page
 }
@@ -105,12 +107,12 @@ fn worth(explanation: &Explanation) -> Lead {
         _ => None,
     };
     let usual = only.and_then(super::usual).unwrap_or_default();
-    let limits = only.and_then(|seen| Some(limits_just_kept(seen.total.iops?, quantiles(seen, 0.99))));
+    let limits = only.and_then(|seen| Some(requirement_from_result(seen.total.iops?, quantiles(seen, 0.99))));
     let limits = limits.unwrap_or_else(|| "'iops>=4000,p99<=3ms'".into());
     let file = shell_word(&explanation.source.file);
     Lead {
         topic: "Is it good?".into(),
-        sentence: format!("{usual} No promise was tested.").trim_start().to_owned(),
+        sentence: format!("{usual} No requirement was tested.").trim_start().to_owned(),
         advice: vec![format!(
             "judge it by your own limits instead of these: `fathom report {file} --require {limits}`"
         )],
@@ -306,7 +308,7 @@ fn section(number: usize, load: &Explained, several: bool) -> Section {
         title: if several {
             seen.name.clone()
         } else {
-            "What was measured".into()
+            "Measurements".into()
         },
         folded: number >= 8,
         blocks,

@@ -111,9 +111,9 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         }
     }
     if !several {
-        page.raise_charts(&["iops", "percentiles"]);
+        page.promote_charts(&["iops", "percentiles"]);
         if page.charts.len() < 2 {
-            page.raise_charts(&["latency"]);
+            page.promote_charts(&["latency"]);
         }
     }
     page.sections.push(sources(logs));

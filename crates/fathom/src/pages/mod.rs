@@ -18,7 +18,7 @@ use model::observation::Observation;
 use model::results::Results;
 use model::study::{Question, Study};
 use report::html::page::{self, Line, Page, Tone};
-use report::html::run::{self, Beside, Change};
+use report::html::run::{self, Change, PageContext};
 use study::diagnosis::KnownLimits;
 
 use crate::judged::Judged;
@@ -31,9 +31,9 @@ pub use trend::{Test, page as trend, sentences as trend_sentences};
 
 /// The page of a run. `verdict` is the default if nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
-    let beside = Beside {
+    let beside = PageContext {
         verdict,
-        usual: Observation::from_results(results, 0, 0)
+        comparison: Observation::from_results(results, 0, 0)
             .and_then(|seen| usual(&seen))
             .unwrap_or_default(),
         diagnoses: diagnoses(results),

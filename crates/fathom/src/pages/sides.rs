@@ -3,6 +3,7 @@
 mod ab;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranked};
 use model::shell_word;
@@ -364,7 +365,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         ..Page::default()
     };
     if jobs.len() == 1 {
-        page.raise_charts(&["intervals", "latencies"]);
+        page.promote_charts(&["intervals", "latencies"]);
     }
     page
 }
@@ -495,24 +496,52 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
         .first()
         .and_then(|job| job.facts.first())
         .and_then(|facts| measured_secs(facts));
-    let again = |head: &Head| {
-        let takes_time = head.arguments.get(1).is_some_and(|word| word == "run");
-        let options: Vec<(String, String)> = measured
-            .filter(|_| longer && takes_time)
-            .map(|seconds| ("--time".to_owned(), format!("{:.0}s", 4.0 * seconds)))
-            .into_iter()
-            .collect();
-        (!head.arguments.is_empty()).then(|| format!("`{}`", with_options(&head.arguments, &options)))
-    };
+    let longer_time = measured
+        .filter(|_| longer)
+        .map(|seconds| format!("{:.0}s", 4.0 * seconds));
+    // The results that are compared stay as they are.
+    let mut compared: Vec<String> = files.to_vec();
+    let mut advice = Vec::new();
+    for (number, head) in heads
+        .iter()
+        .enumerate()
+        .take(3)
+        .filter(|(_, head)| !head.arguments.is_empty())
+    {
+        let command = head.arguments.get(1).map_or("", String::as_str);
+        let mut options = Vec::new();
+        options.extend(
+            longer_time
+                .clone()
+                .filter(|_| command == "run")
+                .map(|time| ("--time".to_owned(), time)),
+        );
+        if let ("run" | "quick" | "verify", Some(file)) = (command, compared.get_mut(number)) {
+            *file = name_of_repetition(file);
+            options.push(("--save".to_owned(), file.clone()));
+        }
+        advice.push(format!("`{}`", with_options(&head.arguments, &options)));
+    }
+    if !advice.is_empty() {
+        let words: Vec<_> = compared.iter().map(|file| shell_word(file)).collect();
+        advice.push(format!("`fathom compare {}`", words.join(" ")));
+    }
     Lead {
         topic: "What next".into(),
         sentence,
-        advice: {
-            let again: Vec<String> = heads.iter().filter_map(again).take(3).collect();
-            let words: Vec<_> = files.iter().map(|file| shell_word(file)).collect();
-            let compare = (!again.is_empty()).then(|| format!("`fathom compare {}`", words.join(" ")));
-            again.into_iter().chain(compare).collect()
-        },
+        advice,
+    }
+}
+
+/// A file for the repetition of a result: `a.fathom` becomes `a-again.fathom`, `history:12`
+/// becomes `again-12.fathom`.
+fn name_of_repetition(file: &str) -> String {
+    if let Some(id) = file.strip_prefix("history:") {
+        return format!("again-{id}.fathom");
+    }
+    match Path::new(file).extension().and_then(|extension| extension.to_str()) {
+        Some(extension) => format!("{}-again.{extension}", &file[..file.len() - extension.len() - 1]),
+        None => format!("{file}-again"),
     }
 }
 
@@ -556,7 +585,7 @@ fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
     let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
     let rows = first.iter().filter(is_shared);
     let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
-    let table = Table::of_pairs("Test, the same for all results", rows);
+    let table = Table::from_pairs("Test, the same for all results", rows);
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 

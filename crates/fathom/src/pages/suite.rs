@@ -7,7 +7,7 @@ use model::study::{RequiredOf, Study, StudyRun};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
-use report::html::run::{Head, KEEP_AND_REPEAT, called, complete_advice, provenance, with_options};
+use report::html::run::{Head, KEEP_AND_REPEAT, command_block, complete_advice, provenance, with_options};
 use report::numbers::{rough, time};
 use study::suite::worst;
 
@@ -50,7 +50,7 @@ pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
             .flatten()
             .collect(),
         sections: std::iter::once(figures(&held))
-            .chain(first.and_then(called).map(|block| Section {
+            .chain(first.and_then(command_block).map(|block| Section {
                 title: "Method".into(),
                 blocks: vec![block],
                 ..Section::default()
@@ -80,7 +80,7 @@ fn about(study: &Study, held: &[Held<'_>]) -> Vec<String> {
     let is_load = |line: &String| loads.iter().any(|load| line.starts_with(load.as_str()));
     let mut lines = vec![format!(
         "A suite of {}, run in sequence",
-        report::numbers::some(held.len() as u64, "workload")
+        report::numbers::pluralize(held.len() as u64, "workload")
     )];
     lines.extend(head.unwrap_or_default().about.into_iter().filter(|line| !is_load(line)));
     if held.len() <= MAX_LOADS_IN_HEAD {
@@ -340,7 +340,7 @@ fn figures(held: &[Held<'_>]) -> Section {
         })
     };
     Section {
-        title: "What was measured".into(),
+        title: "Measurements".into(),
         blocks: vec![
             table(
                 "Every workload",

@@ -10,7 +10,7 @@ use model::study::{Parameter, Role, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{Block, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, PlanePoint, called, plane, provenance, with_options};
+use report::html::run::{Head, PlanePoint, command_block, plane, provenance, with_options};
 use report::numbers::{rate, time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
@@ -35,7 +35,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
     }
     sections.push(table(report));
     sections.extend(weak(report));
-    sections.extend(first.and_then(called).map(|block| Section {
+    sections.extend(first.and_then(command_block).map(|block| Section {
         title: "Method".into(),
         blocks: vec![block],
         ..Section::default()
@@ -58,7 +58,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
         provenance: summary.as_ref().map_or_else(String::new, provenance),
     };
     if report.curves.len() == 1 {
-        page.raise_charts(&["rate-0", "latency-0"]);
+        page.promote_charts(&["rate-0", "latency-0"]);
         // The title described these two.
         if let Some(section) = page
             .sections
@@ -590,7 +590,7 @@ fn readings(curve: &Curve) -> Table {
         "falls again under more load".into(),
         if knee.retrograde { "yes" } else { "no" }.into(),
     ));
-    Table::of_pairs("Readings of the curve", pairs)
+    Table::from_pairs("Readings of the curve", pairs)
 }
 
 /// Rates over two parameters.

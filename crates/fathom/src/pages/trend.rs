@@ -61,7 +61,7 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         ..Page::default()
     };
     if tests.len() == 1 {
-        page.raise_charts(&["t0f0", "t0f2"]);
+        page.promote_charts(&["t0f0", "t0f2"]);
         page.sections[0].title = "Figure by figure".into();
     }
     page

@@ -131,7 +131,7 @@ impl Pane {
     #[track_caller]
     fn wait_for_view(&self) -> String {
         let shown = self.wait_for("the view", |shown| {
-            shown.contains("so far") && shown.contains("q stops and reports")
+            shown.contains("so far") && shown.contains("q: stop and report")
         });
         assert_eq!(self.is_taken(), (true, true), "alternate screen, hidden cursor");
         shown
@@ -186,7 +186,7 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
             shown
                 .lines()
                 .nth(height - 1)
-                .is_some_and(|line| line.starts_with("q stops"))
+                .is_some_and(|line| line.starts_with("q: stop"))
         }
     };
     assert!(keys_at(24)(&shown), "{shown}");
@@ -204,7 +204,7 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
         &all,
         &["INTERRUPTED", "total", "p99.9", "operations in flight on average"],
     );
-    assert!(!all.contains("q stops"), "nothing of the view stays:\n{all}");
+    assert!(!all.contains("q: stop"), "nothing of the view stays:\n{all}");
 }
 
 /// Processes that one has started.

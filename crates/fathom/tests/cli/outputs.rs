@@ -163,7 +163,20 @@ fn a_report_replaces_nothing_that_is_tested_and_no_disk() {
         "not a byte has changed"
     );
     if let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) {
-        run(&["--save", text(device.path())]).expect(3, &["a block device"]);
+        let saved = folder.path().join("r.fathom");
+        run(&["--save", text(&saved)]).expect(0, &[]);
+        let page = text(device.path());
+        run(&["--save", page]).expect(3, &["a block device"]);
+        fathom(&["report", text(&saved), "-o", page]).expect(3, &["a block device"]);
+        let list = ["history", "list", "--out", &format!("json={page}")];
+        let history = folder.path().join("history.db");
+        finish(command(&[&QUICK[..], &["-q"]].concat()).env("FATHOM_HISTORY", &history)).expect(0, &[]);
+        finish(command(&list).env("FATHOM_HISTORY", &history)).expect(3, &["a block device"]);
+        let output = format!("--output={page}");
+        let fio = ["fio", "--name=a", "--ioengine=null", "--size=1m", &output];
+        fathom(&fio).expect(1, &["fio: output file open error: it is a block device"]);
+        let bytes = fs::read(device.path()).unwrap();
+        assert!(bytes.iter().all(|byte| *byte == 0), "the device is as it was");
     }
 }
 
@@ -270,4 +283,62 @@ fn two_copies_of_mountstats_are_compared() {
     assert_eq!(mounts[1]["bytes"]["to_server"], 6_553_600);
     fathom(&["nfs", &before, "/dev/null"]).expect(4, &["/dev/null"]);
     fathom(&["nfs", "/"]).expect(4, &["/ is not on an NFS mount"]);
+}
+
+/// An output replaces no file that the same command line names, and no block device.
+#[test]
+fn an_output_replaces_no_other_file_of_the_command() {
+    let folder = need(Directory::fast()).expect("a folder can be made");
+    let at = |name: &str| folder.path().join(name);
+    let run = |arguments: &[&str]| {
+        let mut command = command(arguments);
+        finish(
+            command
+                .current_dir(folder.path())
+                .env("FATHOM_HISTORY", at("history.db")),
+        )
+    };
+    fs::write(
+        at("job.toml"),
+        "[[job]]\ntarget = \"null\"\ntime = \"100ms\"\nwarm-up = \"0\"\n",
+    )
+    .unwrap();
+    run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
+    let read = |name: &str| fs::read(at(name)).unwrap();
+    let (job, kept, history) = (read("job.toml"), read("kept.fathom"), read("history.db"));
+    for (line, part) in [
+        (
+            "run job.toml --out json=job.toml",
+            "--out json to job.toml: it is also an input",
+        ),
+        (
+            "run job.toml --log ./job.toml",
+            "--log to ./job.toml: it is also an input",
+        ),
+        (
+            "run job.toml --out json=o,csv=o",
+            "--out json to o: it is also --out csv",
+        ),
+        (
+            "run job.toml --out json=o --save ./o",
+            "--save to ./o: it is also --out json",
+        ),
+        ("show kept.fathom --out csv=kept.fathom", "it is also an input"),
+        (
+            "compare kept.fathom kept.fathom --out json=kept.fathom",
+            "it is also an input",
+        ),
+        ("lint --out sarif=job.toml job.toml", "it is also an input"),
+        ("report kept.fathom -o kept.fathom", "kept.fathom"),
+        ("history list --out csv=history.db", "it is also the history"),
+        ("run job.toml --save history.db", "it is also the history"),
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        run(&words).expect(4, &["error: cannot write", part]);
+    }
+    assert!(!at("o").exists());
+    assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
+    // The same input twice, and an output that is there already, are no mistake.
+    run(&["compare", "kept.fathom", "kept.fathom"]).expect(0, &[]);
+    run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
 }

@@ -662,7 +662,7 @@ fn the_page_of_a_sweep_says_what_was_tested_and_how_it_was_called() {
     let page = fs::read_to_string(&page).unwrap();
     for part in [
         "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes, direct; each point measured for 200\u{a0}ms",
-        "As it was called",
+        "Command line",
         "job.toml --over depth=1..8 -q --report ",
     ] {
         assert!(page.contains(part), "`{part}` in {page}");

@@ -62,7 +62,7 @@ fn a_promise_that_is_kept_passes() {
 fn warnings_stand_below_the_verdict() {
     let device = "servers = 8\nservice = \"1ms\"\nfault = \"operation 3000 half\"";
     let arguments = ["--require", "iops>=500", "--time", "20s"];
-    let said = ["PASS", "What weakens the figures", "warning SHORT-TRANSFERS"];
+    let said = ["PASS", "Caveats", "warning SHORT-TRANSFERS"];
     if let Some(ran) = on_device(device, &arguments) {
         ran.expect(0, &said);
     }
@@ -276,6 +276,23 @@ fn a_direction_is_held_against_its_own_operations() {
     ];
     if let Some(ran) = on_device(outage, &arguments) {
         ran.expect(1, &["FAIL          read.iops >= 2000", "for 5 s from 11 s on"]);
+    }
+}
+
+/// 16 KiB operations at the promised rate move less than the promised throughput.
+#[test]
+fn a_promised_throughput_that_the_load_does_not_reach_is_named() {
+    let capped = "servers = 128\nservice = \"1ms\"\nlayer = [\"iops 6000\", \"bandwidth 100MB\"]";
+    let policy = [
+        "--policy", "aws/gp3", "--size", "500GiB", "--iops", "6000", "--mbps", "250",
+    ];
+    let untested = "the throughput of 262.1 MB/s was not tested";
+    if let Some(ran) = on_device(capped, &[&policy[..], &["--time", "30s"]].concat()) {
+        ran.expect(0, &["PASS", untested, "--block 64KiB"]);
+    }
+    if let Some(ran) = on_device(capped, &[&policy[..], &["--time", "30s", "--block", "64KiB"]].concat()) {
+        let ran = ran.expect(1, &["FAIL"]);
+        assert!(!ran.out.contains("was not tested"), "{}", ran.out);
     }
 }
 

@@ -370,7 +370,7 @@ fn a_test_on_several_hosts() {
     let ranks = summary["jobs"][0]["ranks"].as_array().unwrap();
     assert_eq!(ranks.len(), 3);
     // A bar for each rank, and a line over time.
-    let bars = seen.trace("ranks", "as the others");
+    let bars = seen.trace("ranks", "normal");
     for (shown, rank) in bars.y.iter().zip(ranks) {
         assert!(
             near(shown.as_f64().unwrap(), rank["total"]["iops"].as_f64().unwrap()),

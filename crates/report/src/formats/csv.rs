@@ -19,7 +19,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for (step, found) in results.steps.iter().enumerate() {
         for (number, job) in found.jobs.iter().enumerate() {
             let place = [step.to_string(), number.to_string()];
-            let series = finest(job);
+            let series = finest_series(job);
             for interval in &job.histograms {
                 for (direction, latency) in interval.latency.iter() {
                     let Some(latency) = latency else { continue };
@@ -69,18 +69,18 @@ fn row(
     ]
 }
 
-/// The finest series of a job whose intervals fit into those of its histograms.
-fn finest(job: &JobResults) -> Option<&Series> {
-    // The last interval may be cut short, even to less than one of the series.
-    let usual = job.histograms.iter().map(|interval| interval.length_ns).max();
-    let usual = usual.unwrap_or_default();
-    let only_one = usual >= job.measured();
+/// The finest_series series of a job whose intervals fit into those of its histograms.
+fn finest_series(job: &JobResults) -> Option<&Series> {
+    // The last interval may be incomplete, even shorter than the intervals of the series.
+    let full_length = job.histograms.iter().map(|interval| interval.length_ns).max();
+    let full_length = full_length.unwrap_or_default();
+    let single_interval = full_length >= job.measured();
     let whole = job.series.iter().filter(|series| series.of.is_none());
-    let fitting = whole.filter(|series| only_one || series.length_ns <= usual);
+    let fitting = whole.filter(|series| single_interval || series.length_ns <= full_length);
     fitting.min_by_key(|series| series.length_ns)
 }
 
-/// Bytes in the intervals of a series that begin within an interval of the histograms.
+/// Sums the bytes of all series intervals that start within a histogram interval.
 fn bytes_in(series: &Series, interval: &IntervalHistogram, direction: Direction) -> Bytes {
     let points = &series.points[direction];
     let place = |at: Nanos| (at.0.div_ceil(series.length_ns.0.max(1)) as usize).min(points.len());

@@ -1,5 +1,4 @@
-//! Markdown of GitHub and GitLab, for an issue, a chat or a wiki: the figures, the machine and the
-//! findings.
+//! Markdown for an issue, a chat or a wiki on GitHub or GitLab: figures, machine and findings.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -13,8 +12,8 @@ use crate::summary::{JobSummary, LatencyFigures, PercentileSupport, RankSummary,
 use crate::words;
 
 /// Percentiles of the table.
-const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
-/// Upper limit of listed hosts and ranks.
+const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
+/// Maximum number of listed hosts and of listed ranks.
 const MAX_HOSTS: usize = 32;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
@@ -32,7 +31,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\n{}", plain(objective))?;
     }
     writeln!(out)?;
-    // Several hosts have targets of the same names.
+    // Targets on several hosts may have the same names.
     let mut shown = BTreeSet::new();
     for words in summary.targets.iter().map(words::target) {
         if summary.transport.is_none() || shown.insert(words.clone()) {
@@ -48,14 +47,14 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "- {}", plain(&words))?;
     }
     if named().count() > MAX_HOSTS {
-        writeln!(out, "- and {} hosts more", named().count() - MAX_HOSTS)?;
+        writeln!(out, "- and {} more hosts", named().count() - MAX_HOSTS)?;
     }
     writeln!(
         out,
         "\n| job | | IOPS | MiB/s | mean | p50 | p99 | p99.9 | max |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     )?;
     for job in &summary.jobs {
-        rows(job, out)?;
+        write_rows(job, out)?;
     }
     writeln!(out)?;
     for job in &summary.jobs {
@@ -68,7 +67,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         );
         writeln!(out, "- {}", plain(&words))?;
     }
-    summary.jobs.iter().try_for_each(|job| ranks(job, out))?;
+    summary.jobs.iter().try_for_each(|job| write_ranks(job, out))?;
     let mut findings: Vec<_> = summary
         .findings
         .iter()
@@ -76,21 +75,21 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         .collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     if !findings.is_empty() {
-        writeln!(out, "\nWhat weakens the figures:\n")?;
+        writeln!(out, "\nCaveats:\n")?;
     }
     for finding in findings {
         let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
         writeln!(out, "- {} ({})", plain(&format!("{at}{}", finding.what)), finding.rule)?;
     }
     if summary.interrupted {
-        writeln!(out, "\nThe run was interrupted: these are the figures until then.")?;
+        writeln!(out, "\nThe run was interrupted; the figures cover the time until then.")?;
     }
     Ok(())
 }
 
-/// A table of the ranks of a job. Of many ranks only the slowest are listed, because comments are
-/// limited in length.
-fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a table of the ranks of a job. If there are many, only the slowest are listed, because
+/// issue comments have a maximum length.
+fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     if job.ranks.is_empty() {
         return Ok(());
     }
@@ -128,29 +127,29 @@ fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     if more > 0 {
-        writeln!(out, "\n{more} faster ranks are left out.")?;
+        writeln!(out, "\n{more} faster ranks are omitted.")?;
     }
     Ok(())
 }
 
-/// A row for each direction or kind of operation, and a total if there are several.
-fn rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a row for each direction or kind of operation, and a total if there are several.
+fn write_rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     let found = job.kinds();
     let all = (found.len() != 1).then_some(("total", &job.total));
     for (word, figures) in found.iter().copied().chain(all) {
         let latency = (figures.operations > 0).then_some(&figures.latency);
-        row(job, word, figures.iops, &throughput(figures.mib_per_sec), latency, out)?;
+        write_row(job, word, figures.iops, &throughput(figures.mib_per_sec), latency, out)?;
     }
     match &job.flush {
         Some(flush) => {
             let per_second = flush.operations as f64 / job.measured_ns.as_secs().max(1e-9);
-            row(job, "flush", per_second, "-", Some(&flush.latency), out)
+            write_row(job, "flush", per_second, "-", Some(&flush.latency), out)
         }
         None => Ok(()),
     }
 }
 
-fn row(
+fn write_row(
     job: &JobSummary,
     word: &str,
     per_second: f64,
@@ -158,29 +157,29 @@ fn row(
     latency: Option<&LatencyFigures>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
+    let time_or_dash = |value: Option<f64>| value.map_or("-".to_owned(), time);
     let of = |percent: &f64| {
         let one = latency.and_then(|latency| latency.percentiles.iter().find(|one| one.percent == *percent));
         one.map_or("-".to_owned(), |one| match one.support {
             PercentileSupport::Good => time(one.ns as f64),
             PercentileSupport::Weak => format!("~{}", time(one.ns as f64)),
-            // With few operations beyond it, a percentile says no more than the maximum.
+            // With fewer than ten slower operations, a percentile is no better than the maximum.
             PercentileSupport::None => "-".into(),
         })
     };
-    let shown: Vec<String> = SHOWN.iter().map(of).collect();
+    let shown: Vec<String> = PERCENTILES.iter().map(of).collect();
     writeln!(
         out,
         "| {} | {word} | {} | {moved} | {} | {} | {} |",
         plain(&job.name),
         rate(per_second),
-        or(latency.map(|latency| latency.mean_ns)),
+        time_or_dash(latency.map(|latency| latency.mean_ns)),
         shown.join(" | "),
-        or(latency.map(|latency| latency.max_ns as f64)),
+        time_or_dash(latency.map(|latency| latency.max_ns as f64)),
     )
 }
 
-/// Escapes a text of the user's, so that it makes no cell, link, tag, mention or line.
+/// Escapes user text, so that it creates no cell, link, tag, mention or line.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in visible(&text.replace('\n', " ")).chars() {

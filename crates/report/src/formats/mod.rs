@@ -1,4 +1,4 @@
-//! Output formats: a row of [`FORMATS`] and a function from results to bytes for each.
+//! Output formats: each has a row in [`FORMATS`] and a function that writes results.
 
 mod csv;
 pub mod diskspd;
@@ -43,18 +43,18 @@ const fn format(name: &'static str, write: fn(&Results, &mut dyn Write) -> io::R
 /// All formats of finished results.
 pub const FORMATS: &[Format] = &[
     format("text", text::write).about("tables and sentences for people"),
-    format("json", json::write).about("the same figures for programs; `fathom schema summary` describes it"),
+    format("json", json::write).about("the same figures for programs; `fathom schema summary` describes them"),
     format("csv", csv::write).about("one line for each interval and direction"),
     format("csv-percentiles", tables::percentiles).about("one line for each percentile, with its interval"),
     format("csv-histogram", tables::histogram).about("one line for each bucket of the latencies"),
     format("csv-ranks", tables::ranks).about("one line for each rank of a test on several hosts"),
-    format("markdown", markdown::write).about("a table for an issue, with what weakens it"),
+    format("markdown", markdown::write).about("a table for an issue, with its caveats"),
     format("openmetrics", openmetrics::write).about("OpenMetrics text, for node_exporter's textfile collector"),
     format("diskspd", diskspd::text).about("the text report of DiskSpd 2.2"),
     format("diskspd-xml", diskspd::xml).about("the XML result of DiskSpd 2.2"),
     format("fio", fio::text).about("the normal report of fio 3.42"),
     format("fio-json", fio::json).about("the JSON report of fio 3.42"),
-    format("fio-json+", fio::json_plus).about("the same with the bins of each latency histogram"),
+    format("fio-json+", fio::json_plus).about("the JSON report with the bins of each latency histogram"),
     format("fio-terse", fio::terse).about("the terse report of fio 3.42, version 3: a line for each job"),
     format("iometer", iometer::write).about("the result file of Iometer 1.1.0"),
 ];

@@ -1,8 +1,8 @@
 //! OpenMetrics 1.0 text, for the textfile collector of node_exporter and similar tools.
 //!
-//! Only types that the older text format knows too, and no time stamps: that collector takes
-//! neither. Figures of a run are final, so counts that only grow while one continues are counters
-//! and everything divided by time is a gauge. Latencies are response times where a job is paced.
+//! Only types of the older text format are used, and no timestamps, because that collector supports
+//! nothing else. Counts are counters, and everything divided by time is a gauge. Latencies of paced
+//! jobs are response times.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use model::stats::{Support, support};
 
 use crate::summary::{RankSummary, Summary};
 
-/// Quantiles of the summary; those beyond which fewer than ten operations lie are left out.
+/// Quantiles of the summary. Quantiles with fewer than ten slower operations are omitted.
 const QUANTILES: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// Upper bounds of the histogram: 1, 2, 5 from a microsecond to a hundred seconds.
 const BOUNDS_NS: [u64; 25] = [
@@ -30,7 +30,7 @@ struct Measured {
     seconds: f64,
 }
 
-/// The head of a family.
+/// The metadata of a metric family.
 pub(crate) struct Family {
     pub(crate) name: &'static str,
     pub(crate) kind: &'static str,
@@ -51,14 +51,14 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         kind: "gauge",
         ..counter(name, unit, help)
     };
-    let mut each = |family: Family, of: &dyn Fn(&Measured) -> f64| -> io::Result<()> {
+    let mut write_family = |family: Family, of: &dyn Fn(&Measured) -> f64| -> io::Result<()> {
         head(&family, out)?;
         let suffix = if family.kind == "counter" { "_total" } else { "" };
         measured
             .iter()
             .try_for_each(|one| writeln!(out, "{}{suffix}{{{}}} {}", family.name, one.labels, of(one)))
     };
-    each(
+    write_family(
         counter(
             "fathom_operations",
             "operations",
@@ -66,7 +66,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         ),
         &|one| one.found.operations as f64,
     )?;
-    each(
+    write_family(
         counter(
             "fathom_transferred_bytes",
             "bytes",
@@ -74,27 +74,27 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         ),
         &|one| one.found.bytes.0 as f64,
     )?;
-    each(
+    write_family(
         counter("fathom_errors", "errors", "Operations that failed and were tolerated."),
         &|one| one.found.errors as f64,
     )?;
-    each(
+    write_family(
         counter(
             "fathom_late_operations",
             "operations",
-            "Operations that were due and not issued in time.",
+            "Operations that were issued after their due time.",
         ),
         &|one| one.found.late as f64,
     )?;
-    each(
+    write_family(
         gauge("fathom_measured_seconds", "seconds", "Length of the measured window."),
         &|one| one.seconds,
     )?;
-    each(
+    write_family(
         gauge("fathom_operations_per_second", "", "Operations per second."),
         &|one| one.found.operations as f64 / one.seconds,
     )?;
-    each(
+    write_family(
         gauge("fathom_throughput_bytes_per_second", "", "Bytes per second."),
         &|one| one.found.bytes.0 as f64 / one.seconds,
     )?;
@@ -124,7 +124,7 @@ fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         help,
     };
     let paths: Vec<&str> = results.plan.targets.iter().map(|target| &*target.path).collect();
-    head(&gauge("fathom_run", "", "Always 1: which run the figures are of."), out)?;
+    head(&gauge("fathom_run", "", "Always 1; the labels identify the run."), out)?;
     writeln!(
         out,
         "fathom_run{{test=\"{test}\",version=\"{}\",host=\"{}\",kernel=\"{}\",targets=\"{}\"}} 1",
@@ -164,7 +164,7 @@ fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         &gauge(
             "fathom_findings",
             "findings",
-            "What the self-checks of the result found, by severity.",
+            "Findings of the self-checks, by severity.",
         ),
         out,
     )?;
@@ -210,7 +210,7 @@ fn measured(results: &Results) -> Vec<Measured> {
     all
 }
 
-/// Families of figures of each rank.
+/// Metric families with a value for each rank.
 const RANK_FAMILIES: [Family; 6] = [
     Family {
         name: "fathom_rank_operations",
@@ -240,7 +240,7 @@ const RANK_FAMILIES: [Family; 6] = [
         name: "fathom_rank_latency_p99_seconds",
         kind: "gauge",
         unit: "seconds",
-        help: "What 99 % of the operations of a rank took at most.",
+        help: "99th percentile of the latency of a rank.",
     },
     Family {
         name: "fathom_rank_lost",
@@ -274,7 +274,7 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
         in_step.1 += 1;
     }
-    let mut each = |family: &Family, of: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
+    let mut write_family = |family: &Family, of: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
         head(family, out)?;
         let suffix = if family.kind == "counter" { "_total" } else { "" };
         let mut values = ranks.iter().filter_map(|(labels, rank)| Some((labels, of(rank)?)));
@@ -282,12 +282,12 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     };
     let quantile = |rank: &RankSummary, percent: f64| Some(rank.total.latency.percentile(percent)?.ns as f64 / 1e9);
     let [operations, bytes, rate, median, p99, lost] = &RANK_FAMILIES;
-    each(operations, &|rank| Some(rank.total.operations as f64))?;
-    each(bytes, &|rank| Some(rank.total.bytes as f64))?;
-    each(rate, &|rank| Some(rank.total.iops))?;
-    each(median, &|rank| quantile(rank, 50.0))?;
-    each(p99, &|rank| quantile(rank, 99.0))?;
-    each(lost, &|rank| Some(f64::from(u8::from(rank.lost.is_some()))))
+    write_family(operations, &|rank| Some(rank.total.operations as f64))?;
+    write_family(bytes, &|rank| Some(rank.total.bytes as f64))?;
+    write_family(rate, &|rank| Some(rank.total.iops))?;
+    write_family(median, &|rank| quantile(rank, 50.0))?;
+    write_family(p99, &|rank| quantile(rank, 99.0))?;
+    write_family(lost, &|rank| Some(f64::from(u8::from(rank.lost.is_some()))))
 }
 
 fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
@@ -296,7 +296,7 @@ fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()>
         name,
         kind: "summary",
         unit: "seconds",
-        help: "Latency, queued to reaped; of paced jobs the response time, due to reaped.",
+        help: "Latency from queued to reaped; for paced jobs the response time, from due to reaped.",
     };
     head(&family, out)?;
     for one in measured {
@@ -318,7 +318,7 @@ fn write_histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()
         name,
         kind: "histogram",
         unit: "seconds",
-        help: "The same latencies in buckets, whose bounds are exact within 0.4 %.",
+        help: "The same latencies as a histogram, with bounds exact within 0.4 %.",
     };
     head(&family, out)?;
     for one in measured {

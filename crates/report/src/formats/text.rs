@@ -8,18 +8,20 @@ use model::plan::EngineKind;
 use model::results::Results;
 use model::{Bytes, Nanos, visible, visible_lines};
 
-use crate::numbers::{count, duration, rate, signed_time, some, throughput, time};
+use crate::numbers::{count, duration, pluralize, rate, signed_time, throughput, time};
 use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
 };
 use crate::words;
 use crate::{diagnosis, network};
 
-/// User and kernel time are only shown separately above this sum. The sum is exact, but the kernel
-/// splits it by sampling at its ticks, 100 to 1000 a second: a share from few ticks is unreliable.
+/// User and kernel time are printed separately only above this sum.
+///
+/// The sum is exact, but the kernel divides it by sampling at its timer ticks, 100 to 1000 per
+/// second: a share from few ticks is unreliable.
 const MIN_SPLIT_CPU: Nanos = Nanos::secs(1);
 /// Percentiles that the table shows.
-const SHOWN: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];
+const PERCENTILES: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
@@ -35,7 +37,7 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for (number, job) in summary.jobs.iter().enumerate() {
         writeln!(out)?;
         write_job(job, several_steps, out)?;
-        // Kernel counters are per device, so they follow the last job of the step.
+        // Kernel counters are per device and step, so they follow the last job of the step.
         if summary.jobs.get(number + 1).is_some_and(|next| next.step == job.step) {
             continue;
         }
@@ -87,7 +89,7 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, ", seed {}", summary.seed)?;
-    // Several hosts have targets of the same names.
+    // Targets on several hosts may have the same names.
     let mut shown = std::collections::BTreeSet::new();
     for target in &summary.targets {
         let words = words::target(target);
@@ -101,7 +103,7 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         let several = summary.jobs.iter().any(|job| !job.ranks.is_empty());
         let together = if several { " together" } else { "" };
         writeln!(out, "on {}{together}, by {transport}", hosts.join(", "))?;
-        // Differences between hosts come first: they may explain the figures.
+        // Printed before the figures, which these differences may explain.
         for finding in summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER") {
             let host = finding.at.as_deref().unwrap_or_default();
             writeln!(out, "  {}: {}", visible(host), visible(&finding.what))?;
@@ -126,22 +128,22 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
     let Some(ended) = &job.ended else {
         return writeln!(out, "  did not start");
     };
-    let because = if job.engine_reason.is_empty() {
+    let reason = if job.engine_reason.is_empty() {
         String::new()
     } else {
         format!(" ({})", job.engine_reason)
     };
-    writeln!(out, "  {}, {}{because}", job.load, job.engine.name())?;
+    writeln!(out, "  {}, {}{reason}", job.load, job.engine.name())?;
     writeln!(out, "  measured {}{}", duration(job.measured_ns), end_words(ended))?;
     let total = &job.total;
     if total.operations == 0 && total.errors == 0 {
-        return writeln!(out, "  no operation completed in that time");
+        return writeln!(out, "  no operation completed in this time");
     }
     writeln!(out)?;
     let rows = rows(job);
-    rates(job, &rows, out)?;
+    write_rates(job, &rows, out)?;
     writeln!(out)?;
-    latencies(job, &rows, out)?;
+    write_latencies(job, &rows, out)?;
     writeln!(out)?;
     if let Some(average) = job.in_flight {
         writeln!(
@@ -156,7 +158,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
         let (user, system) = (cpu.user_ns_per_operation, cpu.system_ns_per_operation);
         let enough = cpu.user_ns.0 + cpu.system_ns.0 >= MIN_SPLIT_CPU.0;
         let parts = match enough {
-            true => format!(" ({} here, {} in the kernel)", time(user), time(system)),
+            true => format!(" ({} in user mode, {} in the kernel)", time(user), time(system)),
             false => String::new(),
         };
         let (whole, processors) = (time(user + system), cpu.processors);
@@ -172,7 +174,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
             "  stages   submission {submission}, completion {completion} on average"
         )?;
     }
-    ranks(job, out)?;
+    write_ranks(job, out)?;
     for outcome in &job.control {
         let word = if outcome.attained { "attained" } else { "not attained" };
         writeln!(out, "  rule     {}: {word}; {}", outcome.rule, outcome.detail)?;
@@ -181,7 +183,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
 }
 
 /// Writes a line for each rank of a job.
-fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
+fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     if job.ranks.is_empty() {
         return Ok(());
     }
@@ -227,7 +229,7 @@ fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes when the first and the last rank finished: in between, not all of them loaded the
+/// Writes when the first and the last rank finished. In between, only some ranks loaded the
 /// storage.
 fn write_first_and_last_end(jobs: &[JobSummary], out: &mut dyn Write) -> io::Result<()> {
     let ranks = jobs.iter().flat_map(|job| &job.ranks);
@@ -239,7 +241,7 @@ fn write_first_and_last_end(jobs: &[JobSummary], out: &mut dyn Write) -> io::Res
     {
         writeln!(
             out,
-            "\n  the first was done after {} ({}, rank {}), the last after {} ({}, rank {})",
+            "\n  the first rank finished after {} ({}, rank {}), the last after {} ({}, rank {})",
             duration(*first),
             one.host,
             one.rank,
@@ -254,9 +256,9 @@ fn write_first_and_last_end(jobs: &[JobSummary], out: &mut dyn Write) -> io::Res
 fn end_words(ended: &EndReason) -> String {
     match ended {
         EndReason::Time => String::new(),
-        EndReason::Done => ", until all was done".into(),
+        EndReason::Done => ", until all work was done".into(),
         EndReason::Control { rule } => format!(", ended by a rule: {rule}"),
-        EndReason::OtherJob => ", ended with another job".into(),
+        EndReason::OtherJob => ", stopped when another job ended".into(),
         EndReason::Interrupted => ", interrupted".into(),
         EndReason::Failed => ", ended by a failure".into(),
     }
@@ -269,7 +271,7 @@ fn in_flight(average: f64) -> String {
     }
 }
 
-/// The directions or kinds of operation that occurred, and their total if there are several.
+/// The figures of each direction or kind of operation, and their total if there are several.
 fn rows(job: &JobSummary) -> Vec<(&'static str, &Figures)> {
     let mut rows = job.kinds();
     if rows.len() > 1 {
@@ -278,14 +280,14 @@ fn rows(job: &JobSummary) -> Vec<(&'static str, &Figures)> {
     rows
 }
 
-/// The width of the column of names.
-fn width_of(rows: &[(&str, &Figures)]) -> usize {
+/// The width of the name column.
+fn name_width(rows: &[(&str, &Figures)]) -> usize {
     let longest = rows.iter().map(|(name, _)| name.len() + 1).max();
     longest.unwrap_or(0).max(8)
 }
 
-fn rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
-    let width = width_of(rows);
+fn write_rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
+    let width = name_width(rows);
     writeln!(
         out,
         "  {:<width$}{:>11}{:>11}{:>11}{:>14}",
@@ -307,7 +309,7 @@ fn rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io
         for (number, word) in [(figures.errors, "error"), (figures.late, "late")] {
             match (number, word) {
                 (0, _) => {}
-                (number, "error") => remarks.push(some(number, word)),
+                (number, "error") => remarks.push(pluralize(number, word)),
                 (number, word) => remarks.push(format!("{} {word}", count(number))),
             }
         }
@@ -319,39 +321,42 @@ fn rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io
     Ok(())
 }
 
-fn latencies(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
-    let width = width_of(rows);
+fn write_latencies(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
+    let width = name_width(rows);
     write!(out, "  {:<width$}{:>9}", "latency", "mean")?;
-    SHOWN
+    PERCENTILES
         .iter()
         .try_for_each(|percent| write!(out, "{:>10}", format!("p{percent}")))?;
     writeln!(out, "{:>10}", "max")?;
     let mut marks = [false; 2];
     for (name, figures) in rows.iter().filter(|(name, _)| *name != "total") {
-        latency_row((name, width), &figures.latency, &mut marks, out)?;
+        write_latency_row((name, width), &figures.latency, &mut marks, out)?;
         if let Some(service) = &figures.service {
-            latency_row((" service", width), service, &mut marks, out)?;
+            write_latency_row((" service", width), service, &mut marks, out)?;
         }
     }
     if let Some(flush) = &job.flush {
-        latency_row(("flush", width), &flush.latency, &mut marks, out)?;
+        write_latency_row(("flush", width), &flush.latency, &mut marks, out)?;
     }
     if rows.iter().any(|(_, figures)| figures.service.is_some()) {
         writeln!(
             out,
-            "  Latency counts from when an operation was due; service, from when it was queued."
+            "  Latency starts when an operation is due, service when it is queued."
         )?;
     }
     if marks[0] {
-        writeln!(out, "  ~ fewer than 100 operations lie beyond it")?;
+        writeln!(out, "  ~ fewer than 100 operations were slower")?;
     }
     if marks[1] {
-        writeln!(out, "  ? fewer than 10 lie beyond it: hardly more than the maximum")?;
+        writeln!(
+            out,
+            "  ? fewer than 10 operations were slower: little better than the maximum"
+        )?;
     }
     Ok(())
 }
 
-fn latency_row(
+fn write_latency_row(
     (name, width): (&str, usize),
     latency: &LatencyFigures,
     marks: &mut [bool; 2],
@@ -361,7 +366,7 @@ fn latency_row(
         return writeln!(out, "  {name:<width$}{:>9}", "-");
     }
     write!(out, "  {name:<width$}{:>9}", time(latency.mean_ns))?;
-    for percent in SHOWN {
+    for percent in PERCENTILES {
         let cell = latency
             .percentile(percent)
             .map_or_else(|| "-".into(), |found| percentile(found, marks));
@@ -389,15 +394,15 @@ fn write_device(device: &DeviceSummary, out: &mut dyn Write) -> io::Result<()> {
     let kernel = transfers(&device.kernel);
     write!(
         out,
-        "  {:<8} from the first operation to the last, warm-up included, the kernel counted {kernel}",
+        "  {:<8} kernel counters from first to last operation, warm-up included: {kernel}",
         device.full_name()
     )?;
     let merged: u64 = device.merged.iter().sum();
     match &device.ours {
         Some(_) if device.agrees() && merged > 0 => {
-            write!(out, ", exactly as we did: {merged} more were joined to a neighbour")?
+            write!(out, ", equal to this test's own count with {merged} merged requests")?
         }
-        Some(_) if device.agrees() => write!(out, ", exactly as we did")?,
+        Some(_) if device.agrees() => write!(out, ", equal to this test's own count")?,
         Some(ours) => write!(out, "; this test issued {}", transfers(ours))?,
         None => {}
     }
@@ -416,14 +421,14 @@ fn transfers(transfers: &Transfers) -> String {
     if transfers.reads > 0 {
         words.push(format!(
             "{} ({})",
-            some(transfers.reads, "read"),
+            pluralize(transfers.reads, "read"),
             Bytes(transfers.read_bytes)
         ));
     }
     if transfers.writes > 0 {
         words.push(format!(
             "{} ({})",
-            some(transfers.writes, "write"),
+            pluralize(transfers.writes, "write"),
             Bytes(transfers.written_bytes)
         ));
     }
@@ -433,13 +438,13 @@ fn transfers(transfers: &Transfers) -> String {
     words.join(" and ")
 }
 
-/// Writes findings with reason and advice, the gravest first.
+/// Writes findings with reason and advice, the most severe first.
 ///
 /// # Errors
 /// `out` cannot be written to.
 pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    // Findings of one rule are grouped, with its reason and advice once.
+    // Findings of one rule form a group, which prints the reason and advice only once.
     sorted.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(&b.rule)));
     for group in sorted.chunk_by(|a, b| a.severity == b.severity && a.rule == b.rule && a.why == b.why) {
         let first = group[0];

@@ -1,5 +1,5 @@
-//! What a chart shows, in the terms of its reader: axes with units, series, marks. `svg` draws it;
-//! `page.js`, tests and screen readers read the same figures.
+//! The data of a chart: axes with units, series, marks. `svg` draws it; `page.js` and tests read it
+//! as JSON.
 
 use serde::Serialize;
 
@@ -8,9 +8,9 @@ use serde::Serialize;
 pub struct Chart {
     /// Unique in its page; letters, digits and `-`.
     pub id: String,
-    /// What it shows.
+    /// The heading.
     pub title: String,
-    /// How to read it, in a sentence or two.
+    /// The caption: how to read the chart, in a sentence or two.
     pub about: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -19,12 +19,12 @@ pub struct Chart {
     /// A second vertical axis, at the right.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub right: Option<Axis>,
-    /// What is drawn, in this order.
+    /// The series, in drawing order.
     pub series: Vec<Series>,
-    /// Lines and bands with a word beside them.
+    /// Labelled lines and bands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// A heat map in place of series.
+    /// A heat map instead of series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heat: Option<Heat>,
 }
@@ -32,39 +32,39 @@ pub struct Chart {
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Axis {
-    /// What is counted along it.
+    /// The quantity along the axis.
     pub title: String,
-    /// The unit, as it is written behind figures; empty for plain numbers.
+    /// The unit to write after values; empty for plain numbers.
     pub unit: String,
-    /// How values are spread over it.
+    /// How values map to positions.
     pub scale: Scale,
-    /// Ticks with words of their own.
+    /// Ticks with custom labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ticks: Vec<Tick>,
-    /// It begins at zero.
+    /// The axis includes 0.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_zero: bool,
 }
 
-/// How values are spread over an axis.
+/// How values map to positions on an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Evenly.
+    /// Linear.
     #[default]
     Linear,
-    /// By their logarithm.
+    /// Logarithmic.
     Log,
-    /// Names, one beside the other.
+    /// Names with equal spacing.
     Names,
 }
 
-/// A tick with words of its own.
+/// A tick with a custom label.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tick {
-    /// Where.
+    /// Its value on the axis.
     pub at: f64,
-    /// What it says.
+    /// Its label.
     pub words: String,
 }
 
@@ -77,24 +77,24 @@ pub struct Series {
     pub form: Form,
     /// Horizontal values: numbers, or names on an axis of names.
     pub x: Vec<X>,
-    /// Vertical values; a gap where there is none.
+    /// Vertical values; `None` is a gap.
     pub y: Vec<Option<f64>>,
-    /// Lower ends of the intervals of `y`.
+    /// Lower ends of the confidence intervals of `y`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub low: Vec<Option<f64>>,
     /// Upper ends.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub high: Vec<Option<f64>>,
-    /// What is said of each value beside itself.
+    /// Tooltip texts of the values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
-    /// It belongs to the axis at the right.
+    /// It uses the axis on the right.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub right: bool,
-    /// Its figures are not well supported: it is drawn grey and broken.
+    /// Its figures are weakly supported: it is drawn grey and dashed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub weak: bool,
-    /// Its colour by meaning.
+    /// Its colour, by meaning.
     pub tone: Tone,
 }
 
@@ -115,27 +115,27 @@ pub enum Form {
     /// A line through its points.
     #[default]
     Line,
-    /// A line that keeps its height until the next point.
+    /// A line that stays level until the next point.
     Steps,
-    /// A line with its points.
+    /// A line and its points.
     Points,
-    /// Points alone.
+    /// Points without a line.
     Dots,
-    /// Bars beside each other.
+    /// Bars side by side.
     Bars,
-    /// Bars on top of each other.
+    /// Stacked bars.
     Stack,
-    /// A row for each name with its point, its interval and its words; such a chart has one series.
+    /// A row for each name, with a point, an interval and a text. Such a chart has a single series.
     Rows,
-    /// A thin line behind the others, for the eye.
+    /// A thin reference line behind the others.
     Guide,
 }
 
-/// What a colour stands for. Every series has a name as well: no meaning hangs on colour alone.
+/// The meaning of a colour. Every series also has a name, so colour is never the only distinction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// The next colour of the page.
+    /// The next unused colour.
     #[default]
     Next,
     /// Reads.
@@ -146,23 +146,23 @@ pub enum Tone {
     Trim,
     /// All directions together.
     Total,
-    /// Something to keep below, or within.
+    /// A limit.
     Limit,
-    /// What others say.
+    /// A figure for comparison.
     Other,
 }
 
-/// A line across the chart with a word beside it.
+/// A labelled line or band across the chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
-    /// The axis on which `at` lies.
+    /// The axis of `at`.
     pub across: Across,
-    /// Where.
+    /// Position, or start of a band.
     pub at: f64,
-    /// To where, if it is a band.
+    /// End of a band.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
-    /// What it says.
+    /// Its label.
     pub words: String,
     /// Its colour.
     pub tone: Tone,
@@ -178,23 +178,23 @@ pub enum Across {
     Y,
 }
 
-/// A heat map: a value for each field of a grid.
+/// A heat map: a value for each cell of a grid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Heat {
     /// Columns.
     pub x: Vec<X>,
     /// Rows, from the bottom.
     pub y: Vec<X>,
-    /// Values, row by row; a gap where there is none.
+    /// Values, row by row; `None` is a gap.
     pub z: Vec<Vec<Option<f64>>>,
-    /// What a value is.
+    /// The quantity of the values.
     pub title: String,
-    /// The colours follow the logarithm.
+    /// Colours are on a logarithmic scale.
     pub log: bool,
 }
 
 impl Axis {
-    /// An axis with even spacing.
+    /// Creates a linear axis.
     pub fn linear(title: &str, unit: &str) -> Axis {
         Axis {
             title: title.into(),
@@ -203,7 +203,7 @@ impl Axis {
         }
     }
 
-    /// An axis with even spacing that begins at zero.
+    /// Creates a linear axis that includes 0.
     pub fn from_zero(title: &str, unit: &str) -> Axis {
         Axis {
             from_zero: true,
@@ -211,7 +211,7 @@ impl Axis {
         }
     }
 
-    /// An axis that is spread by logarithms.
+    /// Creates a logarithmic axis.
     pub fn log(title: &str, unit: &str) -> Axis {
         Axis {
             scale: Scale::Log,
@@ -219,7 +219,7 @@ impl Axis {
         }
     }
 
-    /// An axis of names.
+    /// Creates an axis of names.
     pub fn names(title: &str) -> Axis {
         Axis {
             scale: Scale::Names,
@@ -238,7 +238,7 @@ impl Axis {
 }
 
 impl Series {
-    /// A series of numbers over numbers.
+    /// Creates a series over numbers.
     pub fn new(name: impl Into<String>, form: Form, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
         let (x, y) = points.into_iter().map(|(x, y)| (X::Number(x), finite(y))).unzip();
         Series {
@@ -250,7 +250,7 @@ impl Series {
         }
     }
 
-    /// A series of numbers over names.
+    /// Creates a series over names.
     pub fn over_names(
         name: impl Into<String>,
         form: Form,
@@ -269,31 +269,31 @@ impl Series {
         }
     }
 
-    /// The same in a colour with a meaning.
+    /// Sets the colour.
     pub fn tone(self, tone: Tone) -> Series {
         Series { tone, ..self }
     }
 
-    /// The same on the axis at the right.
+    /// Moves the series to the axis on the right.
     pub fn at_right(self) -> Series {
         Series { right: true, ..self }
     }
 }
 
-/// A number that JSON can hold.
+/// Returns the number if JSON can represent it.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
 impl Chart {
-    /// There is nothing to draw.
+    /// True if there is nothing to draw.
     pub fn is_empty(&self) -> bool {
         let drawn = |series: &Series| series.form != Form::Guide && series.y.iter().any(Option::is_some);
         self.heat.is_none() && !self.series.iter().any(drawn)
     }
 }
 
-/// Nanoseconds in a unit of [`time_unit`].
+/// Nanoseconds per unit, for units that [`time_unit`] returns.
 pub(super) fn unit_ns(unit: &str) -> f64 {
     match unit {
         "us" => 1e3,
@@ -302,7 +302,7 @@ pub(super) fn unit_ns(unit: &str) -> f64 {
     }
 }
 
-/// A unit in which times of about this length read well, and the nanoseconds in it.
+/// A readable unit for times of about this length, and its length in nanoseconds.
 pub fn time_unit(about_ns: f64) -> (&'static str, f64) {
     match about_ns {
         ns if ns < 100_000.0 => ("us", 1e3),

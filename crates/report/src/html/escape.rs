@@ -1,10 +1,10 @@
-//! What users wrote, put into a page so that it stays text.
+//! Escapes text from users, so that it cannot become markup or code.
 
 use model::visible_lines;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Text within an element or a quoted attribute.
+/// Escapes text for an element or a quoted attribute.
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     for character in visible_lines(text).chars() {
@@ -20,13 +20,13 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// Units that stay on the line of their number.
+/// Units that stay on the same line as their number.
 const UNITS: [&str; 20] = [
     "%", "ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "kB", "MB", "GB", "TB", "MB/s",
     "MiB/s", "IOPS",
 ];
 
-/// Text within an element, in which no line ends between a number and its unit.
+/// Escapes text for an element, without line breaks between numbers and their units.
 pub(super) fn words(plain: &str) -> String {
     let mut out = String::with_capacity(plain.len());
     let mut before = None;
@@ -47,7 +47,7 @@ pub(super) fn words(plain: &str) -> String {
     text(&out)
 }
 
-/// Code within a sentence, in which no option is broken at its hyphens.
+/// Formats code within a sentence, without line breaks at the hyphens of options.
 fn command(code: &str) -> String {
     let option = |word: &str| match word.starts_with('-') {
         true => format!("<span class=\"option\">{}</span>", text(word)),
@@ -56,8 +56,8 @@ fn command(code: &str) -> String {
     code.split(' ').map(option).collect::<Vec<_>>().join(" ")
 }
 
-/// Prose within an element: what stands between backticks is code; other numbers are written as
-/// tables have them.
+/// Formats prose for an element: text between backticks becomes code, and other numbers get commas
+/// between thousands.
 pub(super) fn prose(sentence: &str) -> String {
     let plain = |part: &str| words(&crate::numbers::group_thousands(part));
     let parts: Vec<&str> = sentence.split('`').collect();
@@ -71,13 +71,13 @@ pub(super) fn prose(sentence: &str) -> String {
     marked.collect()
 }
 
-/// JSON within a script element: nothing in it can end the element or begin a comment.
+/// Formats JSON for a script element: nothing in it can end the element or start a comment.
 pub fn json(value: &impl Serialize) -> String {
     let plain = serde_json::to_string(value).expect("plain values are valid JSON");
     in_script(&plain)
 }
 
-/// The same with numbers of seven significant digits, which are more than a chart can show.
+/// Like [`json`], with numbers rounded to seven significant digits, more than a chart can show.
 pub(super) fn rounded_json(value: &impl Serialize) -> String {
     let mut tree = serde_json::to_value(value).expect("plain values are valid JSON");
     round_numbers(&mut tree);
@@ -102,7 +102,7 @@ fn round_numbers(tree: &mut Value) {
     }
 }
 
-/// Any JSON text, likewise. The replaced characters stand only within strings there.
+/// Escapes JSON text for a script element. In JSON, the replaced characters occur only in strings.
 pub(super) fn in_script(json: &str) -> String {
     let mut out = String::with_capacity(json.len() + 64);
     for character in json.chars() {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn backticks_mark_code() {
+    fn text_between_backticks_is_code() {
         assert_eq!(
             prose("look with `iostat <x>`, & wait"),
             "look with <code>iostat &lt;x&gt;</code>, &amp; wait"
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn json_cannot_leave_its_element() {
+    fn json_cannot_end_its_script_element() {
         let nasty = "</script><!--\u{2028}&";
         let shown = json(&nasty);
         assert_eq!(shown, "\"\\u003c/script\\u003e\\u003c!--\\u2028\\u0026\"");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_as_short_as_a_chart_needs_them() {
+    fn chart_numbers_have_seven_significant_digits() {
         let numbers = [1.0, 0.1 + 0.2, 123_456.789_12, -2.5e-7, 987_654_321.0];
         assert_eq!(rounded_json(&numbers), "[1,0.3,123456.8,-2.5e-7,987654300]");
         assert_eq!(rounded_json(&(None::<f64>, "<", true)), "[null,\"\\u003c\",true]");

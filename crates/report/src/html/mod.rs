@@ -1,9 +1,9 @@
-//! Reports as one file that opens offline in any browser: a [`Page`] becomes text here.
+//! Renders a [`Page`] as one HTML file that opens offline in any browser.
 //!
-//! Everything that matters is in the markup: verdict, sentences, tables, charts (`svg`) and, where
-//! they are not too many, the figures of the charts. `page.js` only adds what a reader can do with
-//! it. The page contacts no host: its content security policy allows its own script by its digest,
-//! and nothing else. What users wrote passes through [`escape`].
+//! The markup alone is a complete report: verdict, sentences, tables, charts (`svg`) and, unless
+//! there are too many, the figures of the charts. `page.js` only adds interaction. The page
+//! contacts no host: its content security policy allows only its own script, by digest. Text from
+//! users passes through [`escape`].
 
 pub mod chart;
 pub mod escape;
@@ -25,21 +25,21 @@ use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
 use escape::{prose, text, words};
-use page::{Block, Lead, Page, Section, Table, Verdict, by_weight, class_of};
+use page::{Block, Lead, Page, Section, Table, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
 use crate::numbers::group_thousands;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// A chart's figures stand in a table as well if they have at most that many rows.
+/// The figures of a chart are also written as a table if it has at most this many rows.
 const MAX_ROWS: usize = 100;
-/// Findings that are open when the page opens.
+/// Number of findings that are not folded.
 const OPEN_FINDINGS: usize = 5;
 
-/// Letters, digits and `-` of a name, for identifiers and names of files.
+/// Converts a name to letters, digits and `-`, for identifiers and file names.
 pub fn id_of(name: &str) -> String {
-    let kept: String = name
+    let id: String = name
         .chars()
         .map(|character| {
             if character.is_ascii_alphanumeric() {
@@ -50,34 +50,30 @@ pub fn id_of(name: &str) -> String {
         })
         .take(60)
         .collect();
-    let kept = kept.trim_matches('-');
-    if kept.is_empty() {
-        "report".into()
-    } else {
-        kept.to_owned()
-    }
+    let id = id.trim_matches('-');
+    if id.is_empty() { "report".into() } else { id.to_owned() }
 }
 
-/// The page as a file that needs nothing else.
+/// Renders the page as a self-contained file.
 pub fn file(page: &Page) -> String {
     linked(page, &[])
 }
 
-/// The same with links above everything: addresses and words.
+/// Renders the page with links at the top: address and text.
 pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(1 << 16);
-    head(page, &mut out);
+    write_head(page, &mut out);
     out.push_str("<main>\n");
     write_links(links, &mut out);
-    let terms = terms::on_page(page);
-    first_screen(page, !terms.is_empty(), &mut out);
+    let terms = terms::find_terms(page);
+    write_first_screen(page, !terms.is_empty(), &mut out);
     if !page.findings.is_empty() {
-        findings(&page.findings, &mut out);
+        write_findings(&page.findings, &mut out);
     }
     for (number, section) in page.sections.iter().enumerate() {
         write_section(number, section, &mut out);
     }
-    downloads(page, &mut out);
+    write_downloads(page, &mut out);
     terms::write(&terms, &mut out);
     let _ = write!(
         out,
@@ -89,8 +85,8 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
     out
 }
 
-/// A page of a server that is no report: `body` is markup, and `script` may be empty. It may ask
-/// its own server only.
+/// Renders a server page that is not a report. `body` is markup, and `script` may be empty. The
+/// script may contact only its own server.
 pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
     let scripts = match script {
         "" => "'none'".to_owned(),
@@ -116,19 +112,19 @@ fn write_links(links: &[(&str, &str)], out: &mut String) {
     if links.is_empty() {
         return;
     }
-    out.push_str("<nav aria-label=\"Where to go\"><p class=\"about\">");
+    out.push_str("<nav aria-label=\"Navigation\"><p class=\"about\">");
     for (address, words) in links {
         let _ = write!(out, "<a href=\"{}\">{}</a> ", text(address), text(words));
     }
     out.push_str("</p></nav>\n");
 }
 
-/// The digest of a script as content security policies name it.
+/// The digest of a script in the format of content security policies.
 fn digest(script: &[u8]) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))
 }
 
-fn head(page: &Page, out: &mut String) {
+fn write_head(page: &Page, out: &mut String) {
     let scripts = digest(SCRIPT.as_bytes());
     let _ = write!(
         out,
@@ -141,7 +137,7 @@ fn head(page: &Page, out: &mut String) {
     );
 }
 
-/// The name of the test, and what came of it.
+/// The name of the test, and the headline of its verdict.
 fn full_title(page: &Page) -> String {
     match page.verdict.headline.as_str() {
         "" => page.title.clone(),
@@ -149,23 +145,23 @@ fn full_title(page: &Page) -> String {
     }
 }
 
-fn first_screen(page: &Page, has_terms: bool, out: &mut String) {
+fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("<header>\n");
     let _ = writeln!(out, "<h1>{}</h1>", words(&full_title(page)));
     for (number, line) in page.about.iter().enumerate() {
         let is_last = has_terms && number + 1 == page.about.len();
         let link = if is_last {
-            " · <a href=\"#terms\">What the words mean</a>"
+            " · <a href=\"#terms\">Glossary</a>"
         } else {
             ""
         };
         let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", words(line));
     }
-    out.push_str("</header>\n<section id=\"answer\" aria-label=\"The answer\">\n");
-    verdict(&page.verdict, out);
+    out.push_str("</header>\n<section id=\"answer\" aria-label=\"Result\">\n");
+    write_verdict(&page.verdict, out);
     if !page.lead.is_empty() {
         out.push_str("<div class=\"leads\">\n");
-        page.lead.iter().for_each(|one| lead(one, out));
+        page.lead.iter().for_each(|one| write_lead(one, out));
         out.push_str("</div>\n");
     }
     if !page.tiles.is_empty() {
@@ -189,7 +185,7 @@ fn first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("</section>\n");
 }
 
-fn verdict(verdict: &Verdict, out: &mut String) {
+fn write_verdict(verdict: &Verdict, out: &mut String) {
     if verdict.word.is_empty() && verdict.sentence.is_empty() {
         return;
     }
@@ -219,7 +215,7 @@ fn verdict(verdict: &Verdict, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-fn lead(one: &Lead, out: &mut String) {
+fn write_lead(one: &Lead, out: &mut String) {
     let _ = writeln!(
         out,
         "<div class=\"lead\"><h2>{}</h2><p>{}</p>",
@@ -236,15 +232,15 @@ fn lead(one: &Lead, out: &mut String) {
     out.push_str("</div>\n");
 }
 
-fn findings(all: &[Finding], out: &mut String) {
-    let sorted = by_weight(all);
+fn write_findings(all: &[Finding], out: &mut String) {
+    let sorted = sort_by_severity(all);
     let _ = writeln!(
         out,
-        "<section id=\"findings\">\n<h2>What the checks found ({})</h2>\n<ul class=\"findings\">",
+        "<section id=\"findings\">\n<h2>Findings ({})</h2>\n<ul class=\"findings\">",
         all.len()
     );
     let (open, rest) = sorted.split_at(sorted.len().min(OPEN_FINDINGS));
-    open.iter().for_each(|one| finding(one, out));
+    open.iter().for_each(|one| write_finding(one, out));
     out.push_str("</ul>\n");
     if !rest.is_empty() {
         let _ = writeln!(
@@ -252,14 +248,14 @@ fn findings(all: &[Finding], out: &mut String) {
             "<details><summary>{} more</summary><ul class=\"findings\">",
             rest.len()
         );
-        rest.iter().for_each(|one| finding(one, out));
+        rest.iter().for_each(|one| write_finding(one, out));
         out.push_str("</ul></details>\n");
     }
     out.push_str("</section>\n");
 }
 
-fn finding(one: &Finding, out: &mut String) {
-    let class = class_of(one.severity);
+fn write_finding(one: &Finding, out: &mut String) {
+    let class = severity_class(one.severity);
     let at = one.at.as_ref().map(|at| format!(" {}", text(at)));
     let _ = write!(
         out,
@@ -330,12 +326,12 @@ fn write_chart(chart: &Chart, out: &mut String) {
         svg::legend(chart),
         words(&chart.about)
     );
-    if let Some(table) = figures_of(chart) {
+    if let Some(table) = figures_table(chart) {
         out.push_str("<details class=\"figures\"><summary>Figures</summary>\n");
         write_table(&table, out);
         out.push_str("</details>\n");
     }
-    // The script needs no bands, which are as many numbers again as the lines.
+    // The script needs no bands, which would triple the size of the JSON.
     let mut lines = chart.clone();
     for series in &mut lines.series {
         (series.low, series.high) = (Vec::new(), Vec::new());
@@ -347,8 +343,8 @@ fn write_chart(chart: &Chart, out: &mut String) {
     );
 }
 
-/// The figures of a chart as a table, if they are not too many to be read.
-fn figures_of(chart: &Chart) -> Option<Table> {
+/// Creates a table of the figures of a chart, unless it would be too long to read.
+fn figures_table(chart: &Chart) -> Option<Table> {
     if chart.heat.is_some() {
         return None;
     }
@@ -357,7 +353,6 @@ fn figures_of(chart: &Chart) -> Option<Table> {
         .iter()
         .filter(|series| series.form != chart::Form::Guide)
         .collect();
-    // Charts over nines and logarithms name their values in words.
     let mut rows: Vec<&X> = Vec::new();
     for x in drawn.iter().flat_map(|series| &series.x) {
         if !rows.contains(&x) {
@@ -375,7 +370,7 @@ fn figures_of(chart: &Chart) -> Option<Table> {
             (X::Name(_), X::Number(_)) => std::cmp::Ordering::Greater,
         });
     }
-    // An axis with words of its own is read by them: percentiles, not numbers of nines.
+    // With custom ticks only the values at ticks are listed, by their label: `p99` instead of 2.
     let tick = |x: &X| {
         let X::Number(number) = x else { return None };
         chart.x.ticks.iter().find(|tick| (tick.at - number).abs() < 1e-6)
@@ -390,11 +385,11 @@ fn figures_of(chart: &Chart) -> Option<Table> {
     let cells = rows.iter().map(|x| {
         let name = match x {
             X::Name(name) => name.clone(),
-            X::Number(number) => tick(x).map_or_else(|| shown(*number), |tick| tick.words.clone()),
+            X::Number(number) => tick(x).map_or_else(|| format_figure(*number), |tick| tick.words.clone()),
         };
         let values = drawn
             .iter()
-            .map(|series| value(series, x).map_or("-".to_owned(), shown));
+            .map(|series| value(series, x).map_or("-".to_owned(), format_figure));
         std::iter::once(name).chain(values).collect()
     });
     Some(Table {
@@ -406,8 +401,8 @@ fn figures_of(chart: &Chart) -> Option<Table> {
     })
 }
 
-/// A figure with as many digits as a reader takes in.
-fn shown(value: f64) -> String {
+/// Formats a figure with a readable number of digits.
+fn format_figure(value: f64) -> String {
     match value.abs() {
         size if size >= 1000.0 || size.fract() == 0.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
@@ -428,7 +423,7 @@ fn write_table(table: &Table, out: &mut String) {
             let _ = write!(
                 out,
                 "<th scope=\"col\"{}>{}</th>",
-                class_of_column(table, index),
+                column_class(table, index),
                 text(cell)
             );
         }
@@ -440,7 +435,7 @@ fn write_table(table: &Table, out: &mut String) {
         for (index, cell) in row.iter().enumerate() {
             let _ = match index {
                 0 => write!(out, "<th scope=\"row\">{}</th>", words(cell)),
-                _ => write!(out, "<td{}>{}</td>", class_of_column(table, index), words(cell)),
+                _ => write!(out, "<td{}>{}</td>", column_class(table, index), words(cell)),
             };
         }
         out.push_str("</tr>\n");
@@ -448,8 +443,8 @@ fn write_table(table: &Table, out: &mut String) {
     out.push_str("</tbody></table></div>\n");
 }
 
-/// Sentences begin at the left; figures end at the right.
-fn class_of_column(table: &Table, index: usize) -> &'static str {
+/// The class of a column: text is aligned left, figures right.
+fn column_class(table: &Table, index: usize) -> &'static str {
     const LONGEST_FIGURE: usize = 30;
     let is_long = |row: &Vec<String>| row.get(index).is_some_and(|cell| cell.chars().count() > LONGEST_FIGURE);
     match index > 0 && table.head.len() > 2 && table.rows.iter().any(is_long) {
@@ -508,18 +503,18 @@ fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
     out.push_str("</div>\n");
 }
 
-/// Text as gzip in base64: an hour of intervals is long.
-fn packed(text: &str) -> String {
+/// Compresses text to base64 of gzip, because an hour of intervals is long.
+fn compress(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
-    STANDARD.encode(packed.expect("writing to memory does not fail"))
+    let compressed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    STANDARD.encode(compressed.expect("writing to memory does not fail"))
 }
 
-fn downloads(page: &Page, out: &mut String) {
+fn write_downloads(page: &Page, out: &mut String) {
     if page.downloads.is_empty() {
         return;
     }
-    out.push_str("<section id=\"downloads\">\n<h2>Raw figures</h2>\n<p class=\"about\">They are in this file: with scripts on, buttons save them.</p>\n<p>");
+    out.push_str("<section id=\"downloads\">\n<h2>Raw data</h2>\n<p class=\"about\">This file contains the data. With JavaScript enabled, these buttons save it.</p>\n<p>");
     for (number, one) in page.downloads.iter().enumerate() {
         let _ = write!(
             out,
@@ -534,7 +529,7 @@ fn downloads(page: &Page, out: &mut String) {
         let _ = writeln!(
             out,
             "<script type=\"text/plain\" id=\"download-{number}\">{}</script>",
-            packed(&one.text)
+            compress(&one.text)
         );
     }
     out.push_str("</section>\n");

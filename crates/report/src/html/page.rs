@@ -1,4 +1,4 @@
-//! A page: what stands on it, in the order in which it is read.
+//! The data of a page, in reading order.
 
 use model::finding::{Finding, Severity};
 
@@ -10,30 +10,30 @@ use super::path::IoPath;
 pub struct Page {
     /// Name of the test.
     pub title: String,
-    /// What and where it was, a line each.
+    /// Load, targets, time and machine, one line each.
     pub about: Vec<String>,
-    /// Whether what was promised is kept.
+    /// Whether the requirements were met.
     pub verdict: Verdict,
-    /// The sentences that matter, before everything else.
+    /// The most important sentences, shown first.
     pub lead: Vec<Lead>,
-    /// The figures that matter; four fit beside each other.
+    /// The most important figures; four fit side by side.
     pub tiles: Vec<Tile>,
-    /// The charts that a reader sees first.
+    /// Charts on the first screen.
     pub charts: Vec<Chart>,
-    /// What the checks found.
+    /// Findings of the checks.
     pub findings: Vec<Finding>,
     /// Everything else.
     pub sections: Vec<Section>,
-    /// Files that the page holds.
+    /// Embedded files.
     pub downloads: Vec<Download>,
-    /// What made it, below everything and below every chart.
+    /// Program, version, time and machine, in the footer.
     pub provenance: String,
 }
 
 impl Page {
     /// Moves the charts with these identifiers from their sections to the first screen, in the
     /// order of the identifiers.
-    pub fn raise_charts(&mut self, ids: &[&str]) {
+    pub fn promote_charts(&mut self, ids: &[&str]) {
         for id in ids {
             for section in &mut self.sections {
                 let is_it = |block: &Block| matches!(block, Block::Chart(chart) if chart.id == *id);
@@ -46,41 +46,41 @@ impl Page {
     }
 }
 
-/// Whether what was promised is kept.
+/// Whether the requirements were met.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
-    /// In a word; empty where nothing was promised.
+    /// The verdict in a word; empty without requirements.
     pub word: String,
-    /// What the title says of it, such as what is missed and by how much; may be empty.
+    /// Its part of the title, such as the missed limit and by how much; may be empty.
     pub headline: String,
-    /// What the word means for the reader.
+    /// The meaning of the word.
     pub tone: Tone,
-    /// What was promised, or how to ask.
+    /// The requirements, or how to set some.
     pub sentence: String,
-    /// Each promise.
+    /// The outcome of each requirement.
     pub clauses: Vec<Clause>,
-    /// What to mind, a sentence each.
+    /// Caveats, a sentence each.
     pub notes: Vec<String>,
-    /// Options that the next try needs, with their values.
+    /// Options that the next attempt needs, with their values.
     pub options: Vec<(String, String)>,
 }
 
-/// One promise.
+/// One requirement.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clause {
-    /// What was promised.
+    /// The requirement as text.
     pub promised: String,
-    /// What came of it, in a word.
+    /// The outcome in a word.
     pub word: String,
-    /// What the word means.
+    /// The meaning of the word.
     pub tone: Tone,
     /// The figures and the reason.
     pub sentence: String,
-    /// The line that it is in the charts of its figure.
+    /// Its line in the charts of its figure.
     pub line: Option<Line>,
 }
 
-/// What was promised, as a line in charts.
+/// A required value, drawn as a line in charts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Line {
     /// Operations per second.
@@ -91,16 +91,16 @@ pub enum Line {
     Latency(f64),
 }
 
-/// What a word means for the reader. The word itself says it as well.
+/// The meaning of a word, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// As it should be.
+    /// The requirement is met.
     Good,
-    /// Not as it should be.
+    /// The requirement is missed.
     Bad,
-    /// Not known.
+    /// The evidence does not decide it.
     Unsure,
-    /// Neither: it only informs.
+    /// Information without a judgement.
     #[default]
     Plain,
 }
@@ -116,10 +116,10 @@ impl Tone {
     }
 }
 
-/// A sentence that matters, with a word or two before it.
+/// An important sentence with a topic.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lead {
-    /// What it is about.
+    /// The topic, in a few words.
     pub topic: String,
     /// The sentence.
     pub sentence: String,
@@ -127,14 +127,14 @@ pub struct Lead {
     pub advice: Vec<String>,
 }
 
-/// A figure that matters.
+/// An important figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tile {
-    /// What it is.
+    /// Name of the figure.
     pub name: String,
-    /// The figure with its unit.
+    /// Value with its unit.
     pub value: String,
-    /// What to know about it.
+    /// Additional information, such as the confidence interval.
     pub note: String,
 }
 
@@ -143,11 +143,11 @@ pub struct Tile {
 pub struct Section {
     /// Its title.
     pub title: String,
-    /// What it is about; may be empty.
+    /// Introduction; may be empty.
     pub about: String,
-    /// It is closed until the reader opens it.
+    /// Closed until the reader opens it.
     pub folded: bool,
-    /// What stands in it.
+    /// Content.
     pub blocks: Vec<Block>,
 }
 
@@ -160,21 +160,21 @@ pub enum Block {
     Chart(Box<Chart>),
     /// A table.
     Table(Table),
-    /// The path of an operation.
+    /// An I/O path.
     Path(IoPath),
-    /// Text to be copied.
+    /// Text to copy.
     Code {
-        /// What it is.
+        /// Heading.
         title: String,
         /// The text.
         text: String,
-        /// What to mind about it, a sentence each.
+        /// Caveats, a sentence each.
         notes: Vec<String>,
     },
 }
 
 impl Block {
-    /// A chart, if it shows anything.
+    /// Creates a block for a chart, unless the chart is empty.
     pub fn chart(chart: Option<Chart>) -> Option<Block> {
         chart
             .filter(|chart| !chart.is_empty())
@@ -185,17 +185,17 @@ impl Block {
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What it shows.
+    /// Caption.
     pub caption: String,
     /// Titles of the columns.
     pub head: Vec<String>,
-    /// Rows; the first cell of each is its name.
+    /// Rows; the first cell of each is the row's name.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table of names and values.
-    pub fn of_pairs(caption: &str, pairs: impl IntoIterator<Item = (String, String)>) -> Table {
+    /// Creates a table of names and values.
+    pub fn from_pairs(caption: &str, pairs: impl IntoIterator<Item = (String, String)>) -> Table {
         Table {
             caption: caption.into(),
             head: Vec::new(),
@@ -204,12 +204,12 @@ impl Table {
     }
 }
 
-/// A file that a page holds.
+/// A file embedded in a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Download {
     /// Its name.
     pub file: String,
-    /// What it is.
+    /// Label of its button.
     pub words: String,
     /// Its media type.
     pub media: String,
@@ -217,14 +217,14 @@ pub struct Download {
     pub text: String,
 }
 
-/// The order in which findings matter.
-pub(crate) fn by_weight(findings: &[Finding]) -> Vec<&Finding> {
+/// Sorts findings, the most severe first.
+pub(crate) fn sort_by_severity(findings: &[Finding]) -> Vec<&Finding> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     sorted
 }
 
 /// The class of a severity in the style sheet.
-pub(super) fn class_of(severity: Severity) -> &'static str {
+pub(super) fn severity_class(severity: Severity) -> &'static str {
     severity.word()
 }

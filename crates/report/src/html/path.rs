@@ -1,5 +1,5 @@
-//! The path of an operation from the program to the medium: what it goes through, which limits are
-//! known there, and which of them binds.
+//! The path of an operation from the program to the medium: its layers, their known limits, and the
+//! layer that is the bottleneck.
 
 use model::diagnosis::{Answer, Diagnosis};
 use model::environment::TargetFacts;
@@ -8,40 +8,40 @@ use model::results::{JobResults, Results};
 
 use crate::diagnosis::limit_words;
 
-/// File systems whose data lie on another machine.
+/// File systems that store their data on another machine.
 const REMOTE: [&str; 12] = [
     "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "fuse.glusterfs", "lustre", "9p", "fuse.sshfs", "afs", "gpfs",
 ];
 
-/// The path.
+/// An I/O path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoPath {
-    /// What it shows.
+    /// The heading.
     pub title: String,
     /// From the program to the medium.
     pub layers: Vec<Layer>,
-    /// Crossings of a network that are known of, in words.
+    /// Sentence about the known network crossings.
     pub hops: String,
-    /// What limits, in a sentence.
+    /// Sentence about the bottleneck.
     pub sentence: String,
 }
 
-/// One station of the path.
+/// One layer of the path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// What is known of it, a line each.
+    /// Facts about it, one line each.
     pub facts: Vec<String>,
-    /// How much of its limit is used, in percent, where one is known.
+    /// Use of its limit in percent, if the limit is known.
     pub used_percent: Option<f64>,
-    /// It is what limits.
+    /// It is the bottleneck.
     pub binds: bool,
     /// An operation crosses a network to reach it.
     pub hop: bool,
 }
 
-/// The path of the operations of a job to its first target.
+/// Creates the path of a job's operations to its first target.
 pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Option<&Diagnosis>) -> Option<IoPath> {
     let plan = results.plan.steps.get(step)?.jobs.get(job)?;
     let found = results.steps.get(step)?.jobs.get(job)?;
@@ -65,14 +65,14 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
         ..Layer::default()
     });
     layers.push(system(plan, target, is(Answer::QueueAbove)));
-    let remote = layers_of_target(target, &environment.host.name, is(Answer::Network), &mut layers);
+    let remote = add_target_layers(target, &environment.host.name, is(Answer::Network), &mut layers);
     let caps = diagnosis.map(caps).unwrap_or_default();
     let known_cap = caps.iter().any(|layer| layer.binds);
-    // A limit that is known by name stands where it acts: before the device.
+    // Named limits act before the device.
     let last = layers.len() - 1;
     let at = if last >= 3 { last } else { layers.len() };
     layers.splice(at..at, storage(&plan.storage).into_iter().chain(caps));
-    let of_device = matches!(
+    let is_device_limit = matches!(
         answer,
         Some(
             Answer::Saturated
@@ -87,7 +87,7 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
                 | Answer::Stall
         )
     );
-    if (of_device || is(Answer::Cap))
+    if (is_device_limit || is(Answer::Cap))
         && !known_cap
         && let Some(device) = layers.last_mut()
     {
@@ -97,8 +97,10 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
         title: format!("From {} to {}", plan.name, target.path),
         layers,
         hops: match plan.storage.hops.unwrap_or(remote) {
-            0 if plan.storage.hops.is_some() => "Operations cross no network on this path, as the test states.".into(),
-            0 => "No crossing of a network is known of on this path.".into(),
+            0 if plan.storage.hops.is_some() => {
+                "According to the test, operations cross no network on this path.".into()
+            }
+            0 => "No network crossing is known on this path.".into(),
             1 => "Operations cross a network once on this path.".into(),
             many => format!("Operations cross a network {many} times on this path."),
         },
@@ -144,8 +146,8 @@ fn system(plan: &Job, target: &TargetFacts, binds: bool) -> Layer {
     }
 }
 
-/// Adds file system and devices; returns the known crossings of a network.
-fn layers_of_target(target: &TargetFacts, host: &str, network: bool, layers: &mut Vec<Layer>) -> u32 {
+/// Adds file system and devices; returns the number of known network crossings.
+fn add_target_layers(target: &TargetFacts, host: &str, network: bool, layers: &mut Vec<Layer>) -> u32 {
     let mut hops = 0;
     if let Some(files) = &target.file_system {
         let hop = REMOTE.contains(&files.kind.as_str());
@@ -193,7 +195,7 @@ fn layers_of_target(target: &TargetFacts, host: &str, network: bool, layers: &mu
     hops
 }
 
-/// What the test states about the storage below.
+/// The layer of facts that the test states about the storage.
 fn storage(storage: &StoragePath) -> Option<Layer> {
     let StoragePath {
         cache,
@@ -217,14 +219,14 @@ fn storage(storage: &StoragePath) -> Option<Layer> {
         _ => format!("{hops} network crossings"),
     }));
     (!facts.is_empty()).then(|| Layer {
-        name: "Storage, as the test states".into(),
+        name: "Storage according to the test".into(),
         facts,
         hop: hops.is_some_and(|hops| hops > 0),
         ..Layer::default()
     })
 }
 
-/// The limits that are known by name.
+/// The layers of named limits.
 fn caps(diagnosis: &Diagnosis) -> Vec<Layer> {
     let is_cap = diagnosis.answer == Answer::Cap;
     let of = |layer: &model::diagnosis::LayerUse| Layer {

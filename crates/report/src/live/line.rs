@@ -1,4 +1,4 @@
-//! The progress line of a run, made from events. The caller decides whether a line replaces the
+//! The progress line of a run, from its events. The caller decides whether a line replaces the
 //! previous one.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::numbers::{duration, rate, throughput};
 /// The state of the line.
 #[derive(Debug, Default)]
 pub struct Live {
-    /// The last interval of each job that runs.
+    /// The last interval of each running job.
     jobs: BTreeMap<(u32, u32), JobLine>,
     /// Steps in the plan.
     steps: u32,
@@ -25,13 +25,13 @@ struct JobLine {
     left: Option<Nanos>,
 }
 
-/// What to show for an event.
+/// What to print after an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
     /// Nothing new.
     Nothing,
-    /// The current state, which replaces the previous one. Without a terminal it is printed at
-    /// intervals only.
+    /// The current state, which replaces the previous one. Without a terminal it is printed only
+    /// from time to time.
     State(String),
     /// A line of its own.
     Line(String),
@@ -46,7 +46,7 @@ impl Live {
         }
     }
 
-    /// Applies an event and returns what to show.
+    /// Applies an event and returns what to print.
     pub fn apply(&mut self, event: &Event) -> Update {
         match event {
             Event::Preparing {
@@ -120,7 +120,7 @@ impl Live {
             words += &format!("[{}/{}] ", step + 1, self.steps);
         }
         words += &format!("{} {}", line.name, line.phase.words());
-        // The least important part is last: a narrow terminal cuts it off.
+        // The least important part comes last, because a narrow terminal truncates the line.
         if let Some(left) = line.left.filter(|left| left.0 > 0) {
             words += &format!(
                 "  {} left",
@@ -160,7 +160,7 @@ fn figures(interval: &Interval) -> String {
             sum = (sum.0 + counts.operations, sum.1 + counts.bytes.0);
         }
     }
-    let apart = if each.len() > 1 {
+    let by_direction = if each.len() > 1 {
         format!(" ({})", each.join(", "))
     } else {
         String::new()
@@ -171,7 +171,10 @@ fn figures(interval: &Interval) -> String {
         _ => format!("  p99 {}", Nanos(all.quantile(0.99))),
     };
     let mib = throughput(sum.1 as f64 / seconds / f64::from(1 << 20));
-    format!("{} IOPS  {mib} MiB/s{latency}{apart}", rate(sum.0 as f64 / seconds))
+    format!(
+        "{} IOPS  {mib} MiB/s{latency}{by_direction}",
+        rate(sum.0 as f64 / seconds)
+    )
 }
 
 #[cfg(test)]
@@ -222,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn preparation_shows_how_far_it_is() {
+    fn preparation_shows_its_progress() {
         let event = Event::Preparing {
             target: "/mnt/a".into(),
             done: Bytes::mib(256),

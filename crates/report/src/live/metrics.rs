@@ -1,5 +1,5 @@
-//! A run in progress as OpenMetrics 1.0 text: the families of `--out openmetrics` that are known so
-//! far, and figures of the last interval. Made from events.
+//! A run in progress as OpenMetrics 1.0 text, from its events: the families of `--out openmetrics`
+//! that are already known, and figures of the last interval.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ struct Job {
 }
 
 impl Metrics {
-    /// The metrics of a test before its first event. `version` is that of the program.
+    /// Creates the metrics of a test before its first event. `version` is that of the program.
     pub fn new(test: &str, version: &str) -> Metrics {
         Metrics {
             test: test.into(),
@@ -40,13 +40,13 @@ impl Metrics {
     }
 
     /// Applies an event.
-    pub fn take(&mut self, event: &Event) {
+    pub fn apply(&mut self, event: &Event) {
         match event {
             Event::Phase {
                 step, job, name, phase, ..
             } => {
                 let job = self.jobs.entry((*step, *job)).or_default();
-                // The run is repeated, so its counters start from zero.
+                // The run is repeated, so its counters restart from zero.
                 if std::mem::take(&mut job.ended) {
                     *job = Job::default();
                 }
@@ -77,7 +77,7 @@ impl Metrics {
         }
     }
 
-    /// The whole text, with its end.
+    /// Formats the whole text.
     pub fn text(&self) -> String {
         let mut out = Vec::new();
         self.write(&mut out).expect("writing to memory does not fail");
@@ -87,7 +87,7 @@ impl Metrics {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let test = escaped(&self.test);
         let family = |name, kind, unit, help| Family { name, kind, unit, help };
-        let help = "Always 1: which run the figures are of.";
+        let help = "Always 1; the labels identify the run.";
         head(&family("fathom_run", "gauge", "", help), out)?;
         writeln!(
             out,
@@ -96,29 +96,29 @@ impl Metrics {
         )?;
         let help = "Operations completed in the measured window so far.";
         head(&family("fathom_operations", "counter", "operations", help), out)?;
-        self.each_measured(out, "fathom_operations_total", |counts| counts.operations)?;
+        self.write_measured(out, "fathom_operations_total", |counts| counts.operations)?;
         let help = "Bytes transferred in the measured window so far.";
         head(&family("fathom_transferred_bytes", "counter", "bytes", help), out)?;
-        self.each_measured(out, "fathom_transferred_bytes_total", |counts| counts.bytes.0)?;
+        self.write_measured(out, "fathom_transferred_bytes_total", |counts| counts.bytes.0)?;
         let help = "Operations per second in the last interval.";
         head(&family("fathom_interval_operations_per_second", "gauge", "", help), out)?;
-        self.each_last(out, "fathom_interval_operations_per_second", |counts| counts.operations)?;
+        self.write_last_interval(out, "fathom_interval_operations_per_second", |counts| counts.operations)?;
         let help = "Bytes per second in the last interval.";
         head(
             &family("fathom_interval_throughput_bytes_per_second", "gauge", "", help),
             out,
         )?;
-        self.each_last(out, "fathom_interval_throughput_bytes_per_second", |counts| {
+        self.write_last_interval(out, "fathom_interval_throughput_bytes_per_second", |counts| {
             counts.bytes.0
         })?;
-        self.latencies(out)?;
-        let help = "Always 1: the phase each job is in.";
+        self.write_latencies(out)?;
+        let help = "Always 1; the label is the current phase of the job.";
         head(&family("fathom_phase", "gauge", "", help), out)?;
         for (place, job) in &self.jobs {
             let words = if job.ended { "ended" } else { job.phase.words() };
             writeln!(out, "fathom_phase{{{},phase=\"{words}\"}} 1", self.labels(*place, job))?;
         }
-        let help = "Time left of the phase after the last interval, where it has a planned end.";
+        let help = "Time left in the phase after the last interval, if the phase has a planned end.";
         head(&family("fathom_left_seconds", "gauge", "seconds", help), out)?;
         for (place, job) in self.jobs.iter().filter(|(_, job)| !job.ended) {
             let last = job.last.as_ref().filter(|last| last.phase == job.phase);
@@ -143,7 +143,7 @@ impl Metrics {
     }
 
     /// Writes a line for each direction with completed operations.
-    fn each_measured(&self, out: &mut dyn Write, name: &str, of: impl Fn(&Counts) -> u64) -> io::Result<()> {
+    fn write_measured(&self, out: &mut dyn Write, name: &str, of: impl Fn(&Counts) -> u64) -> io::Result<()> {
         for (place, job) in &self.jobs {
             let labels = self.labels(*place, job);
             for (direction, counts) in job.measured.iter().filter(|(_, counts)| counts.operations > 0) {
@@ -158,7 +158,7 @@ impl Metrics {
         Ok(())
     }
 
-    fn each_last(&self, out: &mut dyn Write, name: &str, of: impl Fn(&Counts) -> u64) -> io::Result<()> {
+    fn write_last_interval(&self, out: &mut dyn Write, name: &str, of: impl Fn(&Counts) -> u64) -> io::Result<()> {
         for (place, job) in &self.jobs {
             let labels = self.labels(*place, job);
             let Some(last) = job.last.as_ref().filter(|last| last.length_ns.0 > 0 && !job.ended) else {
@@ -172,13 +172,13 @@ impl Metrics {
         Ok(())
     }
 
-    fn latencies(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn write_latencies(&self, out: &mut dyn Write) -> io::Result<()> {
         let name = "fathom_interval_latency_seconds";
         let family = Family {
             name,
             kind: "summary",
             unit: "seconds",
-            help: "Latencies of the last interval; response times where the job is paced.",
+            help: "Latencies of the last interval; for paced jobs, response times.",
         };
         head(&family, out)?;
         for (place, job) in self.jobs.iter().filter(|(_, job)| !job.ended) {
@@ -253,25 +253,25 @@ mod tests {
     }
 
     #[test]
-    fn warm_up_is_not_counted_and_a_second_attempt_begins_anew() {
+    fn warm_up_is_not_counted_and_a_second_attempt_resets_counters() {
         let mut metrics = Metrics::new("t", "1");
         check(
             &metrics,
             &["fathom_run{test=\"t\",version=\"1\"} 1\n", "\n# EOF\n"],
             &["fathom_phase{"],
         );
-        metrics.take(&phase(Phase::WarmUp));
-        metrics.take(&interval(Phase::WarmUp, 10));
+        metrics.apply(&phase(Phase::WarmUp));
+        metrics.apply(&interval(Phase::WarmUp, 10));
         let rate = "fathom_interval_operations_per_second{test=\"t\",step=\"0\",number=\"0\",name=\"reads\",direction=\"read\"} 5\n";
         check(
             &metrics,
             &[rate, "phase=\"warm-up\"} 1\n"],
             &["fathom_operations_total"],
         );
-        metrics.take(&phase(Phase::Measured));
+        metrics.apply(&phase(Phase::Measured));
         check(&metrics, &["phase=\"measuring\"} 1\n"], &["fathom_left_seconds{"]);
-        metrics.take(&interval(Phase::Measured, 20));
-        metrics.take(&interval(Phase::Measured, 20));
+        metrics.apply(&interval(Phase::Measured, 20));
+        metrics.apply(&interval(Phase::Measured, 20));
         let total = "name=\"reads\",direction=\"read\"} 40\n";
         check(
             &metrics,
@@ -282,7 +282,7 @@ mod tests {
             ],
             &[],
         );
-        metrics.take(&Event::JobEnded {
+        metrics.apply(&Event::JobEnded {
             step: 0,
             job: 0,
             reason: EndReason::Time,
@@ -292,7 +292,7 @@ mod tests {
             &[total, "phase=\"ended\"} 1\n"],
             &["per_second{", "left_seconds{"],
         );
-        metrics.take(&phase(Phase::Measured));
+        metrics.apply(&phase(Phase::Measured));
         check(&metrics, &["phase=\"measuring\"} 1\n"], &["fathom_operations_total{"]);
     }
 }

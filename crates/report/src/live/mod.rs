@@ -1,5 +1,5 @@
-//! Progress of a run: a line, or a view that fills a terminal. Both are made from events. The
-//! caller knows the terminal, and reads clocks and counters.
+//! Progress of a run, from its events: a line, or a full-screen view. The caller accesses the
+//! terminal, and reads clocks and counters.
 
 mod line;
 mod metrics;
@@ -9,4 +9,4 @@ mod view;
 pub use line::{Live, Update};
 pub use metrics::Metrics;
 pub use state::{Machine, State};
-pub use view::{Look, draw};
+pub use view::{ViewOptions, draw};

@@ -12,16 +12,16 @@ use model::plan::{Job, Phases, Plan, Stop};
 use model::{Bytes, Nanos, PerDirection, testing};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
-use report::live::{Look, Machine, State, draw};
+use report::live::{Machine, State, ViewOptions, draw};
 
-const LOOK: Look = Look {
+const LOOK: ViewOptions = ViewOptions {
     unicode: true,
     colour: false,
     silent_for: Nanos(0),
 };
 
 /// What a terminal of this size shows, without the blanks at the end of lines.
-fn shown(state: &State, look: Look, width: u16, height: u16) -> String {
+fn shown(state: &State, look: ViewOptions, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
     terminal
         .draw(|frame| draw(frame, state, look))
@@ -120,7 +120,7 @@ fn busy() -> State {
         name: name.into(),
         targets: targets.to_vec(),
     };
-    state.take(&ready(vec![device("sda", &[0, 1]), device("nvme1n1", &[2])]));
+    state.apply(&ready(vec![device("sda", &[0, 1]), device("nvme1n1", &[2])]));
     for number in 0..12 {
         let (reads, writes) = (86_419 - 1_000 * (number % 4), 37_037 + 500 * number);
         let mut event = second(number, reads, writes);
@@ -130,7 +130,7 @@ fn busy() -> State {
             latency_ns: Nanos(reads / share * 150_000),
         };
         event.targets = vec![part(0, 2), part(1, 4), part(2, 4)];
-        state.take(&interval(event));
+        state.apply(&interval(event));
     }
     let core = |cpu: u32| CoreUse {
         cpu,
@@ -178,7 +178,7 @@ fn little_room_keeps_what_matters_most() {
 
 #[test]
 fn without_unicode_it_is_plain_ascii() {
-    let look = Look { unicode: false, ..LOOK };
+    let look = ViewOptions { unicode: false, ..LOOK };
     let text = shown(&busy(), look, 80, 24);
     assert!(text.is_ascii(), "{text}");
     check("view-ascii-80x24", &text);
@@ -228,7 +228,7 @@ fn no_size_is_too_small() {
 fn prepared_half() -> State {
     let mut state = State::default();
     state.begin(&plan(), Some("point 3 of about 12".into()));
-    state.take(&Event::Preparing {
+    state.apply(&Event::Preparing {
         target: "/mnt/fast/a.dat".into(),
         done: Bytes::mib(256),
         total: Bytes::mib(512),
@@ -244,20 +244,20 @@ fn preparation_has_a_bar_of_its_own() {
 
 #[test]
 fn silence_is_reported_and_old_figures_are_not_passed_off_as_new() {
-    let silent = Look {
+    let silent = ViewOptions {
         silent_for: Nanos::millis(7_400),
         ..LOOK
     };
     let text = shown(&busy(), silent, 80, 24);
-    assert!(text.contains("nothing has come to an end for 7 s"), "{text}");
+    assert!(text.contains("no new figures for 7 s"), "{text}");
     let mut ended = busy();
-    ended.take(&Event::JobEnded {
+    ended.apply(&Event::JobEnded {
         step: 0,
         job: 0,
         reason: EndReason::Time,
     });
     let text = shown(&ended, silent, 80, 24);
-    assert!(!text.contains("nothing has come"), "{text}");
+    assert!(!text.contains("no new figures"), "{text}");
     assert!(text.contains("oltp  ended"), "{text}");
 }
 
@@ -265,13 +265,13 @@ fn silence_is_reported_and_old_figures_are_not_passed_off_as_new() {
 fn percentiles_of_few_operations_are_marked() {
     let mut state = State::default();
     state.begin(&plan(), None);
-    state.take(&ready(Vec::new()));
-    state.take(&interval(second(0, 2_000, 0)));
+    state.apply(&ready(Vec::new()));
+    state.apply(&interval(second(0, 2_000, 0)));
     let text = shown(&state, LOOK, 80, 24);
-    // 100 lie beyond the 95th, 20 beyond the 99th, two beyond the 99.9th.
+    // 100 operations are slower than the 95th, 20 than the 99th, two than the 99.9th.
     assert!(text.contains("   180 us   ~1.25 ms   ?1.25 ms"), "{text}");
     assert!(
-        text.contains("~ fewer than 100 beyond it  ? fewer than 10 beyond it"),
+        text.contains("~ fewer than 100 slower  ? fewer than 10 slower"),
         "{text}"
     );
 }
@@ -282,7 +282,7 @@ fn a_name_can_do_no_harm() {
     let mut plan = plan();
     plan.steps[0].jobs[0].name = "\x1b[2Jevil\r\n".into();
     state.begin(&plan, None);
-    state.take(&Event::Phase {
+    state.apply(&Event::Phase {
         step: 0,
         job: 0,
         name: "\x1b[2Jevil\r\n".into(),
@@ -299,7 +299,7 @@ fn a_name_can_do_no_harm() {
 fn fleet(of: u32) -> State {
     let mut state = State::default();
     state.begin(&plan(), None);
-    state.take(&ready(Vec::new()));
+    state.apply(&ready(Vec::new()));
     for number in 0..of {
         let (now, iops) = match number {
             3 => (RankState::Running, 4_000.0),
@@ -307,9 +307,9 @@ fn fleet(of: u32) -> State {
             _ if number == of - 1 => (RankState::Lost, 0.0),
             _ => (RankState::Running, 10_000.0 + f64::from(number)),
         };
-        state.take(&rank(number, of, now, iops));
+        state.apply(&rank(number, of, now, iops));
     }
-    state.take(&interval(second(0, 60_000, 0)));
+    state.apply(&interval(second(0, 60_000, 0)));
     state
 }
 
@@ -336,8 +336,8 @@ fn of_many_ranks_those_that_differ_come_first() {
 fn before_the_start_each_host_tells_how_far_it_is() {
     let mut state = State::default();
     state.begin(&plan(), None);
-    state.take(&rank(0, 2, RankState::Ready, 0.0));
-    state.take(&rank(1, 2, RankState::Preparing, 0.0));
+    state.apply(&rank(0, 2, RankState::Ready, 0.0));
+    state.apply(&rank(1, 2, RankState::Preparing, 0.0));
     let text = shown(&state, LOOK, 80, 24);
     assert!(
         text.contains("0 db1") && text.contains("ready") && text.contains("1 db1") && text.contains("preparing"),

@@ -14,7 +14,7 @@ use model::results::{PhaseInterval, Results};
 use model::{Bytes, Direction, Nanos, PerDirection};
 use report::html::chart::{Chart, Form, X};
 use report::html::page::{Block, Clause, Line, Page, Tone, Verdict};
-use report::html::run::{self, Beside, Change};
+use report::html::run::{self, Change, PageContext};
 use report::html::{self, id_of};
 
 fn results(name: &str) -> Results {
@@ -87,9 +87,9 @@ fn outline(page: &Page) -> String {
     text
 }
 
-fn beside() -> Beside {
-    Beside {
-        usual: String::new(),
+fn beside() -> PageContext {
+    PageContext {
+        comparison: String::new(),
         verdict: Verdict {
             word: "FAIL".into(),
             tone: Tone::Bad,
@@ -133,7 +133,7 @@ fn a_page_of_a_run() {
 
 #[test]
 fn a_page_of_several_jobs() {
-    let page = run::page(&results("steps"), &Beside::default());
+    let page = run::page(&results("steps"), &PageContext::default());
     check("page-steps-charts", &outline(&page));
 }
 
@@ -166,7 +166,7 @@ fn fleet() -> Results {
 
 #[test]
 fn a_page_of_a_test_on_several_hosts() {
-    let page = run::page(&fleet(), &Beside::default());
+    let page = run::page(&fleet(), &PageContext::default());
     check("page-fleet", &markup(&page));
     check("page-fleet-charts", &outline(&page));
     // How many took part, and who was lost, stand before everything else.
@@ -184,7 +184,7 @@ fn a_page_of_a_test_on_several_hosts() {
 #[test]
 fn the_lines_of_ranks_add_up_to_that_of_the_test() {
     let results = fleet();
-    let page = run::page(&results, &Beside::default());
+    let page = run::page(&results, &PageContext::default());
     let charts = charts(&page);
     let lines = &charts["ranks-over-time"].series;
     assert_eq!(lines.len(), 4);
@@ -198,9 +198,9 @@ fn the_lines_of_ranks_add_up_to_that_of_the_test() {
         let series = bars.iter().find(|series| series.name == name).unwrap();
         (0..4).filter(|number| series.y[*number].is_some()).collect()
     };
-    assert_eq!(of("as the others"), [0, 1]);
+    assert_eq!(of("normal"), [0, 1]);
     assert_eq!(of("straggler"), [2]);
-    assert_eq!(of("lost, until then"), [3]);
+    assert_eq!(of("lost (partial)"), [3]);
 }
 
 #[test]
@@ -221,11 +221,11 @@ fn of_many_ranks_the_outermost_are_drawn_and_a_band() {
         job.rank_series.push(series);
         fleet.ranks.push(rank);
     }
-    let page = run::page(&results, &Beside::default());
+    let page = run::page(&results, &PageContext::default());
     let charts = charts(&page);
     let lines = &charts["ranks-over-time"].series;
     let names: Vec<&str> = lines.iter().map(|series| series.name.as_str()).collect();
-    assert!(names[0].starts_with("middle: ") && names[1] == "slowest: 700 h700" && names[2].starts_with("fastest: "));
+    assert!(names[0].starts_with("median: ") && names[1] == "slowest: 700 h700" && names[2].starts_with("fastest: "));
     assert_eq!(lines[0].low, lines[1].y);
     assert_eq!(lines[0].high, lines[2].y);
     assert_eq!(charts["ranks"].series[0].y.len(), 128);
@@ -242,7 +242,7 @@ fn of_many_ranks_the_outermost_are_drawn_and_a_band() {
 #[test]
 fn the_figures_of_charts_are_those_of_the_results() {
     let results = results("mixed");
-    let page = run::page(&results, &Beside::default());
+    let page = run::page(&results, &PageContext::default());
     let charts = charts(&page);
     let job = &results.steps[0].jobs[0];
     let directions = job.directions();
@@ -334,7 +334,7 @@ fn phases_stand_beside_the_measured_window() {
         one(Phase::Verify, 0, 30),
     ];
     let measured = job.measured().as_secs();
-    let page = run::page(&results, &Beside::default());
+    let page = run::page(&results, &PageContext::default());
     let chart = charts(&page)["iops"];
     let points = |name: &str| -> Vec<(f64, f64)> {
         let series = chart.series.iter().find(|series| series.name == name).unwrap();
@@ -365,7 +365,7 @@ fn phases_stand_beside_the_measured_window() {
 #[test]
 fn what_lies_beyond_the_samples_is_weak() {
     let results = results("mixed");
-    let page = run::page(&results, &Beside::default());
+    let page = run::page(&results, &PageContext::default());
     let charts = charts(&page);
     let n = results.steps[0].jobs[0].directions().read.as_ref().unwrap().operations as f64;
     for series in &charts["percentiles"].series {
@@ -397,7 +397,7 @@ fn a_name_stays_text() {
     for target in &mut results.hosts[0].environment.targets {
         target.path = nasty.into();
     }
-    let page = run::page(&results, &Beside::default());
+    let page = run::page(&results, &PageContext::default());
     let text = html::file(&page);
     assert!(!text.contains("<script>alert"), "a name became a script");
     assert!(!text.contains("<img"), "a name became an element");
@@ -418,14 +418,14 @@ fn an_undecided_promise_is_repeated_with_the_time_that_it_needs() {
         .map(str::to_owned)
         .to_vec();
     let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let beside = Beside {
+    let beside = PageContext {
         verdict: Verdict {
             word: "INCONCLUSIVE".into(),
             tone: Tone::Unsure,
             options: vec![option("--time", "2000s"), option("--rate", "900")],
             ..Verdict::default()
         },
-        ..Beside::default()
+        ..PageContext::default()
     };
     let page = run::page(&results, &beside);
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
@@ -437,9 +437,9 @@ fn an_undecided_promise_is_repeated_with_the_time_that_it_needs() {
 fn without_a_promise_the_page_says_how_the_result_can_be_judged() {
     let mut results = results("mixed");
     results.hosts[0].environment.targets[0].kind = "file".into();
-    let beside = Beside {
-        usual: "An operation took 1 ms.".into(),
-        ..Beside::default()
+    let beside = PageContext {
+        comparison: "An operation took 1 ms.".into(),
+        ..PageContext::default()
     };
     let good = |results: &Results| {
         let page = run::page(results, &beside);
@@ -476,7 +476,7 @@ fn the_title_says_what_came_of_it_and_the_page_explains_its_words() {
 
 #[test]
 fn a_page_asks_no_host_for_anything() {
-    let text = html::file(&run::page(&results("mixed"), &Beside::default()));
+    let text = html::file(&run::page(&results("mixed"), &PageContext::default()));
     assert!(text.contains("default-src 'none'"));
     for word in [" src=", "<link", "url(", "@import", "fetch(", "XMLHttpRequest"] {
         assert!(!text.contains(word), "{word}");
@@ -514,9 +514,9 @@ fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_
         ],
         ..Verdict::default()
     };
-    let beside = Beside {
+    let beside = PageContext {
         verdict,
-        ..Beside::default()
+        ..PageContext::default()
     };
     let page = run::page(&results, &beside);
     let charts = charts(&page);

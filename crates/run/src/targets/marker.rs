@@ -62,7 +62,7 @@ impl MarkState {
             MarkState::Unmarked => "that fathom did not create",
             MarkState::Intact { .. } => "that fathom created",
             MarkState::Changed => "that has changed since fathom created it, or is a copy of such a file",
-            MarkState::Unfinished => "that a killed run of fathom was writing to",
+            MarkState::Unfinished => "that another run of fathom is writing to, or that a killed run left unfinished",
         }
     }
 }

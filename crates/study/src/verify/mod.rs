@@ -6,7 +6,7 @@
 mod search;
 mod text;
 
-use analysis::caps::Layer;
+use analysis::caps::{Layer, LayerKind};
 use analysis::lint::lies_on_array;
 use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, Resolved, Workload};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
@@ -36,6 +36,9 @@ pub const QUICK_WARM_UP: Nanos = Nanos::secs(5);
 const WORKER_IOPS: f64 = 50_000.0;
 /// Operations in flight that one worker handles without falling behind its schedule.
 const WORKER_DEPTH_MAX: u32 = 64;
+
+/// A load that moves less than this share of a promised throughput does not test it.
+const MIN_TESTED_SHARE: f64 = 0.95;
 
 /// A promise about storage: the load and the figures that it must reach.
 #[derive(Clone, Debug, PartialEq)]
@@ -360,7 +363,34 @@ impl Verification {
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));
+        verdict.notes.extend(self.describe_untested_throughput());
         Some(verdict)
+    }
+
+    /// Reports a promised throughput that this load does not reach, with the block size that tests
+    /// it.
+    fn describe_untested_throughput(&self) -> Option<String> {
+        let Promise {
+            workload, rate_iops, ..
+        } = &self.promise;
+        let is_judged = |clause: &Clause| clause.metric == Metric::Throughput;
+        if self.promise.clauses.iter().any(is_judged) {
+            return None;
+        }
+        let disk = self.promise.layers.iter().find(|layer| layer.kind == LayerKind::Disk)?;
+        let (bytes, iops) = (disk.bytes_per_sec?.low, disk.iops?.low);
+        let moved = rate_iops * workload.block.0 as f64;
+        let enough = Bytes(((bytes / iops) as u64).next_power_of_two());
+        (moved < MIN_TESTED_SHARE * bytes && enough > workload.block).then(|| {
+            format!(
+                "the throughput of {} was not tested: {rate_iops:.0} operations of {} per second move {}. \
+                 Test it as well: --block {}",
+                Metric::Throughput.show(bytes),
+                workload.block,
+                Metric::Throughput.show(moved),
+                enough.to_string().replace(' ', "")
+            )
+        })
     }
 
     /// Suggests more targets if a rate was missed although all given targets were in use from the

@@ -110,7 +110,7 @@ impl Verification {
             return Some(window(multiplied(HEADROOM)));
         }
         if search.climb.saturated || slots >= self.slots_max() {
-            return Some(window(slots));
+            return Some(window(search.best_slots().unwrap_or(slots)));
         }
         Some(Attempt {
             is_probe: true,
@@ -160,8 +160,40 @@ impl Verification {
 }
 
 impl Search {
+    /// The slots with which the storage did most: a deeper queue can be slower, under a throttle
+    /// for instance. Of almost equal rates, those with the most slots, which absorb most stalls.
+    fn best_slots(&self) -> Option<u32> {
+        let rates = self.climb.probes.iter().map(|(_, iops)| *iops);
+        let best = rates.max_by(f64::total_cmp)?;
+        let is_near = |(_, iops): &&(u32, f64)| *iops >= best * (1.0 - GROWTH_MIN);
+        self.climb.probes.iter().rev().find(is_near).map(|(slots, _)| *slots)
+    }
+
     /// The probes of the depth, if there were any.
     pub fn climb(&self) -> Option<&Climb> {
         (!self.climb.probes.is_empty()).then_some(&self.climb)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_has_the_depth_at_which_the_storage_did_most() {
+        let climbed = |rates: &[f64]| Search {
+            climb: Climb {
+                probes: rates
+                    .iter()
+                    .enumerate()
+                    .map(|(step, iops)| (32 << step, *iops))
+                    .collect(),
+                ..Climb::default()
+            },
+            ..Search::default()
+        };
+        assert_eq!(climbed(&[1778.0, 2018.0, 2021.0, 1283.0]).best_slots(), Some(128));
+        assert_eq!(climbed(&[1000.0, 1010.0, 1020.0]).best_slots(), Some(128));
+        assert_eq!(climbed(&[]).best_slots(), None);
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
         source.started.as_ref().map(|started| format!("at {started}")),
         source
             .processors
-            .map(|count| numbers::some(u64::from(count), "processor")),
+            .map(|count| numbers::pluralize(u64::from(count), "processor")),
         source.origin.as_ref().map(|origin| format!("from {origin}")),
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
@@ -41,7 +41,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     }
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     if !findings.is_empty() {
-        text += "\nWhat weakens the figures\n";
+        text += "\nCaveats\n";
         text += &format_findings(&findings);
     }
     text += "\n";
@@ -124,10 +124,10 @@ fn percentiles(load: &Explained) -> String {
         of_rows.flatten().any(|value| value.mark == mark)
     };
     let notes = [
-        (Trust::Weak, "~ fewer than 100 operations lie beyond it"),
+        (Trust::Weak, "~ fewer than 100 operations were slower"),
         (
             Trust::Unsupported,
-            "? fewer than 10 lie beyond it: little better than the maximum",
+            "? fewer than 10 operations were slower: little better than the maximum",
         ),
     ];
     for (mark, note) in notes {

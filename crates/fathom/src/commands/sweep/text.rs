@@ -24,7 +24,7 @@ pub(super) fn report(report: &Report, first: &Results) -> String {
         }
     }
     if !report.notes.is_empty() {
-        text += "\nWhat weakens the figures\n";
+        text += "\nCaveats\n";
         for note in &report.notes {
             text += &wrapped(note);
         }

@@ -27,7 +27,7 @@ use super::run;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::judged;
-use crate::outputs::{self, Outputs, PAGE};
+use crate::outputs::{Outputs, PAGE};
 use crate::permissions;
 use crate::preflight;
 use crate::screen::{self, Screen};
@@ -107,7 +107,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     written?;
     if let Some(path) = &args.junit {
         let document = junit::document(&report::suite(&verified, &started, &text));
-        outputs::write_file(path, document.as_bytes())
+        archive::write_whole(path, document.as_bytes())
             .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     }
     Ok(Exit::from_verdict(&results, verified.verdict.outcome, strict))

@@ -79,7 +79,7 @@ pub(super) fn text(verified: &Verified, strict: bool) -> String {
     text += &weaknesses(verified, strict);
     for one in &verified.diagnoses {
         let mut bytes = b"\nWhat limits the load\n".to_vec();
-        ::report::diagnosis::write_one(&one.diagnosis, &mut bytes).expect("writing to memory does not fail");
+        ::report::diagnosis::write_diagnosis(&one.diagnosis, &mut bytes).expect("writing to memory does not fail");
         text += &String::from_utf8_lossy(&bytes);
     }
     text
@@ -97,7 +97,7 @@ fn weaknesses(verified: &Verified, strict: bool) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    let mut bytes = b"\nWhat weakens the figures\n".to_vec();
+    let mut bytes = b"\nCaveats\n".to_vec();
     formats::findings(&shown, &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if strict && verified.verdict.outcome == Outcome::Pass {

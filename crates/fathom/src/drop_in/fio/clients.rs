@@ -323,7 +323,9 @@ fn connect_host(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBo
     let (hostname, port) = (&host.hostname, host.port);
     let not_there = |error: io::Error| {
         // fio prints the error text without its number.
-        let words = error.raw_os_error().map_or(error.to_string(), reports::codes::words);
+        let words = error
+            .raw_os_error()
+            .map_or(error.to_string(), reports::codes::error_text);
         Refused {
             lines: vec![
                 format!("fio: connect: {words}"),

@@ -9,7 +9,7 @@ use model::Direction;
 use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
 use model::results::{ControlOutcome, FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
-use report::formats::fio::codes::{number, words};
+use report::formats::fio::codes::{error_text, number};
 use report::formats::fio::errors::{error_of_rule, missed_rule};
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
@@ -75,7 +75,7 @@ fn place(errno: i32, function: &str) -> String {
         // Engines that lack a required option.
         "cpuio" => "cpu thread needs rate (cpuload=)".to_owned(),
         "exec" => "no program is defined, it is mandatory to define one".to_owned(),
-        _ => words(errno),
+        _ => error_text(errno),
     };
     format!("file:fathom:0, func={function}, error={why}")
 }
@@ -212,7 +212,7 @@ pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Or
 fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
     match fio_errno(why) {
         Some(errno) => vec![
-            format!("fio: open state file: {}", words(errno)),
+            format!("fio: open state file: {}", error_text(errno)),
             format!("fio: state file: {path} (for_write=0)"),
         ],
         None => vec![format!("fio: verify state is corrupt: {path}: {why}")],
@@ -362,7 +362,7 @@ fn operation_line(failure: &Failure) -> Option<String> {
     Some(format!(
         "fio: io_u error on file {}: {}: {verb} offset={}, buflen={}",
         operation.path,
-        words(errno),
+        error_text(errno),
         operation.offset.0,
         operation.length
     ))
@@ -404,7 +404,7 @@ fn add_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, me
     }
     messages.stdout.push(process_line(
         errno,
-        &reports::errors::place(failure, worker.engine.kind),
+        &reports::errors::error_source(failure, worker.engine.kind),
     ));
     add_help(failure.help.as_deref().or(help(errno)), messages);
 }

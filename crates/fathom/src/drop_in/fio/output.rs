@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use engine::Identity;
+use engine::sys::facts::identity_of;
+
 use super::super::{print_stderr, print_stdout, text_mode};
 
 /// The output of a run.
@@ -51,6 +54,9 @@ impl Output {
                 path,
                 bytes: Vec::new(),
             },
+            Some(path) if matches!(identity_of(&path), Some(Identity::BlockDevice(_))) => {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a block device"));
+            }
             Some(path) => Destination::Direct(File::create(path)?),
         };
         Ok(Output {

@@ -86,7 +86,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         provenance: summary.as_ref().map_or_else(String::new, provenance),
         ..Page::default()
     };
-    page.raise_charts(&["effects", "latencies"]);
+    page.promote_charts(&["effects", "latencies"]);
     page
 }
 

@@ -77,7 +77,7 @@ pub(super) fn table(report: &Report) -> Section {
     }
 }
 
-/// Weaknesses of the figures, and unmeasured points.
+/// Caveats, and what was not measured.
 pub(super) fn weak(report: &Report) -> Option<Section> {
     let left = report
         .left_out
@@ -88,7 +88,7 @@ pub(super) fn weak(report: &Report) -> Option<Section> {
     let notes = report.notes.iter().filter(|note| !warnings.contains(note)).cloned();
     let blocks: Vec<Block> = notes.chain(left).map(Block::Text).collect();
     (!blocks.is_empty()).then(|| Section {
-        title: "Weaknesses and omitted points".into(),
+        title: "Caveats, and what was omitted".into(),
         blocks,
         ..Section::default()
     })

@@ -37,7 +37,7 @@ impl Buckets {
         &self.list
     }
 
-    /// Adds a series interval by interval; the longer one determines their number.
+    /// Adds a series interval by interval; the result is as long as the longer series.
     pub(super) fn merge(&mut self, other: &Buckets) {
         let longer = self.list.len().max(other.list.len());
         self.list.resize(longer, Bucket::default());
@@ -85,17 +85,17 @@ impl Bucket {
         self.operations += other.operations;
         self.latency_ns += other.latency_ns;
         self.latency_squares_ns2 += other.latency_squares_ns2;
-        // DiskSpd's rule: an interval without operations has the minimum 0, and 0 is smaller.
-        // `Point::merge` knows better, but then a thread that was idle would show nothing there.
+        // In DiskSpd, an interval without operations has minimum 0, which is the smaller one.
+        // `Point::merge` skips such intervals, so its result would differ from DiskSpd's.
         self.latency_ns_min = self.latency_ns_min.min(other.latency_ns_min);
         self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
     }
 
-    pub(super) fn least_ms(&self) -> f64 {
+    pub(super) fn min_ms(&self) -> f64 {
         self.latency_ns_min as f64 / 1e6
     }
 
-    pub(super) fn largest_ms(&self) -> f64 {
+    pub(super) fn max_ms(&self) -> f64 {
         self.latency_ns_max as f64 / 1e6
     }
 
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn what_came_late_is_dropped_and_still_counts_as_the_last() {
+    fn operations_after_the_planned_end_are_dropped() {
         let late = buckets(&[6, 2, 0, 0, 5]);
         assert_eq!(late.list().len(), 4);
         assert_eq!(late.list().iter().map(|bucket| bucket.operations).sum::<u64>(), 8);
     }
 
     #[test]
-    fn sums_are_deviations_of_the_sum() {
+    fn merged_deviation_is_that_of_the_summed_counts() {
         let mut sum = buckets(&[1, 3, 1, 3]);
         sum.merge(&buckets(&[3, 1, 3, 1]));
         assert!(sum.deviation().abs() < 1e-12);
@@ -178,7 +178,7 @@ mod tests {
     fn an_idle_thread_makes_the_merged_minimum_zero() {
         let mut sum = buckets(&[1, 1, 1]);
         sum.merge(&buckets(&[1, 0, 1]));
-        let least: Vec<f64> = sum.list().iter().map(Bucket::least_ms).collect();
+        let least: Vec<f64> = sum.list().iter().map(Bucket::min_ms).collect();
         assert_eq!(least, [1.0, 0.0, 1.0]);
         let mut short = buckets(&[1]);
         short.merge(&buckets(&[1, 1]));

@@ -1,26 +1,26 @@
-//! The effective distributions on the real targets: their users, and their ranges with holes.
+//! Effective distributions on the real targets: which threads used them, and their ranges.
 
 use model::results::EffectiveShare;
 
 use super::figures::Thread;
 
 /// A distribution and the targets that used it.
-pub(super) struct Shared<'a> {
+pub(super) struct DistributionUse<'a> {
     pub ranges: &'a [EffectiveShare],
-    /// Path, and the threads that used it with this distribution.
+    /// Paths, and the threads that used them with this distribution.
     pub users: Vec<(&'a str, Vec<usize>)>,
 }
 
 /// Each distinct distribution, in order of first appearance.
-pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
-    let mut found: Vec<Shared<'a>> = Vec::new();
+pub(super) fn distinct_distributions<'a>(threads: &'a [Thread<'a>]) -> Vec<DistributionUse<'a>> {
+    let mut found: Vec<DistributionUse<'a>> = Vec::new();
     for (number, thread) in threads.iter().enumerate() {
         for row in thread.rows.iter().filter(|row| !row.ranges.is_empty()) {
-            // The same distribution on targets of equal size gives bit-identical shares.
+            // The same distribution on targets of equal size has bit-identical shares.
             let index = found.iter().position(|shared| shared.ranges == row.ranges);
             let index = index.unwrap_or_else(|| {
                 let users = Vec::new();
-                found.push(Shared {
+                found.push(DistributionUse {
                     ranges: row.ranges,
                     users,
                 });
@@ -38,32 +38,32 @@ pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
     found
 }
 
-/// Joins runs of three or more ascending numbers: `0 - 5 7 8 10`. DiskSpd prints a single number
-/// before a gap twice.
+/// Joins three or more consecutive numbers: `0 - 5 7 8 10`. DiskSpd prints a single number before a
+/// gap twice.
 pub(super) fn runs(numbers: &[usize]) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut rest = numbers;
     while let Some(first) = rest.first() {
         let length = rest.iter().zip(*first..).take_while(|(number, next)| *number == next);
         let length = length.count();
-        let (run, behind) = rest.split_at(length);
+        let (run, after) = rest.split_at(length);
         match run {
             [first, .., last] if length > 2 => words.push(format!("{first} - {last}")),
             _ => words.extend(run.iter().map(usize::to_string)),
         }
-        rest = behind;
+        rest = after;
     }
     words.join(" ")
 }
 
-/// The factor that rescales shares to 100 %, if ranges were cut off at the end of a target.
-pub(super) fn rescaling(ranges: &[EffectiveShare]) -> Option<f64> {
+/// The factor that rescales shares to 100 % where the end of the target cut off some ranges.
+pub(super) fn rescale_factor(ranges: &[EffectiveShare]) -> Option<f64> {
     let sum: f64 = ranges.iter().map(|range| range.operations_percent).sum();
     (sum > 0.0 && sum < 100.0 - 1e-6).then(|| 100.0 / sum)
 }
 
-/// Shares and lengths from the base; holes are ranges without operations.
-pub(super) fn with_holes(ranges: &[EffectiveShare]) -> Vec<(f64, u64)> {
+/// Shares and lengths from offset 0; a hole becomes a range with share 0.
+pub(super) fn fill_holes(ranges: &[EffectiveShare]) -> Vec<(f64, u64)> {
     let mut end = 0;
     let mut all = Vec::new();
     for range in ranges {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_threads_are_drawn_together() {
+    fn consecutive_threads_are_joined() {
         for (numbers, text) in [
             (&[][..], ""),
             (&[3], "3"),
@@ -105,8 +105,8 @@ mod tests {
         };
         let ranges = [range(60.0, 10, 10), range(20.0, 20, 5), range(10.0, 40, 1)];
         let expected = [(0.0, 10), (60.0, 10), (20.0, 5), (0.0, 15), (10.0, 1)];
-        assert_eq!(with_holes(&ranges), expected);
-        assert!((rescaling(&ranges).expect("10 % are missing") - 10.0 / 9.0).abs() < 1e-12);
-        assert_eq!(rescaling(&[range(100.0, 0, 1)]), None);
+        assert_eq!(fill_holes(&ranges), expected);
+        assert!((rescale_factor(&ranges).expect("10 % are missing") - 10.0 / 9.0).abs() < 1e-12);
+        assert_eq!(rescale_factor(&[range(100.0, 0, 1)]), None);
     }
 }

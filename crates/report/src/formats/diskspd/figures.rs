@@ -2,8 +2,8 @@
 //! figure computed once.
 //!
 //! A step is a time span, the workers of its jobs are its threads in order, and a worker's streams
-//! are the targets of the thread. A step of another dialect may have several jobs; their workers
-//! are counted through.
+//! are the targets of the thread. A step of another dialect may have several jobs, whose workers
+//! are numbered consecutively.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use super::latency::{Part, Split, Spread};
 use super::machine::{Machine, Shares};
 use super::settings::{BucketGrid, SpanSettings};
 
-/// Below this nothing was measured: DiskSpd's limit.
+/// DiskSpd treats a shorter window as not measured.
 const MIN_TIME: Nanos = Nanos(100);
 
 /// A time span in which something was measured.
@@ -30,7 +30,7 @@ pub(super) struct Span<'a> {
     pub totals: Split<Figures>,
     /// Latencies of each distinct path, in order of first appearance.
     pub paths: Vec<(Cow<'a, str>, Split<Histogram>)>,
-    /// Latencies of all.
+    /// Latencies of all paths.
     pub latency: Split<Histogram>,
 }
 
@@ -63,7 +63,7 @@ impl Figures {
         self.buckets.as_ref().map_or(0.0, Buckets::deviation)
     }
 
-    /// Adds everything but latencies, whose deviations do not add.
+    /// Adds everything except latencies, whose deviations cannot be added.
     fn merge(&mut self, other: &Figures) {
         self.bytes += other.bytes;
         self.operations += other.operations;
@@ -76,8 +76,8 @@ impl Figures {
 }
 
 impl<'a> Span<'a> {
-    /// The step with the given index; `None` if it was interrupted before anything was measured, or
-    /// failed: then DiskSpd shows no figures either.
+    /// Creates the time span of a step. `None` if it failed, or was interrupted before it measured
+    /// anything: DiskSpd prints no figures then.
     pub(super) fn for_step(results: &'a Results, machine: &Machine, step: usize) -> Option<Span<'a>> {
         let found = results.steps.get(step)?;
         if !found.jobs.iter().any(was_measured) {
@@ -111,7 +111,7 @@ impl<'a> Span<'a> {
             waits: &worker.waits,
         };
         for (number, stream) in worker.streams.iter().enumerate() {
-            let series = |grid: &BucketGrid| series_of(job, (index, number), grid);
+            let series = |grid: &BucketGrid| find_series(job, (index, number), grid);
             let row = self.row(results, stream, series);
             for part in Part::ALL {
                 self.totals[part].merge(&row.figures[part]);
@@ -127,12 +127,12 @@ impl<'a> Span<'a> {
         stream: &'a StreamResults,
         series: impl Fn(&BucketGrid) -> Option<&'a Series>,
     ) -> Row<'a> {
-        let (path, size) = place(results, stream);
+        let (path, size) = path_and_size(results, stream);
         let mut figures: Split<Figures> = Split::default();
         let mut latency: Split<Histogram> = Split::default();
         for (part, direction) in [(Part::Read, Direction::Read), (Part::Write, Direction::Write)] {
             let found = stream.directions[direction].as_ref();
-            figures[part] = self.figures_of(found, direction, &series);
+            figures[part] = self.direction_figures(found, direction, &series);
             let counted = figures[part].clone();
             figures.total.merge(&counted);
             if let Some(found) = found {
@@ -152,7 +152,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    fn figures_of(
+    fn direction_figures(
         &self,
         found: Option<&DirectionResults>,
         direction: Direction,
@@ -183,7 +183,7 @@ impl<'a> Span<'a> {
     }
 }
 
-/// A job counts once its window was open, unless a worker failed in it.
+/// True if the measured window opened and no worker failed.
 fn was_measured(job: &JobResults) -> bool {
     use model::event::EndReason;
     let whole = match &job.ended {
@@ -199,16 +199,16 @@ fn was_measured(job: &JobResults) -> bool {
     whole && job.measured() >= MIN_TIME
 }
 
-fn series_of<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &BucketGrid) -> Option<&'a Series> {
+fn find_series<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &BucketGrid) -> Option<&'a Series> {
     let of = Some((worker as u32, stream as u32));
     let length = Nanos::millis(grid.length_ms);
     let fits = |series: &&Series| series.of == of && series.length_ns == length;
     job.series.iter().find(fits)
 }
 
-/// The path as written and the size in bytes. For several files, which DiskSpd lacks: the first
-/// path and the total size.
-fn place<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64) {
+/// The path as written and the size in bytes. A stream on several files, which DiskSpd lacks, has
+/// the first path and the total size.
+fn path_and_size<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64) {
     let facts = |target: u32| results.hosts.iter().find_map(|host| host.environment.target(target));
     let size = |target: &u32| Some(facts(*target)?.size.0);
     let bytes = stream.targets.iter().filter_map(size).sum();
@@ -221,7 +221,7 @@ fn place<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64
     }
 }
 
-/// Count per second; 0 without time.
+/// Count per second; 0 if `seconds` is 0.
 pub(super) fn rate(count: u64, seconds: f64) -> f64 {
     match seconds > 0.0 {
         true => count as f64 / seconds,

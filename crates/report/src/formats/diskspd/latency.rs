@@ -7,7 +7,7 @@ use model::histogram::{BUCKETS, Histogram, bucket_high};
 /// Nanoseconds of a millisecond.
 const MILLISECOND: f64 = 1e6;
 
-/// The subject of a table or column, in the order of the tables.
+/// The operations in a table or column, in the order of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Total,
@@ -50,7 +50,7 @@ impl<T> IndexMut<Part> for Split<T> {
     }
 }
 
-/// Mean and deviation of the latencies of a row.
+/// Mean and deviation of latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spread {
     pub operations: u64,
@@ -74,11 +74,11 @@ fn milliseconds(nanos: u64) -> f32 {
     (nanos as f64 / 1e3) as f32 / 1e3
 }
 
-pub(super) fn least_ms(histogram: &Histogram) -> f32 {
+pub(super) fn min_ms(histogram: &Histogram) -> f32 {
     milliseconds(histogram.min())
 }
 
-pub(super) fn largest_ms(histogram: &Histogram) -> f32 {
+pub(super) fn max_ms(histogram: &Histogram) -> f32 {
     milliseconds(histogram.max())
 }
 
@@ -86,8 +86,8 @@ pub(super) fn largest_ms(histogram: &Histogram) -> f32 {
 ///
 /// DiskSpd takes the first value whose cumulative count reaches `fraction` × n, in double
 /// precision: 0.07 × 100 is above 7 there and asks for the eighth value.
-/// [`model::histogram::rank_of`] would correct that, so it is not used here. A bucket stands for
-/// its upper edge, so that what is said of the fraction is true of it.
+/// [`model::histogram::rank_of`] would correct that, so it is not used here. Each bucket counts as
+/// its upper edge, so that at least `fraction` of the operations are within the result.
 pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
     let rank = (fraction * histogram.n() as f64).ceil() as u64;
     milliseconds(match histogram.bucket_of_rank(rank) {

@@ -1,5 +1,4 @@
-//! The processors in the numbering of Windows (groups of 64, with CPUs and cores from 0), and their
-//! load.
+//! Processors as Windows numbers them (groups of 64, CPUs and cores from 0), and their load.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +11,12 @@ const GROUP: u32 = 64;
 /// The processors of the first host.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Machine {
-    pub cpus: Vec<Place>,
+    pub cpus: Vec<CpuPlace>,
 }
 
-/// Position of a logical CPU.
+/// A logical CPU: its group, core, node and socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CpuPlace {
     /// Its number over the whole machine.
     cpu: u32,
     pub socket: u32,
@@ -30,7 +29,7 @@ pub(super) struct Place {
     pub number: u32,
 }
 
-/// Times of a CPU in percent.
+/// Use of a CPU in percent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Shares {
     pub usage: f64,
@@ -51,8 +50,8 @@ impl Machine {
         }
     }
 
-    /// Number of distinct values.
-    pub(super) fn count<T: Ord>(&self, of: impl Fn(&Place) -> T) -> usize {
+    /// Counts the distinct values of a property of the CPUs.
+    pub(super) fn count<T: Ord>(&self, of: impl Fn(&CpuPlace) -> T) -> usize {
         self.cpus.iter().map(of).collect::<BTreeSet<T>>().len()
     }
 
@@ -79,7 +78,7 @@ impl Machine {
     /// has all rows.
     pub(super) fn shares(&self, step: &StepResults) -> Vec<Shares> {
         let used: BTreeMap<u32, &CoreUse> = cores_of_first_host(step).map(|core| (core.cpu, core)).collect();
-        let of = |place: &Place| {
+        let of = |place: &CpuPlace| {
             used.get(&place.cpu)
                 .map_or_else(Shares::idle, |core| Shares::from_use(core))
         };
@@ -94,8 +93,8 @@ fn cores_of_first_host(step: &StepResults) -> impl Iterator<Item = &CoreUse> {
         .map(|entry| &entry.core)
 }
 
-/// Positions of the CPUs; without topology each is a core of one socket.
-fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<Place> {
+/// Numbers the CPUs. Without a topology each is a core of the same socket.
+fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<CpuPlace> {
     let alone = |cpu: u32| LogicalCpu {
         cpu,
         core: cpu,
@@ -118,7 +117,7 @@ fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<Place> {
                 of_group.push(listed.core);
                 of_group.len() - 1
             });
-        Place {
+        CpuPlace {
             cpu: listed.cpu,
             socket: listed.socket,
             node: listed.node,
@@ -159,7 +158,7 @@ impl Shares {
         }
     }
 
-    /// The plain mean over CPUs.
+    /// The unweighted mean over CPUs.
     pub(super) fn average(shares: &[Shares]) -> Shares {
         let n = shares.len().max(1) as f64;
         let mean = |of: fn(&Shares) -> f64| shares.iter().map(of).sum::<f64>() / n;
@@ -172,8 +171,8 @@ impl Shares {
     }
 }
 
-/// CPUs of each group as bits.
-pub(super) fn masks<'a>(cpus: impl IntoIterator<Item = &'a Place>) -> BTreeMap<u32, u64> {
+/// A bit mask of CPUs for each group.
+pub(super) fn masks<'a>(cpus: impl IntoIterator<Item = &'a CpuPlace>) -> BTreeMap<u32, u64> {
     let mut masks = BTreeMap::new();
     for place in cpus {
         *masks.entry(place.group).or_default() |= 1u64 << place.number;
@@ -188,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_hold_64_processors_and_number_them_anew() {
+    fn groups_hold_64_processors_numbered_from_0() {
         let cpu = |cpu: u32| LogicalCpu {
             cpu,
             core: cpu / 2,
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_and_stolen_time_are_the_kernels() {
+    fn interrupts_and_stolen_time_count_as_kernel_time() {
         let core = CoreUse {
             cpu: 0,
             user_ns: Nanos(20),

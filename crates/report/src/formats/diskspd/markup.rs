@@ -1,5 +1,4 @@
-//! XML line by line, in DiskSpd's layout: an element or a value on each line, two blanks for each
-//! level.
+//! XML in DiskSpd's layout: one element or value per line, two spaces of indent per level.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -21,7 +20,7 @@ impl<'a> Markup<'a> {
         }
     }
 
-    /// Writes a line. The line end is written before the next line, so that the document ends
+    /// Writes a line. The newline is written before the next line, so that the document ends
     /// without one.
     pub(super) fn line(&mut self, text: impl Display) -> io::Result<()> {
         if self.begun {
@@ -31,7 +30,7 @@ impl<'a> Markup<'a> {
         write!(self.out, "{:indent$}{text}", "", indent = 2 * self.depth)
     }
 
-    /// An element with what `inside` writes.
+    /// Writes an element whose content `inside` writes.
     pub(super) fn element(
         &mut self,
         name: &str,
@@ -54,20 +53,20 @@ impl<'a> Markup<'a> {
         self.line(format_args!("</{name}>"))
     }
 
-    /// Writes an element with a number or a word that needs no escapes.
+    /// Writes an element with a number or a word that needs no escaping.
     pub(super) fn value(&mut self, name: &str, value: impl Display) -> io::Result<()> {
         self.line(format_args!("<{name}>{value}</{name}>"))
     }
 
     /// Writes an element with escaped text.
     pub(super) fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
-        self.value(name, escaped(text))
+        self.value(name, escape_xml(text))
     }
 }
 
 /// Escapes text for XML. DiskSpd does not, so its documents may be malformed. Characters that XML
 /// cannot hold become the replacement character.
-pub(super) fn escaped(text: &str) -> Cow<'_, str> {
+pub(super) fn escape_xml(text: &str) -> Cow<'_, str> {
     // A tab and the two line ends are the only control characters of XML 1.0.
     let impossible = |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');
     if !text.contains(|c: char| impossible(c) || "&<>\"".contains(c)) {
@@ -92,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_indented_and_the_last_has_no_end() {
+    fn lines_are_indented_without_a_final_newline() {
         let mut bytes = Vec::new();
         let mut markup = Markup::new(&mut bytes);
         let written = markup.element("A", |markup| {

@@ -1,44 +1,43 @@
-//! DiskSpd's result reports: the text that people and shell scripts read, and the XML that test
-//! frameworks read.
+//! DiskSpd's result reports: text for people and shell scripts, XML for test frameworks.
 //!
-//! The form is that of version 2.2.0, and of the text also that of 2.0.17 to 2.0.20, because public
-//! parsers go by positions, titles and the number of blanks. `figures` turns results into DiskSpd's
-//! figures, once for both reports; `text` and `xml` only print. What the user asked for is echoed
-//! from [`Origin`](model::plan::Origin): this module knows no switch and no profile.
+//! The layout is that of version 2.2.0; the text can also have that of 2.0.17 to 2.0.20. It is
+//! exact because public parsers rely on positions, titles and the number of spaces. `figures`
+//! computes DiskSpd's figures once for both reports; `text` and `xml` only print. The user's
+//! settings are echoed from [`Origin`](model::plan::Origin): this module parses neither switches
+//! nor profiles.
 //!
 //! # What a plan's origin must hold
-//! * `arguments`: the command line with the program name, one argument an entry. Empty: no such
-//!   line.
-//! * `profile`: the lines of the text profile, from the line after the empty one below the command
-//!   line up to and including the one before `System information:`, in the form of the version that
-//!   the report has.
+//! * `arguments`: the command line with the program name, one entry per argument. If empty, the
+//!   line is omitted.
+//! * `profile`: the lines of the text profile between the command line and `System information:`,
+//!   in the layout of the report's version.
 //! * `profile_markup`: the lines from `<Profile>` to `</Profile>`, the outermost without indent.
 //! * `presentation.latency` and `presentation.iops_deviation`: DiskSpd's `-L` and `-D`, for every
-//!   time span that does not say otherwise.
-//! * `presentation.other`, by name; with `.1`, `.2` … behind it a value holds for that time span
-//!   only, and comes first:
+//!   time span without a setting of its own.
+//! * `presentation.other`, by name. A name with the suffix `.1`, `.2` … applies to that time span
+//!   only and takes precedence:
 //!
 //! | name | value |
 //! | --- | --- |
-//! | `diskspd_text` | `2.0` for the text of versions 2.0.17 to 2.0.20; not by time span |
-//! | `wait_statistics` | `true`: what each thread waited for (`-vs`); not by time span |
+//! | `diskspd_text` | `2.0` for the text of versions 2.0.17 to 2.0.20; for the whole report |
+//! | `wait_statistics` | `true`: wait statistics of each thread (`-vs`); for the whole report |
 //! | `requests` | operations in flight that the targets of a thread share (`-O` with `-F`) |
 //! | `latency` | `true` or `false` instead of `presentation.latency` |
 //! | `deviation` | `true` or `false` instead of `presentation.iops_deviation` |
-//! | `bucket_ms` | length of an interval of which operations are counted (`-D`) |
+//! | `bucket_ms` | length of the intervals in which operations are counted (`-D`) |
 //! | `expected_ms` | planned length of the measured window: intervals beyond it do not count |
 //!
-//! Results that began in another dialect can be shown as well: with latencies, and without the part
-//! that echoes a profile.
+//! Results of tests in other dialects can be printed too: with latencies, without the echoed
+//! profile.
 //!
 //! # Where it differs from DiskSpd on purpose
-//! * Latencies stand in buckets less than 0.8 % wide; a percentile is the upper edge of its bucket,
-//!   at most the maximum. Means, deviations, minimum and maximum are exact.
-//! * The start time is the one at which the run began; DiskSpd prints when it ended.
-//! * XML is escaped, an unknown power scheme is called `unknown`, and the latency of each target's
-//!   reads and writes together is there, as it was up to version 2.1.
+//! * Latencies are counted in buckets less than 0.8 % wide; a percentile is the upper edge of its
+//!   bucket, at most the maximum. Means, deviations, minimum and maximum are exact.
+//! * The start time is the start of the run; DiskSpd prints its end.
+//! * XML is escaped, an unknown power scheme is called `unknown`, and each target has the
+//!   latency of its reads and writes together, as up to version 2.1.
 //! * Threads that share an effective distribution are listed once each.
-//! * Trims, which DiskSpd does not know, are left out.
+//! * Trims, which DiskSpd lacks, are omitted.
 
 mod buckets;
 mod distributions;
@@ -56,14 +55,14 @@ use std::io::{self, Write};
 
 use model::results::Results;
 
-/// The text of both reports for a time span without measurements.
+/// What both reports print for a time span without measurements.
 const NOT_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
 /// The version of the output.
 const VERSION: &str = "2.2.0";
 /// Its date, as that version prints it.
 const VERSION_DATE: &str = "2024/6/3";
 
-/// Writes the text report, in the form that the plan's origin asks for.
+/// Writes the text report in the layout that the plan's origin requests.
 ///
 /// # Errors
 /// `out` cannot be written to.
@@ -71,7 +70,7 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     text::write(results, out)
 }
 
-/// Writes only the part of a report about the machine.
+/// Writes only the description of the machine.
 ///
 /// # Errors
 /// `out` cannot be written to.
@@ -83,7 +82,7 @@ pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<(
     }
 }
 
-/// Writes the XML result: no declaration before it and no line end behind it.
+/// Writes the XML result, without an XML declaration and without a final newline.
 ///
 /// # Errors
 /// `out` cannot be written to.

@@ -8,7 +8,7 @@ use model::plan::{Dialect, GridScope, Plan, Presentation};
 /// Default length of intervals.
 const DEFAULT_BUCKET_MS: u64 = 1000;
 
-/// The versions whose text can be written.
+/// The supported versions of the text report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
     /// Version 2.2.
@@ -48,7 +48,7 @@ pub(super) struct BucketGrid {
 impl Settings {
     pub(super) fn from_plan(plan: &Plan) -> Settings {
         let presentation = &plan.origin.presentation;
-        let form = match other(presentation, "diskspd_text") {
+        let form = match find_other(presentation, "diskspd_text") {
             Some("2.0") => Form::V2_0,
             _ => Form::V2_2,
         };
@@ -60,11 +60,11 @@ impl Settings {
 }
 
 impl SpanSettings {
-    /// Those of the step with the given index.
+    /// Settings of the step with the given index.
     pub(super) fn for_step(plan: &Plan, step: usize) -> SpanSettings {
         let presentation = &plan.origin.presentation;
         let number = Some(step + 1);
-        // Other dialects have no switch for latencies, so they are always shown.
+        // Other dialects have no switch for latencies, so latencies are always printed.
         let measured = presentation.latency || plan.origin.dialect != Dialect::Diskspd;
         let deviation = value(presentation, "deviation", number).unwrap_or(presentation.iops_deviation);
         SpanSettings {
@@ -97,19 +97,20 @@ impl BucketGrid {
             .or_else(|| planned().map(|time| time.0.div_ceil(1_000_000)));
         BucketGrid {
             length_ms,
-            // Without a planned time no interval is beyond the end.
+            // Without a planned time no interval is dropped.
             expected: expected_ms.map_or(u64::MAX, |expected| expected.div_ceil(length_ms)),
         }
     }
 }
 
-/// The setting of a time span, or of the whole report. What cannot be read counts as absent.
+/// The setting of a time span, or of the whole report. A value that cannot be parsed counts as
+/// absent.
 fn value<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
-    let of_span = number.and_then(|number| other(presentation, &format!("{name}.{number}")));
-    of_span.or_else(|| other(presentation, name))?.parse().ok()
+    let of_span = number.and_then(|number| find_other(presentation, &format!("{name}.{number}")));
+    of_span.or_else(|| find_other(presentation, name))?.parse().ok()
 }
 
-fn other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
+fn find_other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
     let entry = presentation.other.iter().find(|(found, _)| found == name);
     entry.map(|(_, value)| value.as_str())
 }

@@ -3,8 +3,7 @@
 /// Its units, the largest first.
 const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
 
-/// The number and unit apart: in the largest unit that is not larger than the size, with two
-/// decimals unless it comes out even.
+/// Number and unit. The unit is the largest up to the size; a fraction has two decimals.
 fn parts(bytes: u64) -> (String, &'static str) {
     let Some((unit, name)) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit) else {
         return (bytes.to_string(), "");
@@ -27,10 +26,10 @@ pub(super) fn aligned(bytes: u64) -> String {
     format!("{number:>6}{unit}")
 }
 
-/// A size in the format of versions up to 2.0.21: a whole number above ten of the largest possible
-/// unit, such as `2048MiB`.
+/// A size as versions up to 2.0.21 write it: a whole number in the largest unit that leaves more
+/// than ten, such as `2048MiB`.
 pub(super) fn legacy(bytes: u64) -> String {
-    // TiB was not a unit yet.
+    // Those versions had no TiB.
     match UNITS.into_iter().skip(1).find(|(unit, _)| bytes > 10 * unit) {
         Some((unit, name)) => format!("{}{name}", bytes / unit),
         None => format!("{bytes}B"),

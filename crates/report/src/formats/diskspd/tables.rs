@@ -1,13 +1,13 @@
-//! The tables of the text report. Widths, blanks and rules are part of the interface: scripts cut
-//! them by column.
+//! Tables of the text report. Widths, spaces and rules are part of the interface, because scripts
+//! cut the lines by column.
 
 use std::io::{self, Write};
 
 use model::histogram::Histogram;
 
 use super::figures::{Figures, Span, mebibytes, rate};
-use super::latency::{Part, Split, largest_ms, least_ms, percentile_ms};
-use super::machine::{Machine, Place, Shares};
+use super::latency::{Part, Split, max_ms, min_ms, percentile_ms};
+use super::machine::{CpuPlace, Machine, Shares};
 use super::settings::Form;
 use super::sizes;
 
@@ -15,7 +15,7 @@ use super::sizes;
 struct Column {
     header: &'static str,
     dashes: usize,
-    cell: fn(&Place, highest_class: u8) -> String,
+    cell: fn(&CpuPlace, highest_class: u8) -> String,
 }
 
 const SOCKET: Column = Column {
@@ -61,14 +61,14 @@ fn cpu_columns(machine: &Machine, form: Form) -> Vec<Column> {
     };
     columns
         .into_iter()
-        .filter(|(shown, _)| *shown)
+        .filter(|(is_present, _)| *is_present)
         .map(|(_, column)| column)
         .collect()
 }
 
-/// What each CPU did, and the mean of all.
+/// Writes the use of each CPU and the mean.
 pub(super) fn cpu(out: &mut dyn Write, machine: &Machine, shares: &[Shares], form: Form) -> io::Result<()> {
-    // The old form has one more blank before the kernel's share, and three more dashes.
+    // The old layout has one more space before the kernel column, and three more dashes.
     let (header, dashes, gap) = match form {
         Form::V2_2 => ("CPU |  Usage |  User  | Kernel |  Idle", 40, ""),
         Form::V2_0 => ("CPU |  Usage |  User  |  Kernel |  Idle", 43, " "),
@@ -91,7 +91,7 @@ pub(super) fn cpu(out: &mut dyn Write, machine: &Machine, shares: &[Shares], for
     writeln!(out, "{rule}\n{:width$}avg.{}", "", figures(&Shares::average(shares)))
 }
 
-/// Bytes, operations and rates of each target of each thread, and of all.
+/// Writes bytes, operations and rates of each target of each thread, and the totals.
 pub(super) fn io(out: &mut dyn Write, span: &Span, part: Part, form: Form) -> io::Result<()> {
     let title = match part {
         Part::Total => "Total IO",
@@ -151,7 +151,7 @@ fn rates(bytes: u64, operations: u64, seconds: f64) -> String {
     format!("{bytes:>15} | {operations:>12} | {mebibytes:>10.2} | {operations_per_sec:>10.2}")
 }
 
-/// The rows between minimum and maximum. DiskSpd computes with these very literals.
+/// The rows between minimum and maximum, with the literals that DiskSpd uses.
 const PERCENTILES: [(&str, f64); 13] = [
     ("25th", 0.25),
     ("50th", 0.50),
@@ -168,7 +168,7 @@ const PERCENTILES: [(&str, f64); 13] = [
     ("9-nines", 0.999_999_999),
 ];
 
-/// Minimum, percentiles and maximum.
+/// Writes minimum, percentiles and maximum.
 pub(super) fn chart(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Result<()> {
     writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
     writeln!(out, "{}", "-".repeat(46))?;
@@ -180,14 +180,14 @@ pub(super) fn chart(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Resu
         };
         writeln!(out, "{label:>7} | {}", Part::COLUMNS.map(cell).join(" | "))
     };
-    row("min", &least_ms)?;
+    row("min", &min_ms)?;
     for (label, fraction) in PERCENTILES {
         row(label, &|histogram| percentile_ms(histogram, fraction))?;
     }
-    row("max", &largest_ms)
+    row("max", &max_ms)
 }
 
-/// What each thread waited for (`-vs`).
+/// Writes the wait statistics of each thread (`-vs`).
 pub(super) fn waits(out: &mut dyn Write, span: &Span) -> io::Result<()> {
     writeln!(out, "\nWait Statistics")?;
     writeln!(
@@ -207,7 +207,7 @@ pub(super) fn waits(out: &mut dyn Write, span: &Span) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes and operations of all time spans in which something was measured.
+/// Writes bytes and operations of all measured time spans.
 pub(super) fn totals<'a>(out: &mut dyn Write, spans: impl Iterator<Item = &'a Span<'a>>) -> io::Result<()> {
     let mut sums: Split<(u64, u64)> = Split::default();
     let mut seconds = 0.0;

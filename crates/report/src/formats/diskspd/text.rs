@@ -1,4 +1,4 @@
-//! The text report: its order of parts, and where the two forms differ.
+//! The text report: the order of its parts, and the differences between the two layouts.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use model::results::Results;
 
 use super::NOT_MEASURED;
-use super::distributions::{distinct, rescaling, runs};
+use super::distributions::{distinct_distributions, rescale_factor, runs};
 use super::figures::Span;
 use super::latency::Part;
 use super::machine::Machine;
@@ -73,8 +73,7 @@ pub(super) fn system(out: &mut dyn Write, results: &Results, machine: &Machine) 
     }
 }
 
-/// Name and GUID of the power scheme of Windows. Other systems have governors of their processors,
-/// which have no GUID.
+/// Name and GUID of the Windows power scheme. Other systems have CPU governors, without a GUID.
 pub(super) fn power_scheme(results: &Results) -> Option<(&str, &str)> {
     let governor = results.hosts.first()?.environment.cpu.governor.as_deref()?;
     let (name, guid) = governor.strip_suffix(')')?.rsplit_once(" (")?;
@@ -150,7 +149,7 @@ fn latencies(out: &mut dyn Write, span: &Span, form: Form) -> io::Result<()> {
 }
 
 fn effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result<()> {
-    let distributions = distinct(&span.threads);
+    let distributions = distinct_distributions(&span.threads);
     if distributions.is_empty() {
         return Ok(());
     }
@@ -159,14 +158,14 @@ fn effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result<()> {
         for (path, threads) in &shared.users {
             writeln!(out, "target: {path} [thread: {}]", runs(threads))?;
         }
-        let rescaling = rescaling(shared.ranges);
+        let rescale_factor = rescale_factor(shared.ranges);
         for range in shared.ranges {
-            let percent = match rescaling {
+            let percent = match rescale_factor {
                 None => format!("   {:>3.0}", range.operations_percent),
                 Some(factor) => format!("    {:.1}", range.operations_percent * factor),
             };
             let start = match range.start.0 {
-                // Aligned with sizes that have a unit.
+                // Padded to align with sizes that have a unit.
                 0 => format!("{:>6}   ", 0),
                 start => sizes::aligned(start),
             };

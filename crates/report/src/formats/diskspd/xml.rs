@@ -1,5 +1,5 @@
 //! The XML result. Frameworks read elements by name and buckets by position, so every element is
-//! written in DiskSpd's order, even if it means nothing on this system.
+//! written in DiskSpd's order, even if it does not apply to this system.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -8,11 +8,11 @@ use model::histogram::Histogram;
 use model::results::{EffectiveShare, Results, Waits};
 
 use super::buckets::{Bucket, Buckets};
-use super::distributions::with_holes;
+use super::distributions::fill_holes;
 use super::figures::{Figures, Row, Span, Thread};
-use super::latency::{Part, Split, Spread, largest_ms, least_ms, percentile_ms};
+use super::latency::{Part, Split, Spread, max_ms, min_ms, percentile_ms};
 use super::machine::{Machine, Shares, masks};
-use super::markup::{Markup, escaped};
+use super::markup::{Markup, escape_xml};
 use super::settings::Settings;
 use super::text::{computer_name, power_scheme, start_time};
 use super::{NOT_MEASURED, VERSION, VERSION_DATE};
@@ -43,7 +43,10 @@ pub(super) fn system(xml: &mut Markup, results: &Results, machine: &Machine) -> 
         })?;
         xml.value("RunTime", start_time(results))?;
         let (name, guid) = power_scheme(results).unwrap_or(("unknown", "00000000-0000-0000-0000-000000000000"));
-        xml.line(format_args!(r#"<PowerScheme Name="{}" Guid="{guid}"/>"#, escaped(name)))?;
+        xml.line(format_args!(
+            r#"<PowerScheme Name="{}" Guid="{guid}"/>"#,
+            escape_xml(name)
+        ))?;
         topology(xml, machine)
     })
 }
@@ -75,8 +78,8 @@ fn topology(xml: &mut Markup, machine: &Machine) -> io::Result<()> {
     })
 }
 
-/// The CPUs of each node or socket.
-fn sets(xml: &mut Markup, machine: &Machine, name: &str, of: fn(&super::machine::Place) -> u32) -> io::Result<()> {
+/// Writes the CPUs of each node or socket.
+fn sets(xml: &mut Markup, machine: &Machine, name: &str, of: fn(&super::machine::CpuPlace) -> u32) -> io::Result<()> {
     let mut numbers: Vec<u32> = machine.cpus.iter().map(of).collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -91,7 +94,7 @@ fn sets(xml: &mut Markup, machine: &Machine, name: &str, of: fn(&super::machine:
     Ok(())
 }
 
-/// Readers expect the element, even without a profile.
+/// Writes the echoed profile. Parsers expect the element even if it is empty.
 fn profile(xml: &mut Markup, results: &Results) -> io::Result<()> {
     let lines = &results.plan.origin.profile_markup;
     if lines.is_empty() {
@@ -142,7 +145,7 @@ fn cpu(xml: &mut Markup, span: &Span, machine: &Machine) -> io::Result<()> {
     })
 }
 
-/// Percentiles above 99, as written.
+/// Percentiles above 99, as DiskSpd prints them.
 const NINES: [&str; 7] = [
     "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999",
 ];
@@ -160,22 +163,21 @@ fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
         spread(xml, ["AverageReadMilliseconds", "ReadLatencyStdev"], of(Part::Read))?;
         spread(xml, ["AverageWriteMilliseconds", "WriteLatencyStdev"], of(Part::Write))?;
         spread(xml, ["AverageTotalMilliseconds", "LatencyStdev"], of(Part::Total))?;
-        bucket(xml, latency, "0", &least_ms)?;
+        bucket(xml, latency, "0", &min_ms)?;
         for percent in 1..=99 {
             let fraction = f64::from(percent) / 100.0;
             bucket(xml, latency, &percent.to_string(), &|of| percentile_ms(of, fraction))?;
         }
         for percent in NINES {
-            // The same division as for whole percentiles, which is not always the nearest number to
-            // the fraction.
-            let fraction = percent.parse::<f64>().expect("these are numbers") / 100.0;
+            // Divided like whole percentiles: a literal fraction may differ in the last bit.
+            let fraction = percent.parse::<f64>().expect("NINES holds numbers") / 100.0;
             bucket(xml, latency, percent, &|of| percentile_ms(of, fraction))?;
         }
-        bucket(xml, latency, "100", &largest_ms)
+        bucket(xml, latency, "100", &max_ms)
     })
 }
 
-/// Mean and deviation, if there was any operation.
+/// Writes mean and deviation, if there were operations.
 fn spread(xml: &mut Markup, names: [&str; 2], spread: Spread) -> io::Result<()> {
     if spread.operations == 0 {
         return Ok(());
@@ -202,7 +204,7 @@ fn bucket(
     })
 }
 
-/// Operations by interval, where they were counted.
+/// Writes the operations of each interval, if they were counted.
 fn iops(xml: &mut Markup, figures: &Split<Figures>) -> io::Result<()> {
     let (Some(read), Some(write)) = (&figures.read.buckets, &figures.write.buckets) else {
         return Ok(());
@@ -237,13 +239,13 @@ fn interval(read: &Buckets, write: &Buckets, index: usize) -> String {
     );
     for (name, bucket) in [("Read", reads), ("Write", writes)] {
         let figures = [
-            ("MinLatencyMilliseconds", bucket.least_ms()),
-            ("MaxLatencyMilliseconds", bucket.largest_ms()),
+            ("MinLatencyMilliseconds", bucket.min_ms()),
+            ("MaxLatencyMilliseconds", bucket.max_ms()),
             ("AvgLatencyMilliseconds", bucket.mean_ms()),
             ("LatencyStdDev", bucket.deviation_ms()),
         ];
         for (what, value) in figures {
-            write!(line, r#" {name}{what}="{value:.3}""#).expect("a string takes everything");
+            write!(line, r#" {name}{what}="{value:.3}""#).expect("writing to a string succeeds");
         }
     }
     line + "/>"
@@ -279,7 +281,7 @@ fn target(xml: &mut Markup, row: &Row, span: &Span) -> io::Result<()> {
         let write = ["AverageWriteLatencyMilliseconds", "WriteLatencyStdev"];
         spread(xml, read, figures.read.latency)?;
         spread(xml, write, figures.write.latency)?;
-        // Version 2.2 lost this pair; earlier ones had it.
+        // Missing in version 2.2, present in earlier ones.
         let total = ["AverageLatencyMilliseconds", "LatencyStdev"];
         spread(xml, total, figures.total.latency)?;
     }
@@ -287,7 +289,7 @@ fn target(xml: &mut Markup, row: &Row, span: &Span) -> io::Result<()> {
 }
 
 fn ranges(xml: &mut Markup, ranges: &[EffectiveShare]) -> io::Result<()> {
-    for (percent, length) in with_holes(ranges) {
+    for (percent, length) in fill_holes(ranges) {
         xml.line(format_args!(r#"<Range IO="{percent}">{length}</Range>"#))?;
     }
     Ok(())

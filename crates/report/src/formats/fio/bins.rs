@@ -1,14 +1,14 @@
-//! fio's latency histogram of 1856 bins, and figures that fio computes from it. Our finer buckets
-//! fold into these bins exactly.
+//! fio's latency histogram of 1856 bins, and the figures that fio computes from it. Each of our
+//! finer buckets lies within exactly one bin.
 
 use model::histogram::{BUCKETS, Histogram, bucket_high, bucket_low};
 
-/// Bits below the leading one that name a bin.
+/// Bits after the leading one that select a bin.
 const SUB_BITS: u32 = 6;
 /// 29 groups of 64.
 pub const BINS: usize = 29 << SUB_BITS;
 
-/// The bin of a latency in nanoseconds; everything above 2^34 ns shares the last one.
+/// The bin of a latency in nanoseconds. All latencies above 2^34 ns share the last bin.
 pub fn bin_of(ns: u64) -> usize {
     let top = 63 - (ns | 1).leading_zeros();
     if top <= SUB_BITS {
@@ -19,7 +19,7 @@ pub fn bin_of(ns: u64) -> usize {
     bin.min(BINS - 1)
 }
 
-/// The latency that stands for a bin: its middle, or its only value.
+/// The latency that represents a bin: its midpoint, or its only value.
 pub fn value_of(bin: usize) -> u64 {
     if bin < 2 << SUB_BITS {
         return bin as u64;
@@ -67,10 +67,9 @@ pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
 
 /// True if `counted` is at least `percent` of `n`.
 fn covers(counted: u64, percent: f64, n: u64) -> bool {
-    // fio computes in a wider floating point than we have. Rounding the product to our width would
-    // let 999 of 1000 be 99.9 %, which is a little more than 999/1000 as a binary number: so the
-    // comparison is made in whole numbers, which hold every digit of a percentage down to 2^-12 and
-    // counts up to 2^56.
+    // fio compares in extended precision. In `f64`, 999 of 1000 would round to 99.9 %, although the
+    // binary value of 99.9 is slightly larger. Integers avoid the rounding: they hold every digit
+    // of a percentage down to 2^-12 and counts up to 2^56.
     const SHIFT: i32 = 64;
     let scaled = (percent * f64::powi(2.0, SHIFT)) as u128;
     (u128::from(counted) * 100) << SHIFT >= scaled * u128::from(n)
@@ -84,8 +83,7 @@ pub(super) struct Classes {
     pub ms: [f64; 12],
 }
 
-/// Upper ends of the classes of one unit. Milliseconds have one more, and one for all that lies
-/// beyond.
+/// Upper ends of the classes of one unit. Milliseconds have two more: up to 2000, and the rest.
 pub(super) const CLASS_ENDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 /// The last end of the milliseconds.
 pub(super) const LAST_MS: u64 = 2000;
@@ -95,7 +93,7 @@ impl Classes {
     pub(super) fn from_histogram(histogram: &Histogram, operations: u64) -> Classes {
         let mut counts = [0u64; 32];
         for (bucket, count) in histogram.buckets() {
-            counts[class_of(typical(histogram, bucket))] += count;
+            counts[class_of(bucket_midpoint(histogram, bucket))] += count;
         }
         let share = |index: usize| share(counts[index], operations, 0.01);
         Classes {
@@ -106,9 +104,9 @@ impl Classes {
     }
 }
 
-/// The middle of a bucket, within minimum and maximum. It decides the class of a bucket on a class
-/// boundary.
-fn typical(histogram: &Histogram, bucket: usize) -> u64 {
+/// The middle of a bucket, clamped to minimum and maximum. It decides the class of a bucket that a
+/// class boundary divides.
+fn bucket_midpoint(histogram: &Histogram, bucket: usize) -> u64 {
     if bucket >= BUCKETS {
         return histogram.max();
     }
@@ -131,12 +129,12 @@ fn class_of(ns: u64) -> usize {
     }
 }
 
-/// A share in percent, at least `least` if it is not empty; 0 if the whole is empty.
-pub(super) fn share(part: u64, of: u64, least: f64) -> f64 {
-    if part == 0 || of == 0 {
+/// `part` in percent of `total`, at least `min` if `part` is not 0; 0 if `total` is 0.
+pub(super) fn share(part: u64, total: u64, min: f64) -> f64 {
+    if part == 0 || total == 0 {
         return 0.0;
     }
-    (part as f64 / of as f64 * 100.0).max(least)
+    (part as f64 / total as f64 * 100.0).max(min)
 }
 
 #[cfg(test)]
@@ -159,11 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_needs_at_least_its_share() {
+    fn a_percentile_covers_at_least_its_percentage() {
         assert!(covers(50, 50.0, 100));
         assert!(!covers(49, 50.0, 100));
-        // As a binary number 99.9 is a little more than 99.9, and fio's arithmetic is wide enough
-        // to see it.
+        // The binary value of 99.9 is slightly above 99.9, which fio's extended precision detects.
         assert!(!covers(999, 99.9, 1000));
         assert!(covers(1000, 99.9, 1000));
         assert!(covers(1000, 100.0, 1000));

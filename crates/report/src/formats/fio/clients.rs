@@ -1,9 +1,8 @@
-//! The reports of jobs that other hosts have run (`--client`): what each of them measured
-//! as a report of its own, and all together in an entry that is called `All clients`, where there
-//! is more than one.
+//! Reports of jobs that other hosts ran (`--client`). Each host has a report of its own; the entry
+//! `All clients` sums them if there is more than one.
 //!
-//! Hosts stand in the order in which they were named. An entry does not say how long is left:
-//! nothing waits for the host that it is of. The sum has no job options, as in fio.
+//! Hosts are listed in the order of the command line. Entries have no ETA, and the sum has no job
+//! options, as in fio.
 
 use std::io::{self, Write};
 
@@ -25,7 +24,7 @@ const ALL: &str = "All clients";
 pub struct Client {
     /// The host as named on the command line.
     pub hostname: String,
-    /// Its port; 0 if it was not reached by one.
+    /// Its TCP port; 0 if the connection used none.
     pub port: u16,
     /// Its own host name.
     pub name: String,
@@ -33,7 +32,7 @@ pub struct Client {
     pub results: Results,
 }
 
-fn all(clients: &[Client]) -> Option<Entry<'_>> {
+fn sum_entry(clients: &[Client]) -> Option<Entry<'_>> {
     let results: Vec<&Results> = clients.iter().map(|client| &client.results).collect();
     let count: usize = results.iter().map(|results| entries(results).len()).sum();
     together(ALL, &results).filter(|_| count > 1)
@@ -44,7 +43,7 @@ fn all(clients: &[Client]) -> Option<Entry<'_>> {
 /// # Errors
 /// `out` cannot be written to.
 pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Result<()> {
-    let Some(last) = clients.iter().max_by_key(|client| ended(client)) else {
+    let Some(last) = clients.iter().max_by_key(|client| end_time(client)) else {
         return Ok(());
     };
     let settings = Settings::from_plan(&last.results.plan);
@@ -79,7 +78,7 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
             each_disk.push(client_entry(disk_object(disk), client));
         }
     }
-    let sum = all(clients);
+    let sum = sum_entry(clients);
     let sums = groups(sum.as_slice());
     if let (Some(entry), Some(client)) = (&sum, clients.last()) {
         let form = Form {
@@ -94,8 +93,8 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     document.write(out)
 }
 
-/// An object for a single host; for several hosts an array, with an object for each host that has
-/// such options.
+/// An object for a single host. For several hosts an array, with an object for each host that has
+/// global options.
 fn global_options(clients: &[Client]) -> Value<'_> {
     let each = clients
         .iter()
@@ -119,7 +118,7 @@ fn client_entry<'a>(mut object: Object<'a>, client: &'a Client) -> Value<'a> {
     Value::Object(object)
 }
 
-fn ended(client: &Client) -> u64 {
+fn end_time(client: &Client) -> u64 {
     client
         .results
         .hosts
@@ -129,7 +128,7 @@ fn ended(client: &Client) -> u64 {
         .unwrap_or(0)
 }
 
-/// Writes the normal report, from the empty lines on that separate it from what was printed before.
+/// Writes the normal report, including the empty lines that separate it from earlier output.
 ///
 /// # Errors
 /// `out` cannot be written to.
@@ -138,11 +137,11 @@ pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
         write!(out, "<{}> ", client.name)?;
         super::normal::write(&client.results, out)?;
     }
-    let (Some(entry), Some(last)) = (all(clients), clients.last()) else {
+    let (Some(entry), Some(last)) = (sum_entry(clients), clients.last()) else {
         return Ok(());
     };
     let mut settings = Settings::from_plan(&last.results.plan);
-    // The sum has no process.
+    // The sum belongs to no process.
     settings.pid = 0;
     let end = End::from_results(&last.results, &settings);
     let sums = groups(std::slice::from_ref(&entry));

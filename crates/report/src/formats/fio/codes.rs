@@ -1,10 +1,9 @@
-//! Error numbers of fio's reports, which are those of C on every system.
+//! Error numbers in fio's reports: the `errno` values of Linux on every system.
 
-/// fio's number for an error of Windows (`win_to_posix_error` of its `os/windows/posix.c`), which
-/// is an I/O error unless it has a better one.
-pub fn of_windows(code: i32) -> i32 {
+/// fio's number for a Windows error; `EIO` (5) if there is no closer one.
+pub fn from_windows(code: i32) -> i32 {
     match code {
-        // Numbers of verification are fio's already.
+        // Verification errors (84) already have fio's number.
         0 | 84 => code,
         2 | 3 | 123 | 161 => 2,
         5 | 32 | 33 => 13,
@@ -32,13 +31,13 @@ pub fn of_windows(code: i32) -> i32 {
 /// fio's number for an error of the system.
 pub fn number(code: i32) -> i32 {
     match cfg!(windows) {
-        true => of_windows(code),
+        true => from_windows(code),
         false => code,
     }
 }
 
 /// C's text for an error number.
-pub fn words(number: i32) -> String {
+pub fn error_text(number: i32) -> String {
     if cfg!(windows) {
         return c_text(number).map_or_else(|| "Unknown error".into(), str::to_owned);
     }
@@ -49,7 +48,7 @@ pub fn words(number: i32) -> String {
     }
 }
 
-/// The texts for each number of [`of_windows`], and for a folder and a wrong pattern.
+/// The texts of every number that [`from_windows`] returns, of `EISDIR` and of `EILSEQ`.
 fn c_text(number: i32) -> Option<&'static str> {
     let words = match number {
         0 => "No error",
@@ -85,9 +84,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_of_windows_has_a_number_with_words() {
+    fn every_windows_error_has_a_number_with_a_text() {
         for code in 0..2000 {
-            let number = of_windows(code);
+            let number = from_windows(code);
             assert!(c_text(number).is_some(), "{code} is {number}");
             assert_eq!(number == 0, code == 0);
         }
@@ -95,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_ones() {
-        let named = |code| c_text(of_windows(code)).unwrap();
+    fn common_windows_errors_have_the_expected_text() {
+        let named = |code| c_text(from_windows(code)).unwrap();
         assert_eq!(named(3), "No such file or directory");
         assert_eq!(named(5), "Permission denied");
         assert_eq!(named(112), "No space left on device");

@@ -1,4 +1,4 @@
-//! What the rules of a job concluded: `latency_target` and `steadystate`.
+//! Outcomes of a job's rules: `latency_target` and `steadystate`.
 
 use model::Nanos;
 use model::plan::{Control, Job, SteadyState, Tracked};
@@ -8,7 +8,7 @@ use model::stats::fit_line;
 use super::entries::Member;
 use super::settings::JobSettings;
 
-/// The latency to keep, and the queue depth.
+/// The latency target, and the queue depth found for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Target {
     pub target: Nanos,
@@ -36,8 +36,8 @@ pub(super) struct Steady {
     pub latency: Vec<u64>,
 }
 
-/// A rule with its outcome.
-fn concluded<T>(
+/// Finds a rule with its outcome.
+fn find_rule<T>(
     job: &Job,
     found: &JobResults,
     rule: impl Fn(&Control) -> Option<T>,
@@ -49,13 +49,14 @@ fn concluded<T>(
     Some((rule, found.control.get(index).cloned()))
 }
 
-/// fio shows its defaults if no target is set. Plans of other dialects have no such defaults.
-pub(super) fn target(member: &Member, settings: &JobSettings, of_fio: bool) -> Option<Target> {
+/// The latency target. fio prints its defaults if no target is set; plans of other dialects have
+/// none.
+pub(super) fn target(member: &Member, settings: &JobSettings, is_fio: bool) -> Option<Target> {
     let planned = || {
         let slots = member.job.workers.first().map(|worker| worker.slots());
         settings.depth.or(slots).unwrap_or(1)
     };
-    let found = concluded(member.job, member.found, |control| match control {
+    let found = find_rule(member.job, member.found, |control| match control {
         Control::LatencyTarget(target) => Some(*target),
         Control::Precision(_) | Control::SteadyState(_) | Control::MinimumRate(_) => None,
     });
@@ -64,10 +65,10 @@ pub(super) fn target(member: &Member, settings: &JobSettings, of_fio: bool) -> O
             target: rule.target_ns,
             window: rule.window_ns,
             percentile: rule.percentile,
-            // The search begins with a depth of 1.
+            // The search starts at depth 1.
             depth: outcome.map_or_else(planned, |outcome| outcome.depth.unwrap_or(1)),
         }),
-        None => of_fio.then(|| Target {
+        None => is_fio.then(|| Target {
             target: Nanos(0),
             window: Nanos(0),
             percentile: 100.0,
@@ -77,7 +78,7 @@ pub(super) fn target(member: &Member, settings: &JobSettings, of_fio: bool) -> O
 }
 
 pub(super) fn steady(member: &Member) -> Option<Steady> {
-    let (rule, outcome) = concluded(member.job, member.found, |control| match control {
+    let (rule, outcome) = find_rule(member.job, member.found, |control| match control {
         Control::SteadyState(steady) => Some(*steady),
         Control::Precision(_) | Control::LatencyTarget(_) | Control::MinimumRate(_) => None,
     })?;
@@ -91,10 +92,10 @@ pub(super) fn steady(member: &Member) -> Option<Steady> {
         0 => 0.0,
         count => judged.iter().sum::<f64>() / count as f64,
     };
-    let farthest = judged.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max);
+    let largest_distance = judged.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max);
     let (deviation, slope) = match rule.slope {
         true => (0.0, fit_line(&judged).slope),
-        false => (farthest, 0.0),
+        false => (largest_distance, 0.0),
     };
     let absolute = if rule.slope { slope } else { deviation };
     Some(Steady {

@@ -1,5 +1,5 @@
 //! Counters of the disks under the targets, as fio lists them: the disk instead of its partition,
-//! and the members of a composed device below it.
+//! and the member disks below a multi-disk device.
 
 use model::Nanos;
 use model::environment::{Device, DeviceUse, TargetFacts};
@@ -41,7 +41,7 @@ impl Disk {
         }
     }
 
-    /// The mean of the members, with the use of the busiest; `None` without any.
+    /// The mean of the members, with the utilization of the busiest; `None` without members.
     pub(super) fn aggregate(&self) -> Option<Disk> {
         let count = self.members.len() as u64;
         if count == 0 {
@@ -80,13 +80,13 @@ pub(super) fn disks(results: &Results, settings: &Settings) -> Vec<Disk> {
         let counters = counters(results, host as u32);
         let find = |name: &str| counters.iter().find(|counters| counters.name == name);
         let mut seen: Vec<&str> = Vec::new();
-        for (name, beneath) in tops(results, host, &counters) {
+        for (name, member_names) in top_devices(results, host, &counters) {
             let Some(found) = find(name).filter(|_| !seen.contains(&name)) else {
                 continue;
             };
             seen.push(name);
             let mut disk = Disk::from_counters(found, elapsed);
-            let members = beneath.iter().filter_map(|name| find(name));
+            let members = member_names.iter().filter_map(|name| find(name));
             disk.members = members.map(|counters| Disk::from_counters(counters, elapsed)).collect();
             disks.push(disk);
         }
@@ -108,7 +108,7 @@ fn counters(results: &Results, host: u32) -> Vec<DeviceUse> {
 }
 
 /// The disks of the targets, with their members; all counted devices if the targets are unknown.
-fn tops<'a>(results: &'a Results, host: usize, counters: &'a [DeviceUse]) -> Vec<(&'a str, Vec<&'a str>)> {
+fn top_devices<'a>(results: &'a Results, host: usize, counters: &'a [DeviceUse]) -> Vec<(&'a str, Vec<&'a str>)> {
     let facts = &results.hosts[host].environment.targets;
     if facts.iter().all(|facts| facts.devices.is_empty()) {
         return counters
@@ -116,16 +116,16 @@ fn tops<'a>(results: &'a Results, host: usize, counters: &'a [DeviceUse]) -> Vec
             .map(|counters| (counters.name.as_str(), Vec::new()))
             .collect();
     }
-    facts.iter().filter_map(top).collect()
+    facts.iter().filter_map(top_device).collect()
 }
 
-fn top(facts: &TargetFacts) -> Option<(&str, Vec<&str>)> {
+fn top_device(facts: &TargetFacts) -> Option<(&str, Vec<&str>)> {
     let whole = |device: &&Device| device.kind != "partition";
     let mut devices = facts.devices.iter().filter(whole).map(|device| device.name.as_str());
     Some((devices.next()?, devices.collect()))
 }
 
-/// From the first operation of a step to its last.
+/// Time from the first operation of a step to its last.
 fn length(step: &StepResults) -> Nanos {
     let workers = || step.jobs.iter().flat_map(|job| &job.workers);
     let ends = workers().map(|worker| worker.started_ns.0 + worker.measured_ns.0);

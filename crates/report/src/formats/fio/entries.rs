@@ -1,5 +1,5 @@
-//! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with
-//! every figure computed once for all forms of the report.
+//! Entries of fio's reports: one for each worker, or for a whole group with `group_reporting`.
+//! Every figure is computed once for all formats.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
 use super::lifetimes;
-use super::settings::{JobSettings, Unified, is_of_fio};
+use super::settings::{JobSettings, Unified, is_fio_plan};
 
 /// Options as name and value.
 type Options = [(String, String)];
@@ -30,7 +30,7 @@ pub(super) struct Entry<'a> {
     /// The options of the last member.
     pub options: &'a Options,
     pub settings: JobSettings,
-    /// Time of its first operation on the chosen clock, by default milliseconds of Unix time.
+    /// Time of its first operation on the configured clock, by default Unix time.
     pub started_ms: u64,
     /// With mixed reporting all figures are under read.
     pub parts: PerDirection<Figures>,
@@ -39,7 +39,7 @@ pub(super) struct Entry<'a> {
     pub flushes: u64,
     pub flush_latency: Histogram,
     pub cpu: CpuUse,
-    /// Shares in percent of what [`DEPTHS`] and [`BATCHES`] name, if counted.
+    /// Shares in percent for each of the [`DEPTHS`] and [`BATCHES`], if counted.
     pub depth: Option<[f64; 7]>,
     pub submitted: Option<[f64; 7]>,
     pub completed: Option<[f64; 7]>,
@@ -53,7 +53,7 @@ pub(super) struct Entry<'a> {
     pub zone_resets: Option<u64>,
 }
 
-/// Figures of a job that never started.
+/// Results of a job that never started.
 static NEVER_STARTED: LazyLock<JobResults> = LazyLock::new(JobResults::default);
 
 /// Names of the classes of queue depths: 1, 2–3, 4–7 and so on.
@@ -61,7 +61,7 @@ pub(super) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 /// Names of the classes of operations per call: none, 1–4, 5–8 and so on.
 pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 
-/// Processor time and the like.
+/// Processor time, context switches and page faults.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CpuUse {
     /// Sum of the run times of all members, verification included.
@@ -119,7 +119,7 @@ impl Entry<'_> {
 pub(super) struct Member<'a> {
     pub job: &'a Job,
     pub found: &'a JobResults,
-    /// Counted over all steps.
+    /// Index of the job over all steps.
     pub number: usize,
     pub index: usize,
     /// Absent if it never started.
@@ -127,14 +127,13 @@ pub(super) struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Hosts that took part in the same plan have the same workers.
+    /// The worker in the plan. All hosts that run the same plan have the same workers.
     fn planned(&self) -> Option<&Worker> {
         self.job.workers.get(self.index % self.job.workers.len().max(1))
     }
 
-    /// True if some of its reads belong to the measured window: reads of the job, or of a verify
-    /// backlog.
-    pub(super) fn reads_beside(&self) -> bool {
+    /// True if it reads during the measured window: by its mix, or to verify a backlog.
+    pub(super) fn reads_while_measuring(&self) -> bool {
         let backlog = |stream: &Stream| stream.verify.as_ref().is_some_and(|verify| verify.backlog > 0);
         let reads = |stream: &Stream| stream.mix.includes(Direction::Read) || backlog(stream);
         self.planned().is_none_or(|worker| worker.streams.iter().any(reads))
@@ -169,7 +168,7 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
         let settings = JobSettings::for_job(&results.plan, number);
         let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
         // fio lists jobs that never started with zeros.
-        let found = found.or_else(|| is_of_fio(&results.plan).then_some(&NEVER_STARTED));
+        let found = found.or_else(|| is_fio_plan(&results.plan).then_some(&NEVER_STARTED));
         let (Some(found), true) = (found, settings.reported) else {
             continue;
         };
@@ -227,8 +226,8 @@ fn members<'a>(job: &'a Job, found: &'a JobResults, number: usize) -> impl Itera
     })
 }
 
-/// The number of a job's group and whether its members are one entry. Without groups each step is
-/// one.
+/// The number of a job's group, and whether its members form one entry. Without groups, each step
+/// is a group.
 fn group_of(plan: &Plan, job: (usize, usize)) -> (usize, bool) {
     let job = (job.0 as u32, job.1 as u32);
     let found = plan
@@ -256,9 +255,9 @@ impl<'a> Entry<'a> {
             sums.parts.iter().for_each(|(_, figures)| together.add(figures));
         }
         let echo = results.plan.origin.jobs.get(last.number);
-        // fio always prints these lines.
-        let of_fio = is_of_fio(&results.plan);
-        let counted = |counts: [u64; 7]| (of_fio || counts.iter().any(|count| *count > 0)).then_some(counts);
+        // fio prints these lines even if all counts are 0.
+        let is_fio = is_fio_plan(&results.plan);
+        let counted = |counts: [u64; 7]| (is_fio || counts.iter().any(|count| *count > 0)).then_some(counts);
         Some(Entry {
             name: &first.job.name,
             description: first.job.description.as_deref(),
@@ -277,7 +276,7 @@ impl<'a> Entry<'a> {
             error: members.iter().find_map(errors::member_error),
             tolerated: errors::tolerated(members),
             lifetimes: lifetimes::add_lifetimes(members),
-            target: control::target(last, &settings, of_fio),
+            target: control::target(last, &settings, is_fio),
             steady: control::steady(last),
             zone_resets: first.is_zoned().then_some(sums.zone_resets),
             parts: sums.parts,
@@ -332,7 +331,7 @@ impl Sums {
         self.flushes += flushes;
         self.cpu.add(worker);
         self.add_depth(&worker.depth, (operations, failed), flushes);
-        // fio does not count the calls of its null engine, as long as each is one operation.
+        // fio does not count calls of its null engine if each is one operation.
         if worker.engine.kind != EngineKind::Null || member.has_slat() {
             add_batches(&mut self.submitted, &worker.submitted);
             add_batches(&mut self.completed, &worker.completed);
@@ -347,8 +346,8 @@ impl Sums {
         for (class, count) in depth.classes.iter().enumerate().skip(1) {
             self.depth[(class - 1).min(6)] += count;
         }
-        // Flushes count in the classes though not in what they are percentages of, and wait for all
-        // before them.
+        // fio counts flushes in the classes but not in the total of the percentages. A flush waits
+        // for all earlier operations, so its depth is 1.
         let counted: u64 = depth.classes.iter().skip(1).sum();
         if counted == 0 {
             return;

@@ -1,9 +1,9 @@
-//! Errors of an entry in fio's words.
+//! Errors of a report entry, in fio's format.
 
 use model::plan::{Control, Effect, EngineKind, ErrorPolicy, Job};
 use model::results::{ControlOutcome, FailedOperation, Failure, JobResults, WorkerResults};
 
-use super::codes::words;
+use super::codes::error_text;
 use super::entries::Member;
 
 /// `EIO`, for errors without a number.
@@ -12,14 +12,14 @@ const EIO: i32 = 5;
 const EILSEQ: i32 = 84;
 const ETIMEDOUT: i32 = 110;
 /// No space left, quota exceeded.
-const FULL: [i32; 2] = [28, 122];
+const NO_SPACE: [i32; 2] = [28, 122];
 
 /// The first error of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EntryError {
     pub number: i32,
     /// The part of fio that reports it; absent if fio omits it.
-    place: Option<String>,
+    error_source: Option<String>,
 }
 
 /// Tolerated errors, if the job tolerates any.
@@ -30,10 +30,10 @@ pub(super) struct Tolerated {
 }
 
 impl EntryError {
-    /// The text in brackets behind the number.
+    /// The text in parentheses after the number.
     pub(super) fn text(&self) -> String {
-        match &self.place {
-            Some(place) => format!("file:fathom:0, func={place}, error={}", words(self.number)),
+        match &self.error_source {
+            Some(error_source) => format!("file:fathom:0, func={error_source}, error={}", error_text(self.number)),
             None => String::new(),
         }
     }
@@ -43,43 +43,43 @@ impl EntryError {
 pub(super) fn member_error(member: &Member) -> Option<EntryError> {
     let worker = member.worker?;
     if let Some(failure) = &worker.failure {
-        // Some jobs that fio cannot begin have no error of their own, only a line on stderr.
+        // Some jobs that fio cannot start have no error in the report, only a line on stderr.
         if failure.operation.is_none() && failure.what.is_empty() {
             return None;
         }
         let number = failure.errno.unwrap_or(EIO);
-        let place = place(failure, worker.engine.kind);
+        let error_source = error_source(failure, worker.engine.kind);
         return Some(EntryError {
             number,
-            place: Some(place),
+            error_source: Some(error_source),
         });
     }
     let mut streams = member.job.workers.iter().flat_map(|worker| &worker.streams);
     let full_is_end = streams.any(|stream| stream.on_error.full_is_end);
     let directions = worker.streams.iter().flat_map(|stream| stream.directions.iter());
     let errors = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
-    let mut tolerated = errors.filter(|number| !full_is_end || !FULL.contains(number));
+    let mut tolerated = errors.filter(|number| !full_is_end || !NO_SPACE.contains(number));
     if let Some(number) = tolerated.next() {
         // fio names the place only for synchronous engines, and not for verification.
         let named = worker.engine.kind.is_synchronous() && number != EILSEQ;
-        let place = named.then(|| "xfer".to_owned());
-        return Some(EntryError { number, place });
+        let error_source = named.then(|| "xfer".to_owned());
+        return Some(EntryError { number, error_source });
     }
     missed_rule(member.job, member.found).map(|(rule, _)| {
-        let (number, place) = error_of_rule(rule);
+        let (number, error_source) = error_of_rule(rule);
         EntryError {
             number,
-            place: Some(place.to_owned()),
+            error_source: Some(error_source.to_owned()),
         }
     })
 }
 
-/// The part of fio that would have reported the error that ended a worker.
-pub fn place(failure: &Failure, engine: EngineKind) -> String {
+/// The part of fio that reports the error that ended a worker.
+pub fn error_source(failure: &Failure, engine: EngineKind) -> String {
     match (&failure.operation, failure.errno) {
         (Some(operation), _) if operation.too_slow.is_some() => "max latency exceeded".into(),
         (Some(operation), _) if engine.is_metadata_engine() => format!("{}({})", call(engine), operation.path),
-        // This engine only has writes.
+        // All operations of this engine are writes.
         (Some(_), _) if engine == EngineKind::Truncate => "td_io_queue".into(),
         (Some(_), Some(EILSEQ)) => "io_u_sync_complete".into(),
         (Some(_), _) => "io_u error".into(),
@@ -96,8 +96,8 @@ fn call(engine: EngineKind) -> &'static str {
     }
 }
 
-/// The rule that a job failed by, with its outcome: a minimum rate that was missed, or a latency
-/// target for all operations that was missed even at depth 1.
+/// The rule that made a job fail, with its outcome: a missed minimum rate, or a latency target for
+/// all operations that was missed even at depth 1.
 pub fn missed_rule<'a>(job: &'a Job, found: &'a JobResults) -> Option<(&'a Control, &'a ControlOutcome)> {
     let fails = |(rule, outcome): &(&Control, &ControlOutcome)| match rule {
         Control::MinimumRate(_) => !outcome.attained,
@@ -117,7 +117,7 @@ pub fn error_of_rule(rule: &Control) -> (i32, &'static str) {
     }
 }
 
-/// The operation that ended a worker and is not among those that are counted.
+/// The failed operation that ended a worker, if the results do not count it.
 pub(super) fn failed_operation(worker: &WorkerResults) -> Option<&FailedOperation> {
     let failure = worker.failure.as_ref()?;
     // A failure to open a file is not an operation.

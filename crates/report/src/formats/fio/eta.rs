@@ -1,5 +1,4 @@
-//! The text of the line that fio rewrites about once a second. The owner of the terminal decides
-//! when to write it.
+//! fio's status line, which is rewritten about once a second. The caller decides when to print it.
 
 use super::numbers::{Style, Unit};
 
@@ -12,7 +11,7 @@ pub struct Live {
     pub files: u32,
     /// Requested rates.
     pub limits: Option<Limits>,
-    /// Absent for the first three seconds: the line ends behind the numbers above.
+    /// Absent for the first three seconds: the line then ends after the fields above.
     pub progress: Option<Progress>,
 }
 
@@ -29,9 +28,9 @@ pub enum Limits {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     /// A letter for each job: `P` not started, `C` created, `I` initialised or laying out, `p`
-    /// reading in advance, `/` warming up, `R` `W` `M` sequential reads, writes, both, `r` `w` `m`
-    /// random ones, `D` `d` trims, `V` verifying, `F` flushing, `f` finishing, `E` ended, `_` gone,
-    /// `X` failed, `K` killed.
+    /// pre-reading, `/` warming up, `R` `W` `M` sequential reads, writes, both, `r` `w` `m` random
+    /// ones, `D` `d` trims, `V` verifying, `F` flushing, `f` finishing, `E` exited, `_` reaped, `X`
+    /// failed, `K` killed.
     pub states: Vec<char>,
     /// Absent while unknown.
     pub percent: Option<f64>,
@@ -43,7 +42,7 @@ pub struct Progress {
     pub left_s: Option<u64>,
 }
 
-/// The line, without anything before or behind it.
+/// Formats the line, without line ends and control characters.
 pub fn line(live: &Live) -> String {
     let limits = live.limits.map_or(String::new(), limits);
     let head = format!("Jobs: {} (f={}){limits}", live.running, live.files);
@@ -63,45 +62,45 @@ pub fn line(live: &Live) -> String {
         states(&progress.states),
         rates(progress.kib_per_second, bandwidth, ""),
         rates(progress.iops, Style::plain(4), " IOPS"),
-        left(progress.left_s)
+        format_eta(progress.left_s)
     )
 }
 
 fn limits(limits: Limits) -> String {
     match limits {
-        Limits::Bandwidth(least, most) => {
+        Limits::Bandwidth(min, max) => {
             let style = Style {
                 binary: true,
                 unit: Unit::BytesPerSecond,
                 ..Style::plain(4)
             };
-            format!(", {}-{}", style.write(least), style.write(most))
+            format!(", {}-{}", style.write(min), style.write(max))
         }
-        Limits::Iops(least, most) => format!(", {least}-{most} IOPS"),
+        Limits::Iops(min, max) => format!(", {min}-{max} IOPS"),
     }
 }
 
-/// `rrrw` becomes `r(3),w(1)`.
+/// Run-length encodes the states: `rrrw` becomes `r(3),w(1)`.
 fn states(states: &[char]) -> String {
     let runs = states.chunk_by(|one, other| one == other);
     let each = runs.map(|run| format!("{}({})", run[0], run.len()));
     each.collect::<Vec<String>>().join(",")
 }
 
-/// Empty if there is no I/O.
-fn rates(values: [u64; 3], style: Style, behind: &str) -> String {
+/// Formats the rates of all active directions; empty without I/O.
+fn rates(values: [u64; 3], style: Style, suffix: &str) -> String {
     let active = ["r", "w", "t"].into_iter().zip(values).filter(|(_, value)| *value > 0);
     let each: Vec<String> = active
         .map(|(name, value)| format!("{name}={}", style.write(value)))
         .collect();
     match each.is_empty() {
         true => String::new(),
-        false => format!("[{}{behind}]", each.join(",")),
+        false => format!("[{}{suffix}]", each.join(",")),
     }
 }
 
-/// `DDd:HHh:MMm:SSs`, without leading parts that are zero; minutes are always there.
-fn left(seconds: Option<u64>) -> String {
+/// Formats `DDd:HHh:MMm:SSs` without leading zero parts, but always with minutes.
+fn format_eta(seconds: Option<u64>) -> String {
     let Some(seconds) = seconds else { return "--".to_owned() };
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let mut text = String::new();
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_as_fio_writes_it() {
+    fn line_matches_fio() {
         let mut live = Live {
             running: 4,
             files: 4,
@@ -146,10 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn time_left() {
-        assert_eq!(left(Some(59)), "00m:59s");
-        assert_eq!(left(Some(3_661)), "01h:01m:01s");
-        assert_eq!(left(Some(90_061)), "01d:01h:01m:01s");
-        assert_eq!(left(Some(172_800)), "02d:00h:00m:00s");
+    fn eta_omits_leading_zero_parts() {
+        assert_eq!(format_eta(Some(59)), "00m:59s");
+        assert_eq!(format_eta(Some(3_661)), "01h:01m:01s");
+        assert_eq!(format_eta(Some(90_061)), "01d:01h:01m:01s");
+        assert_eq!(format_eta(Some(172_800)), "02d:00h:00m:00s");
     }
 }

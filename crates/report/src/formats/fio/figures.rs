@@ -9,7 +9,7 @@ use super::errors;
 use super::samples::{self, Samples};
 use super::settings::{JobSettings, Latencies, Unified};
 
-/// The figures of one direction, or of all together.
+/// The figures of one direction, or of all directions together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     pub bytes: u64,
@@ -21,7 +21,7 @@ pub(super) struct Figures {
     pub runtime_ms: u64,
     pub latency: Latencies<Histogram>,
     /// The operations of each I/O priority, if parts of them have different priorities.
-    pub priorities: Vec<OfPriority>,
+    pub priorities: Vec<PriorityFigures>,
     /// KiB per second.
     pub bandwidth: Samples,
     pub iops: Samples,
@@ -29,7 +29,7 @@ pub(super) struct Figures {
 
 /// Operations with the same I/O priority.
 #[derive(Clone, Debug)]
-pub(super) struct OfPriority {
+pub(super) struct PriorityFigures {
     pub class: u8,
     pub level: u8,
     pub hint: u16,
@@ -39,8 +39,8 @@ pub(super) struct OfPriority {
 
 impl Figures {
     /// The priorities that occurred, if there is more than one.
-    pub(super) fn by_priority(&self) -> Vec<&OfPriority> {
-        let occurred: Vec<&OfPriority> = self.priorities.iter().filter(|of| !of.latency.is_empty()).collect();
+    pub(super) fn by_priority(&self) -> Vec<&PriorityFigures> {
+        let occurred: Vec<&PriorityFigures> = self.priorities.iter().filter(|of| !of.latency.is_empty()).collect();
         match occurred.len() {
             0 | 1 => Vec::new(),
             _ => occurred,
@@ -48,10 +48,10 @@ impl Figures {
     }
 
     fn add_priority(&mut self, class: u8, level: u8, hint: u16, latency: &Histogram) {
-        let like = |known: &&mut OfPriority| (known.class, known.level, known.hint) == (class, level, hint);
+        let like = |known: &&mut PriorityFigures| (known.class, known.level, known.hint) == (class, level, hint);
         match self.priorities.iter_mut().find(like) {
             Some(known) => known.latency.merge(latency),
-            None => self.priorities.push(OfPriority {
+            None => self.priorities.push(PriorityFigures {
                 class,
                 level,
                 hint,
@@ -84,8 +84,7 @@ impl Figures {
         }
     }
 
-    /// Adds a concurrent worker: latencies as one population, samples of bandwidth and IOPS as
-    /// sums.
+    /// Adds a concurrent worker: merges its latencies, and adds its samples of bandwidth and IOPS.
     pub(super) fn add(&mut self, other: &Figures) {
         self.bytes += other.bytes;
         self.operations += other.operations;
@@ -103,15 +102,15 @@ impl Figures {
     }
 
     /// Adds the results of a stream.
-    fn count(&mut self, found: &DirectionResults, has_slat: bool, (shown, of_lat): (Latencies<bool>, bool)) {
+    fn add_stream(&mut self, found: &DirectionResults, has_slat: bool, (enabled, of_lat): (Latencies<bool>, bool)) {
         self.bytes += found.bytes.0;
         self.operations += found.operations;
         self.issued += found.operations + found.errors;
         self.short += found.short;
         for (mine, theirs, wanted) in [
-            (&mut self.latency.slat, &found.submission, shown.slat && has_slat),
-            (&mut self.latency.clat, &found.completion, shown.clat),
-            (&mut self.latency.lat, &found.total, shown.lat),
+            (&mut self.latency.slat, &found.submission, enabled.slat && has_slat),
+            (&mut self.latency.clat, &found.completion, enabled.clat),
+            (&mut self.latency.lat, &found.total, enabled.lat),
         ] {
             if wanted {
                 mine.merge(theirs);
@@ -119,8 +118,8 @@ impl Figures {
         }
         for of in &found.priorities {
             let (latency, wanted) = match of_lat {
-                true => (&of.total, shown.lat),
-                false => (&of.completion, shown.clat),
+                true => (&of.total, enabled.lat),
+                false => (&of.completion, enabled.clat),
             };
             if wanted {
                 self.add_priority(of.class, of.level, of.hint, latency);
@@ -134,28 +133,28 @@ fn per_second(amount: u64, runtime_ms: u64) -> u64 {
     thousandfold.checked_div(u128::from(runtime_ms)).unwrap_or(0) as u64
 }
 
-/// The figures of one worker. With mixed reporting all are under read.
+/// The figures of one worker. With mixed reporting, all directions are counted as reads.
 pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: &JobSettings) -> PerDirection<Figures> {
     let mut figures: PerDirection<Figures> = PerDirection::default();
     for (direction, found) in worker.streams.iter().flat_map(directions) {
-        let mine = &mut figures[place(direction, settings)];
-        let shown = Latencies {
-            lat: settings.shown.lat && !member.is_metadata_engine(),
-            ..settings.shown
+        let mine = &mut figures[reported_direction(direction, settings)];
+        let enabled = Latencies {
+            lat: settings.enabled.lat && !member.is_metadata_engine(),
+            ..settings.enabled
         };
-        mine.count(found, member.has_slat(), (shown, settings.percentiles_of.lat));
+        mine.add_stream(found, member.has_slat(), (enabled, settings.percentiles_of.lat));
         if found.bytes.0 > 0 {
-            let runtime = took(direction, member, worker).0.div_ceil(1_000_000);
+            let runtime = direction_runtime(direction, member, worker).0.div_ceil(1_000_000);
             mine.runtime_ms = mine.runtime_ms.max(runtime);
         }
     }
     // Mismatching reads are already counted as operations.
-    let mismatches = &mut figures[place(Direction::Read, settings)];
+    let mismatches = &mut figures[reported_direction(Direction::Read, settings)];
     mismatches.issued = mismatches.issued.saturating_sub(errors::tolerated_mismatches(worker));
-    // With verify_only, fio counts the replayed writes as issued, with no bytes.
-    figures[place(Direction::Write, settings)].issued += worker.phantom_writes;
+    // With `verify_only`, fio counts the writes that it skipped as issued, without bytes.
+    figures[reported_direction(Direction::Write, settings)].issued += worker.phantom_writes;
     if let Some(failed) = errors::failed_operation(worker) {
-        figures[place(failed.direction, settings)].issued += 1;
+        figures[reported_direction(failed.direction, settings)].issued += 1;
     }
     let sampled = |length: Nanos| samples::windows(member.found, member.index, length, worker.measured_ns);
     let bandwidth = sampled(settings.bandwidth_sample);
@@ -175,10 +174,10 @@ pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: 
 }
 
 /// Run time of a direction. Verify reads follow the measured window.
-fn took(direction: Direction, member: &Member, worker: &WorkerResults) -> Nanos {
+fn direction_runtime(direction: Direction, member: &Member, worker: &WorkerResults) -> Nanos {
     match direction {
         Direction::Read if worker.verified_ns == Nanos(0) => worker.measured_ns,
-        Direction::Read if member.reads_beside() => worker.measured_ns + worker.verified_ns,
+        Direction::Read if member.reads_while_measuring() => worker.measured_ns + worker.verified_ns,
         Direction::Read => worker.verified_ns,
         Direction::Write | Direction::Trim => worker.measured_ns,
     }
@@ -189,7 +188,7 @@ fn directions(stream: &StreamResults) -> impl Iterator<Item = (Direction, &Direc
     found.filter_map(|(direction, found)| Some((direction, found.as_ref()?)))
 }
 
-fn place(direction: Direction, settings: &JobSettings) -> Direction {
+fn reported_direction(direction: Direction, settings: &JobSettings) -> Direction {
     match settings.unified {
         Unified::Mixed => Direction::Read,
         Unified::No | Unified::Both => direction,
@@ -198,7 +197,7 @@ fn place(direction: Direction, settings: &JobSettings) -> Direction {
 
 fn points(windows: &PerDirection<Vec<Point>>, direction: Direction, unified: Unified) -> Vec<Point> {
     match (unified, direction) {
-        (Unified::Mixed, Direction::Read) => samples::together(windows),
+        (Unified::Mixed, Direction::Read) => samples::sum_directions(windows),
         (Unified::Mixed, _) => Vec::new(),
         (Unified::No | Unified::Both, direction) => windows[direction].clone(),
     }

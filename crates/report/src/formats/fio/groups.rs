@@ -20,7 +20,7 @@ pub(super) struct GroupTotals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Total {
     pub bytes: u64,
-    /// All bytes over the longest run.
+    /// All bytes divided by the longest run time.
     pub bytes_per_second: u64,
     /// Bandwidth of the slowest and the fastest entry.
     pub slowest: u64,
@@ -42,7 +42,7 @@ impl Total {
         })
     }
 
-    /// Merges the same direction of two entries: all bytes over the longest run.
+    /// Merges the same direction of two entries: all bytes divided by the longest run time.
     fn merge_entry(self, other: Total) -> Total {
         let sum = self.widen_range(other);
         Total {

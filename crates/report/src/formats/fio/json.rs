@@ -12,7 +12,7 @@ use super::clock::End;
 use super::control::Steady;
 use super::disks::{Disk, disks};
 use super::entries::{BATCHES, DEPTHS, Entry, entries};
-use super::figures::{Figures, OfPriority};
+use super::figures::{Figures, PriorityFigures};
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
 use super::lifetimes;
@@ -20,7 +20,7 @@ use super::markup::{Object, Value};
 use super::normal::{idleness, mean};
 use super::settings::{JobSettings, Settings, Unified};
 
-/// fio has no estimate of the end for runs shorter than this, not even after the end.
+/// fio prints no ETA for runs shorter than this, even after they end.
 const NO_ESTIMATE_BELOW_S: u64 = 3;
 const NO_ESTIMATE: u64 = i32::MAX as u64;
 
@@ -57,15 +57,15 @@ pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> 
         );
     }
     if let Some(idleness) = idleness(results) {
-        document.object("cpu_idleness", idleness_object(idleness, settings.idle_of_each));
+        document.object("cpu_idleness", idleness_object(idleness, settings.per_cpu_idleness));
     }
     document.write(out)
 }
 
-fn idleness_object(idleness: &Idleness, of_each: bool) -> Object<'static> {
+fn idleness_object(idleness: &Idleness, per_cpu: bool) -> Object<'static> {
     let mut object = Object::new();
     object.real("system", idleness.percent());
-    for cpu in idleness.cpus.iter().filter(|_| of_each) {
+    for cpu in idleness.cpus.iter().filter(|_| per_cpu) {
         object.real(format!("cpu-{}", cpu.cpu), cpu.percent);
     }
     object.real("unit_mean", idleness.unit_ns_mean / 1000.0);
@@ -81,7 +81,7 @@ pub(super) fn options(options: &[(String, String)]) -> Object<'_> {
     object
 }
 
-/// Options for writing an entry.
+/// An entry to be written, with its group.
 pub(super) struct Form<'a> {
     pub(super) entry: &'a Entry<'a>,
     pub(super) group: Option<&'a GroupTotals>,
@@ -89,7 +89,7 @@ pub(super) struct Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// The object of an entry; without an end it has no times.
+    /// The object of an entry; without `end` it has neither `eta` nor `elapsed`.
     pub(super) fn job(&self, end: Option<&End>) -> Object<'a> {
         let entry = self.entry;
         let mut job = Object::new();
@@ -118,7 +118,7 @@ impl<'a> Form<'a> {
                 self.direction(figures, total.map_or(0, |total| total.bytes_per_second)),
             );
         }
-        // A single object for all directions.
+        // One object for flushes in all directions, which fio omits with mixed reporting.
         if entry.settings.unified != Unified::Mixed {
             job.object("sync", self.flushes());
         }
@@ -166,7 +166,7 @@ impl<'a> Form<'a> {
 
     fn put_priorities(&self, object: &mut Object<'a>, figures: &Figures) {
         let wanted = self.entry.settings.percentiles_of;
-        let one = |of: &OfPriority| {
+        let one = |of: &PriorityFigures| {
             let mut object = Object::new();
             object.integer("prioclass", of.class.into());
             object.integer("prio", of.level.into());
@@ -308,7 +308,7 @@ fn steady_object<'a>(steady: &Steady) -> Object<'a> {
 pub(super) fn disk_object(disk: &Disk) -> Object<'_> {
     let mut object = Object::new();
     object.text("name", disk.name.as_str());
-    // The tenth name is a typo of fio's.
+    // fio spells this key differently for aggregates.
     put_disk(&mut object, disk, "", "write_merges");
     if let Some(aggregate) = disk.aggregate() {
         put_disk(&mut object, &aggregate, "aggr_", "write_merge");

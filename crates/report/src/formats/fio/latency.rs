@@ -1,5 +1,4 @@
-//! A latency as fio states it: smallest, largest, mean and deviation, its percentiles, and the unit
-//! that suits them.
+//! fio's latency statistics: minimum, maximum, mean, deviation and percentiles, in a fitting unit.
 
 use model::histogram::Histogram;
 
@@ -34,7 +33,7 @@ impl Spread {
         }
     }
 
-    /// The largest unit in which neither the smallest value nor the deviation is lost.
+    /// The largest unit in which neither the minimum nor the deviation rounds to 0.
     pub(super) fn scale(&self) -> Scale {
         match self {
             _ if self.min > 2_000_000 && self.max > 99_999_999 && self.deviation > 1_000_000.0 => Scale::Milli,
@@ -62,8 +61,8 @@ impl Scale {
     }
 }
 
-/// The percentiles of a latency in the unit that suits them, each with its percentage. Rounded up
-/// for every factor of 1000.
+/// Percentiles in a fitting unit, each with its percentage. As in fio, each division by 1000 rounds
+/// up.
 pub(super) fn scaled_percentiles(histogram: &Histogram, list: &[f64]) -> (Scale, Vec<(f64, u64)>) {
     let values = bins::percentiles(histogram, list);
     let (smallest, largest) = (values.first().copied(), values.last().copied());
@@ -73,11 +72,11 @@ pub(super) fn scaled_percentiles(histogram: &Histogram, list: &[f64]) -> (Scale,
         () if smallest > 2_000 && largest > 99_999 => Scale::Micro,
         () => Scale::Nano,
     };
-    let shown = |value: u64| match scale {
+    let scaled = |value: u64| match scale {
         Scale::Nano => value,
         Scale::Micro => value.div_ceil(1000),
         Scale::Milli => value.div_ceil(1000).div_ceil(1000),
     };
-    let values = values.into_iter().map(shown);
+    let values = values.into_iter().map(scaled);
     (scale, list.iter().copied().zip(values).collect())
 }

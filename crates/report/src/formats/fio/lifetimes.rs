@@ -1,4 +1,4 @@
-//! How often blocks were trimmed before something failed there: `block_error_percentiles`.
+//! How often blocks were trimmed before an operation on them failed (`block_error_percentiles`).
 
 use std::io::{self, Write};
 
@@ -7,8 +7,8 @@ use model::block_lifetimes::{BlockLifetimes, BlockState};
 use super::entries::Member;
 use super::markup::Object;
 
-/// Characters on a line before the next begins.
-const LINE: usize = 75;
+/// Maximum length of a line.
+const MAX_LINE: usize = 75;
 
 /// Block lifetimes of all members; `None` if no member counted them.
 pub(super) fn add_lifetimes(members: &[Member]) -> Option<BlockLifetimes> {
@@ -30,7 +30,7 @@ fn word(state: BlockState) -> &'static str {
     }
 }
 
-/// The part of the normal report.
+/// Writes the lines of the normal report.
 pub(super) fn write(out: &mut dyn Write, lifetimes: &BlockLifetimes, percentiles: &[f64]) -> io::Result<()> {
     write!(out, "  block lifetime percentiles :\n   |")?;
     let mut column = 0;
@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut dyn Write, lifetimes: &BlockLifetimes, percentiles
         };
         let end = if index + 1 == percentiles.len() { '\n' } else { ',' };
         let piece = format!(" {percent:3.2}th={trims}{end}");
-        if column + piece.len() > LINE {
+        if column + piece.len() > MAX_LINE {
             write!(out, "\n   |")?;
             column = 0;
         }
@@ -51,7 +51,7 @@ pub(super) fn write(out: &mut dyn Write, lifetimes: &BlockLifetimes, percentiles
     writeln!(out, "        states               : {}", states.join(", "))
 }
 
-/// The part of the JSON report.
+/// Creates the object of the JSON report.
 pub(super) fn object<'a>(lifetimes: &BlockLifetimes, percentiles: &[f64]) -> Object<'a> {
     let (mut of, mut states) = (Object::new(), Object::new());
     for percent in percentiles {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_are_those_of_fio() {
+    fn lines_match_fio() {
         let percentiles = [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 95.0, 99.99];
         let mut text = Vec::new();
         write(&mut text, &lifetimes(), &percentiles).unwrap();
@@ -95,7 +95,7 @@ mod tests {
                         40.00th=12,\n   | 50.00th=12, 60.00th=12, 95.00th=7, 99.99th=7\n        states               : \
                         unwritten=5, trimmed=0, written=90, trim failure=10, write failure=0\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
-        // What fio 3.33 prints where no block was touched.
+        // fio 3.33 prints this if no block was written or trimmed.
         let mut text = Vec::new();
         write(&mut text, &BlockLifetimes::default(), &percentiles).unwrap();
         let expected = "  block lifetime percentiles :\n   |        states               : unwritten=0, trimmed=0, \

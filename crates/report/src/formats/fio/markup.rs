@@ -1,6 +1,6 @@
-//! JSON as fio writes it: a blank on both sides of the colon, a line for each pair, six decimals
-//! for every real number and none for integers, and nothing escaped but quotes and backslashes.
-//! Readers test for these types, so they are in the value.
+//! JSON as fio writes it: spaces around the colon, a line for each pair, six decimals for every
+//! real number and none for integers, and only quotes and backslashes escaped. Parsers check for
+//! integers and reals, so [`Value`] distinguishes them.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -45,7 +45,7 @@ impl<'a> Object<'a> {
         self.put(key, Value::Object(value));
     }
 
-    /// Writes the object as a document of its own.
+    /// Writes the object as a whole document.
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         write_object(out, self, 0)?;
         writeln!(out)

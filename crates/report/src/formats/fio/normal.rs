@@ -12,7 +12,7 @@ use super::codes;
 use super::control::{Steady, Target};
 use super::disks::{Disk, disks};
 use super::entries::{BATCHES, DEPTHS, Entry, entries};
-use super::figures::{Figures, OfPriority};
+use super::figures::{Figures, PriorityFigures};
 use super::groups::{GroupTotals, Total, groups};
 use super::latency::{Spread, scaled_percentiles};
 use super::lifetimes;
@@ -20,10 +20,10 @@ use super::numbers::{Style, Unit};
 use super::samples::Samples;
 use super::settings::{Settings, Unified, Units};
 
-/// Characters of a line that percentiles may fill.
+/// Maximum length of the percentiles on a line.
 const PERCENTILE_LINE: usize = 73;
-/// Classes of the latency distribution on a line.
-const CLASSES_A_LINE: usize = 5;
+/// Classes of the latency distribution per line.
+const CLASSES_PER_LINE: usize = 5;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let settings = Settings::from_plan(&results.plan);
@@ -46,7 +46,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     match idleness(results) {
         Some(idleness) => {
             writeln!(out)?;
-            write_idleness(out, idleness, settings.idle_of_each)
+            write_idleness(out, idleness, settings.per_cpu_idleness)
         }
         None => Ok(()),
     }
@@ -65,15 +65,15 @@ pub(super) fn write_entry(
     write_counters(out, entry)
 }
 
-/// What `--idle-prof=calibrate` prints: how long a unit of work takes.
+/// Writes the output of `--idle-prof=calibrate`: how long a unit of work takes.
 pub(super) fn write_calibration(out: &mut dyn Write, idleness: &Idleness) -> io::Result<()> {
     writeln!(out, "CPU idleness:")?;
     write_unit(out, idleness)
 }
 
-fn write_idleness(out: &mut dyn Write, idleness: &Idleness, of_each: bool) -> io::Result<()> {
+fn write_idleness(out: &mut dyn Write, idleness: &Idleness, per_cpu: bool) -> io::Result<()> {
     writeln!(out, "CPU idleness:\n  system: {:.2}%", idleness.percent())?;
-    if of_each {
+    if per_cpu {
         let each: Vec<String> = idleness.cpus.iter().map(|cpu| format!("{:.2}%", cpu.percent)).collect();
         writeln!(out, "  percpu: {}", each.join(", "))?;
     }
@@ -155,7 +155,7 @@ fn write_row(
     write_spread(out, "clat", &Spread::from_histogram(&latency.clat))?;
     write_spread(out, " lat", &Spread::from_histogram(&latency.lat))?;
     let kind = if wanted.lat { "lat" } else { "clat" };
-    let priorities: Vec<(String, &OfPriority)> = figures
+    let priorities: Vec<(String, &PriorityFigures)> = figures
         .by_priority()
         .into_iter()
         .map(|of| (format!("{kind} prio {}/{}/{}", of.class, of.level, of.hint), of))
@@ -263,7 +263,7 @@ fn write_classes(out: &mut dyn Write, classes: &Classes) -> io::Result<()> {
     for (unit, shares) in [("nsec", &classes.ns[..]), ("usec", &classes.us), ("msec", &classes.ms)] {
         let filled = ms_labels.iter().zip(shares).filter(|(_, share)| **share > 0.0);
         let items: Vec<String> = filled.map(|(label, share)| format!("{label}={share:3.2}%")).collect();
-        for line in items.chunks(CLASSES_A_LINE) {
+        for line in items.chunks(CLASSES_PER_LINE) {
             writeln!(out, "  lat ({unit})   : {}", line.join(", "))?;
         }
     }
@@ -322,7 +322,7 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
         writeln!(
             out,
             "     errors    : total={total}, first_error={first}/<{}>",
-            codes::words(first)
+            codes::error_text(first)
         )?;
     }
     if let Some(target) = &entry.target {
@@ -348,7 +348,7 @@ fn write_target(out: &mut dyn Write, target: &Target) -> io::Result<()> {
     )
 }
 
-/// A time with two decimals, in the largest unit of which there are more than two.
+/// Formats a time with two decimals, in the smallest unit in which it is at most 2000.
 fn time(length: Nanos) -> String {
     let mut value = length.0 as f64;
     for unit in ["ns", "us", "ms"] {
@@ -361,8 +361,7 @@ fn time(length: Nanos) -> String {
 }
 
 fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Result<()> {
-    // fio hands KiB to a function that takes them for thousands of bytes when it writes the decimal
-    // form.
+    // For the decimal form, fio formats a count of KiB as if it were a count of kB.
     let kib = mean(&steady.bandwidth) / 1024;
     let style = |binary: bool| Style {
         binary,
@@ -388,7 +387,7 @@ fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Resul
     )
 }
 
-/// The mean, rounded down; 0 without values.
+/// The mean, rounded down; 0 for an empty slice.
 pub(super) fn mean(values: &[u64]) -> u64 {
     values.iter().sum::<u64>().checked_div(values.len() as u64).unwrap_or(0)
 }
@@ -449,7 +448,7 @@ fn disk_figures(disk: &Disk, prefix: &str) -> String {
     )
 }
 
-/// An amount with the preferred prefixes, and with the other ones.
+/// Formats an amount with binary and with decimal prefixes, the configured kind first.
 fn both(value: u64, units: Units, unit: Unit) -> [String; 2] {
     let style = units.style(unit);
     let binary = !style.binary;

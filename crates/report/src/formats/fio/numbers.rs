@@ -1,4 +1,4 @@
-//! Formats numbers as fio does: as many digits as fit, then a prefix, then a unit.
+//! Formats numbers like fio: as many digits as fit, then a prefix, then a unit.
 //! `tests/data/fio/numbers.tsv` has numbers that fio wrote.
 
 /// The scale and unit of a number.
@@ -23,7 +23,7 @@ pub enum Unit {
     Bytes,
     /// `B/s`.
     BytesPerSecond,
-    /// `bit/s`; the value counts bytes all the same.
+    /// `bit/s`; the value is still in bytes.
     BitsPerSecond,
 }
 
@@ -51,10 +51,10 @@ impl Style {
         }
     }
 
-    /// The number in this style.
+    /// Formats a number in this style.
     pub fn write(self, value: u64) -> String {
         let divisor: u128 = if self.binary { 1024 } else { 1000 };
-        // Wider than the value: bits are eight times as many.
+        // A count of bits may exceed 64 bits.
         let mut whole = u128::from(value) * if self.unit == Unit::BitsPerSecond { 8 } else { 1 };
         let mut prefix = usize::from(self.thousands);
         let mut remainder = None;
@@ -79,7 +79,7 @@ impl Style {
     }
 }
 
-/// The number with the decimals that fit; none if only the point would fit.
+/// Formats a number with the decimals that fit; none if only the point would fit.
 fn with_decimals(whole: u128, rest: u128, divisor: u128, figures: usize) -> String {
     let room = figures.saturating_sub(digits(whole));
     if room <= 1 {

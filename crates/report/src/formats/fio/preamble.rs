@@ -24,7 +24,7 @@ pub(super) fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the preamble for results of another dialect, with the tool that measured.
 pub(super) fn write_foreign(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let (tool, version) = (&results.tool, Settings::from_plan(&results.plan).version);
-    writeln!(out, "{} {}, in the form of {version}", tool.name, tool.version)?;
+    writeln!(out, "{} {}, in the format of {version}", tool.name, tool.version)?;
     write_start(&results.plan, out)
 }
 
@@ -36,17 +36,17 @@ fn write_start(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
             false => processes += job.workers.len(),
         }
     }
-    let threads = (threads > 0).then(|| some(threads, "thread", "threads"));
-    let processes = (processes > 0).then(|| some(processes, "process", "processes"));
+    let threads = (threads > 0).then(|| pluralize(threads, "thread", "threads"));
+    let processes = (processes > 0).then(|| pluralize(processes, "process", "processes"));
     let all: Vec<String> = threads.into_iter().chain(processes).collect();
     writeln!(out, "Starting {}", all.join(" and "))
 }
 
-fn some(count: usize, one: &str, many: &str) -> String {
+fn pluralize(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// Says that the files of a job are laid out; `bytes` is the size of all of them.
+/// Formats the line that announces the layout of a job's files; `bytes` is their total size.
 pub(super) fn laying_out(job: &str, files: u64, bytes: u64) -> String {
     let mib = bytes >> 20;
     match files {

@@ -1,5 +1,5 @@
-//! Samples of bandwidth and IOPS in windows of half a second. fio *adds* their statistics over the
-//! clones of a job.
+//! Samples of bandwidth and IOPS, by default over half a second. fio adds up their statistics over
+//! the clones of a job.
 
 use model::results::{JobResults, Point, Series};
 use model::{Direction, Nanos, PerDirection};
@@ -30,7 +30,7 @@ impl Samples {
         }
     }
 
-    /// Adds a clone: figures are sums, because clones run side by side.
+    /// Adds a clone: all figures add up, because clones run concurrently.
     pub(super) fn add(&mut self, other: &Samples) {
         self.count += other.count;
         self.min += other.min;
@@ -47,8 +47,7 @@ impl Samples {
     }
 }
 
-/// I/O of a worker in each window of this length, over all its streams. Empty without such a
-/// series.
+/// Sums the I/O of a worker's streams in each window of this length. Empty without such a series.
 pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: Nanos) -> PerDirection<Vec<Point>> {
     let alone = job.workers.len() == 1;
     let is_of_worker = |series: &&Series| match series.of {
@@ -76,7 +75,7 @@ pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: 
 }
 
 /// The windows of all directions together.
-pub(super) fn together(windows: &PerDirection<Vec<Point>>) -> Vec<Point> {
+pub(super) fn sum_directions(windows: &PerDirection<Vec<Point>>) -> Vec<Point> {
     let mut sum = Vec::new();
     for (_, points) in windows.iter() {
         add(&mut sum, points, points.len());

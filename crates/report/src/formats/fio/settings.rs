@@ -25,8 +25,8 @@ pub(super) struct Settings {
     pub utc_offset_s: i32,
     pub disk_use: bool,
     pub terse_version: u32,
-    /// Show the idleness of each processor (`--idle-prof=percpu`), not only of all together.
-    pub idle_of_each: bool,
+    /// Print the idleness of each CPU (`--idle-prof=percpu`), not only of all together.
+    pub per_cpu_idleness: bool,
 }
 
 /// Settings of a job.
@@ -38,12 +38,12 @@ pub(super) struct JobSettings {
     pub percentile_decimals: usize,
     /// Which latencies get percentiles.
     pub percentiles_of: Latencies<bool>,
-    /// Which latencies are shown.
-    pub shown: Latencies<bool>,
+    /// Which latencies are printed.
+    pub enabled: Latencies<bool>,
     pub unified: Unified,
-    /// Queue depth to show, if not the one in effect.
+    /// Queue depth to print, if it differs from the effective one.
     pub depth: Option<u32>,
-    /// Whether members of a group are one entry; absent: as the group says.
+    /// Whether the members of a group form one entry; `None` for the group's setting.
     pub merged: Option<bool>,
     /// The job is in the report.
     pub reported: bool,
@@ -53,7 +53,7 @@ pub(super) struct JobSettings {
     pub start_ahead_ns: i64,
 }
 
-/// How amounts are written.
+/// Prefixes, units and precision of amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Units {
     /// `kb_base`: 1024 or 1000.
@@ -74,7 +74,7 @@ pub(super) struct Latencies<T> {
 /// `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Unified {
-    /// Each direction for itself.
+    /// Each direction separately.
     #[default]
     No,
     /// All directions in one.
@@ -92,44 +92,45 @@ impl Settings {
             utc_offset_s: value(presentation, "utc_offset_s", None).unwrap_or(0),
             disk_use: value(presentation, "disk_util", None).unwrap_or(true),
             terse_version: value(presentation, "terse_version", None).unwrap_or(3),
-            idle_of_each: value::<String>(presentation, "idle_prof", None).as_deref() == Some("percpu"),
+            per_cpu_idleness: value::<String>(presentation, "idle_prof", None).as_deref() == Some("percpu"),
         }
     }
 }
 
 impl JobSettings {
-    /// Those of the job with this number, counted over all steps.
+    /// Settings of the job with this index over all steps.
     pub(super) fn for_job(plan: &Plan, number: usize) -> JobSettings {
         let presentation = &plan.origin.presentation;
-        let given = list(presentation, "percentile_list", number).unwrap_or_else(|| presentation.percentiles.clone());
-        let (mut percentiles, percentile_decimals) = match given.is_empty() {
+        let requested =
+            list(presentation, "percentile_list", number).unwrap_or_else(|| presentation.percentiles.clone());
+        let (mut percentiles, percentile_decimals) = match requested.is_empty() {
             true => (DEFAULT_PERCENTILES.to_vec(), 2),
             false => {
-                let decimals = given.iter().map(|percent| decimals(*percent)).max();
-                (given, decimals.unwrap_or(0))
+                let decimals = requested.iter().map(|percent| decimals(*percent)).max();
+                (requested, decimals.unwrap_or(0))
             }
         };
         percentiles.truncate(MAX_PERCENTILES);
         percentiles.sort_by(f64::total_cmp);
-        let named = |name: &str, general: &[String]| words(presentation, name, number, general);
+        let named = |name: &str, general: &[String]| names(presentation, name, number, general);
         let percentiles_of = named("percentiles_of", &presentation.percentiles_of);
         let disabled = named("disabled", &presentation.disabled);
-        let shown = |name: &str| !disabled.iter().any(|word| word == name);
-        let gets = |name: &str| shown(name) && percentiles_of.iter().any(|word| word == name);
+        let enabled = |name: &str| !disabled.iter().any(|word| word == name);
+        let has_percentiles = |name: &str| enabled(name) && percentiles_of.iter().any(|word| word == name);
         let sample = |name| value(presentation, name, Some(number)).map_or(DEFAULT_SAMPLE, Nanos::millis);
         JobSettings {
             units: Units::from_presentation(presentation, number),
             percentiles,
             percentile_decimals,
             percentiles_of: Latencies {
-                slat: gets("slat"),
-                clat: gets("clat") || (percentiles_of.is_empty() && shown("clat")),
-                lat: gets("lat"),
+                slat: has_percentiles("slat"),
+                clat: has_percentiles("clat") || (percentiles_of.is_empty() && enabled("clat")),
+                lat: has_percentiles("lat"),
             },
-            shown: Latencies {
-                slat: shown("slat"),
-                clat: shown("clat"),
-                lat: shown("lat"),
+            enabled: Latencies {
+                slat: enabled("slat"),
+                clat: enabled("clat"),
+                lat: enabled("lat"),
             },
             unified: unified(presentation, number),
             depth: value(presentation, "iodepth", Some(number)),
@@ -156,16 +157,16 @@ impl Units {
     }
 }
 
-/// True if the plan came from fio. Reports on other plans omit settings that only fio has, and
+/// True if the plan was a fio job. Reports on other plans omit settings that only fio has, and
 /// figures that were not counted.
-pub(super) fn is_of_fio(plan: &Plan) -> bool {
+pub(super) fn is_fio_plan(plan: &Plan) -> bool {
     plan.origin.dialect == Dialect::Fio
 }
 
-/// Whether the workers of a job are processes or threads decides only how their number is
-/// announced. Ours are threads.
+/// True if the report announces the workers of a job as threads instead of processes. They always
+/// run as threads.
 pub(super) fn is_thread(plan: &Plan, number: usize) -> bool {
-    value(&plan.origin.presentation, "thread", Some(number)).unwrap_or(!is_of_fio(plan))
+    value(&plan.origin.presentation, "thread", Some(number)).unwrap_or(!is_fio_plan(plan))
 }
 
 fn unified(presentation: &Presentation, number: usize) -> Unified {
@@ -190,18 +191,18 @@ fn list(presentation: &Presentation, name: &str, number: usize) -> Option<Vec<f6
     text.split(':').map(|part| part.trim().parse().ok()).collect()
 }
 
-fn words(presentation: &Presentation, name: &str, number: usize, general: &[String]) -> Vec<String> {
+fn names(presentation: &Presentation, name: &str, number: usize, general: &[String]) -> Vec<String> {
     let text: Option<String> = value(presentation, name, Some(number));
     text.map_or_else(|| general.to_vec(), |text| text.split(',').map(str::to_owned).collect())
 }
 
-/// The setting of a job, or of the whole report. What cannot be read counts as absent.
+/// The setting of a job, or of the whole report. A value that cannot be parsed counts as absent.
 fn value<T: FromStr>(presentation: &Presentation, name: &str, number: Option<usize>) -> Option<T> {
-    let of_job = number.and_then(|number| other(presentation, &format!("{name}.{number}")));
-    of_job.or_else(|| other(presentation, name))?.parse().ok()
+    let of_job = number.and_then(|number| find_other(presentation, &format!("{name}.{number}")));
+    of_job.or_else(|| find_other(presentation, name))?.parse().ok()
 }
 
-fn other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
+fn find_other<'a>(presentation: &'a Presentation, name: &str) -> Option<&'a str> {
     let entry = presentation.other.iter().find(|(found, _)| found == name);
     entry.map(|(_, value)| value.as_str())
 }

@@ -1,5 +1,5 @@
-//! The terse report: one line for each entry, fields between semicolons. Scripts read fields by
-//! number, so every field of a version is written, even if empty.
+//! The terse report: one line for each entry, with fields separated by semicolons. Scripts read
+//! fields by number, so every field of a version is written, even if empty.
 
 use std::io::{self, Write};
 
@@ -118,7 +118,7 @@ impl Line {
         }
     }
 
-    /// Microseconds: smallest and largest cut off, mean and deviation exact.
+    /// Adds microseconds: minimum and maximum truncated, mean and deviation with decimals.
     fn add_latency(&mut self, histogram: &Histogram) {
         let spread = Spread::from_histogram(histogram);
         self.add(spread.min / 1000);
@@ -147,7 +147,7 @@ impl Line {
         self.add(cpu.switches);
         self.add(cpu.major_faults);
         self.add(cpu.minor_faults);
-        // Every field has its position, so figures that were not counted are 0.
+        // Fields have fixed positions, so figures that were not counted are 0.
         for share in entry.depth.unwrap_or_default() {
             self.add(format!("{share:3.1}%"));
         }

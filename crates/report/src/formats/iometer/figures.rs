@@ -4,9 +4,9 @@ use model::histogram::Histogram;
 use model::results::{HostCoreUse, StepResults, StreamResults};
 use model::{Direction, Nanos};
 
-use super::{BINS, TITLES, without};
+use super::{BINS, TITLES, escape_cell};
 
-/// Upper limits of the bins in nanoseconds. Three of them differ from their titles, as in Iometer.
+/// Upper limits of the bins in nanoseconds. As in Iometer, three of them differ from their titles.
 const LIMITS: [u64; 20] = [
     50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 14_925_373, 20_000_000, 30_303_030,
     50_000_000, 100_000_000, 200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000, 5_000_000_000,
@@ -20,22 +20,22 @@ const SPEED: usize = 53;
 
 /// Figures of one direction.
 #[derive(Clone, Debug, Default)]
-struct Moved {
+struct DirectionFigures {
     operations: u64,
     bytes: u64,
     errors: u64,
     latency: Histogram,
 }
 
-/// Figures of a disk, a worker, a manager or all.
+/// Figures of a disk, a worker, a manager or all managers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
-    read: Moved,
-    write: Moved,
+    read: DirectionFigures,
+    write: DirectionFigures,
     /// Connections that ended.
     connections: Histogram,
     measured: Nanos,
-    /// Settings; absent if the parts differ.
+    /// Settings; `None` if they differ between the merged parts.
     pub(super) depth: Option<u64>,
     pub(super) start: Option<u64>,
     pub(super) size: Option<u64>,
@@ -118,16 +118,16 @@ fn milliseconds(nanos: f64) -> String {
 }
 
 impl Columns {
-    /// The first six columns.
+    /// Starts a row with its first six columns.
     pub(super) fn head(kind: &str, name: &str, spec: &str, counts: [String; 3]) -> Columns {
-        let mut cells = vec![kind.to_owned(), without(name, " "), without(spec, " ")];
+        let mut cells = vec![kind.to_owned(), escape_cell(name, " "), escape_cell(spec, " ")];
         cells.extend(counts);
         Columns(cells)
     }
 
-    /// Columns 7 to 48, the processor's speed, and the bins. The row of all has neither `raw` times
-    /// nor their speed.
-    pub(super) fn with(mut self, figures: &Figures, raw: bool) -> Columns {
+    /// Adds columns 7 to 48, the processor speed and the bins. The row `ALL` has no `raw` times and
+    /// no speed.
+    pub(super) fn with_figures(mut self, figures: &Figures, raw: bool) -> Columns {
         let (read, write, connections) = (&figures.read, &figures.write, &figures.connections);
         let mut both = read.latency.clone();
         both.merge(&write.latency);
@@ -157,8 +157,8 @@ impl Columns {
             connections.n(),
         ];
         cells.extend(counts.map(|count| count.to_string()));
-        let set = |value: Option<u64>| value.map_or("-1".to_owned(), |value| value.to_string());
-        cells.push(set(figures.transactions));
+        let setting = |value: Option<u64>| value.map_or("-1".to_owned(), |value| value.to_string());
+        cells.push(setting(figures.transactions));
         match raw {
             false => cells.extend(std::iter::repeat_n(String::new(), 9)),
             true => {
@@ -167,21 +167,21 @@ impl Columns {
                 cells.push(figures.measured.0.to_string());
             }
         }
-        cells.extend([set(figures.start), set(figures.size), set(figures.depth)]);
+        cells.extend([setting(figures.start), setting(figures.size), setting(figures.depth)]);
         cells.resize(BINS, String::new());
         if raw {
             cells[SPEED] = TICKS_PER_SEC.to_owned();
         }
-        let upto = LIMITS.map(|limit| both.count_up_to(limit.saturating_sub(1)));
+        let cumulative = LIMITS.map(|limit| both.count_up_to(limit.saturating_sub(1)));
         let mut before = 0;
-        for count in upto.into_iter().chain([both.n()]) {
+        for count in cumulative.into_iter().chain([both.n()]) {
             cells.push((count - before).to_string());
             before = count;
         }
         self
     }
 
-    /// Columns 49 to 59, but the processor's speed.
+    /// Adds columns 49 to 59, except the processor speed.
     pub(super) fn with_cpu(mut self, cpu: &Cpu, figures: &Figures) -> Columns {
         let shares = cpu.mean();
         for (cell, share) in self.0[CPU..].iter_mut().zip(shares) {
@@ -240,7 +240,7 @@ impl Cpu {
         mean
     }
 
-    /// A row for each processor, which ends before the bins.
+    /// A row for each processor, which ends before the bin columns.
     pub(super) fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         self.0.iter().map(|(number, shares)| {
             let mut cells = vec!["PROCESSOR".to_owned(), format!("CPU {number}")];

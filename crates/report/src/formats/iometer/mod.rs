@@ -1,21 +1,20 @@
-//! Iometer's result file, which its readers take apart by titles, order of rows and number of
-//! columns.
+//! Iometer's result file. Parsers rely on titles, the order of rows and the number of columns.
 //!
-//! The form is that of 1.1.0 (80 columns) or of 2006.07.27 (56). What the configuration named is
-//! echoed from [`Origin`](model::plan::Origin): this module knows no configuration file.
+//! The layout is that of 1.1.0 (80 columns) or of 2006.07.27 (56). Names from the configuration are
+//! echoed from [`Origin`](model::plan::Origin): this module parses no configuration file.
 //!
 //! # What a plan's origin must hold
 //! * `presentation.other`: `version` (`1.1.0` or `2006.07.27`), `test_type` (its number),
 //!   `description`, `record` (0–4).
-//! * `jobs`: one for each step. Its options in order: `access` and `access_line` for each
-//!   specification in use; `index`, the number of the specification index; then for each manager
-//!   `manager` with its workers: `worker`, `spec`, `depth`, `start`, `size`, `transactions` per
-//!   connection if they are tested, and `disk` for each target.
+//! * `jobs`: one for each step, with these options in order: `access` and `access_line` for each
+//!   specification in use; `index`, the number of the specification index; then `manager` for each
+//!   manager, followed by its workers: `worker`, `spec`, `depth`, `start`, `size`, `transactions`
+//!   per connection if connections are tested, and `disk` for each target.
 //!
 //! # Where it differs from Iometer on purpose
 //! * Ticks are nanoseconds: raw times and `Processor Speed` agree with one another.
-//! * Bins count buckets that are less than 0.8 % wide; one that lies across a limit counts to the
-//!   lower bin.
+//! * Bins are sums of buckets that are less than 0.8 % wide. A bucket that a limit divides counts
+//!   in the lower bin.
 //! * DPCs, interrupts and network figures are not measured and written as 0.
 
 mod figures;
@@ -112,14 +111,14 @@ const TITLES: [&str; 80] = [
     "5 to 10 s",
     " >= 10 s",
 ];
-/// Titles of 10 to 12 before 1.1.0, which has no decimal megabytes and no bins.
+/// Titles of columns 10 to 12 before 1.1.0, when there were no decimal megabytes and no bins.
 const OLD_RATES: [&str; 3] = ["MBps", "Read MBps", "Write MBps"];
 /// Columns 13 to 15 are missing before 1.1.0.
 const DECIMAL: std::ops::Range<usize> = 12..15;
-/// The first of the bins.
+/// The column of the first bin.
 const BINS: usize = 59;
 
-/// Writes the results of all tests, to be appended to a result file.
+/// Writes the results of all tests, which the caller appends to a result file.
 ///
 /// # Errors
 /// `out` cannot be written to.
@@ -140,9 +139,9 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     } else {
         setting("test_type")
     };
-    writeln!(out, "{test_type},{}", without(setting("description"), "-"))?;
+    writeln!(out, "{test_type},{}", escape_cell(setting("description"), "-"))?;
     writeln!(out, "'Version\n{}", if is_old { "2006.07.27" } else { "1.1.0" })?;
-    writeln!(out, "'Time Stamp\n{}", stamp(started))?;
+    writeln!(out, "'Time Stamp\n{}", format_timestamp(started))?;
     let mut last = None;
     for (number, step) in results.steps.iter().enumerate() {
         if !is_measured(step) {
@@ -158,9 +157,9 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out, "'Results\n{}", titles(is_old).join(","))?;
         for row in test.rows(record) {
-            writeln!(out, "{}", cells(row, is_old).join(","))?;
+            writeln!(out, "{}", select_columns(row, is_old).join(","))?;
         }
-        writeln!(out, "'Time Stamp\n{}", stamp(started + ended(step).0))?;
+        writeln!(out, "'Time Stamp\n{}", format_timestamp(started + end_of_step(step).0))?;
         last = Some(test.index);
     }
     let failed = results.interrupted || results.steps.iter().any(|step| !is_measured(step));
@@ -178,7 +177,7 @@ fn titles(is_old: bool) -> Vec<&'static str> {
     titles
 }
 
-fn cells(mut row: Vec<String>, is_old: bool) -> Vec<String> {
+fn select_columns(mut row: Vec<String>, is_old: bool) -> Vec<String> {
     if is_old {
         row.truncate(BINS);
         row.drain(DECIMAL);
@@ -186,12 +185,12 @@ fn cells(mut row: Vec<String>, is_old: bool) -> Vec<String> {
     row
 }
 
-/// Escapes text for a cell: replaces characters that would end it.
-fn without(text: &str, comma: &str) -> String {
+/// Replaces the characters of a text that would end its cell.
+fn escape_cell(text: &str, comma: &str) -> String {
     text.replace(',', comma).replace(['\r', '\n'], " ")
 }
 
-fn stamp(unix_ns: u64) -> String {
+fn format_timestamp(unix_ns: u64) -> String {
     let time = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
     let time = time.to_zoned(TimeZone::system());
     let milliseconds = time.millisecond();
@@ -202,8 +201,8 @@ fn is_measured(step: &StepResults) -> bool {
     step.jobs.iter().any(|job| job.ended.is_some() && job.measured().0 > 0)
 }
 
-/// When the last worker ended, from the start of the run.
-fn ended(step: &StepResults) -> Nanos {
+/// The end of the last worker, from the start of the run.
+fn end_of_step(step: &StepResults) -> Nanos {
     let workers = step.jobs.iter().flat_map(|job| &job.workers);
     workers
         .map(|worker| worker.started_ns + worker.measured_ns)
@@ -213,7 +212,7 @@ fn ended(step: &StepResults) -> Nanos {
 
 /// A manager or a worker, as named in the configuration.
 #[derive(Debug, Default)]
-struct Named {
+struct NamedFigures {
     name: String,
     spec: String,
     figures: Figures,
@@ -226,7 +225,7 @@ struct Test {
     index: String,
     /// Lines of the specifications, and whether they are rows.
     access: Vec<(String, bool)>,
-    managers: Vec<(String, Vec<Named>)>,
+    managers: Vec<(String, Vec<NamedFigures>)>,
     cpu: Cpu,
 }
 
@@ -246,10 +245,10 @@ impl Test {
             .map(|job| &job.options[..])
             .unwrap_or_default();
         for (name, value) in echo {
-            test.take(name, value);
+            test.add_option(name, value);
         }
         if test.managers.is_empty() {
-            test.name_by_plan(results, number);
+            test.use_plan_names(results, number);
         }
         let workers = step.jobs.iter().flat_map(|job| &job.workers);
         let named = test.managers.iter_mut().flat_map(|(_, workers)| workers);
@@ -265,7 +264,7 @@ impl Test {
         test
     }
 
-    fn take(&mut self, name: &str, value: &str) {
+    fn add_option(&mut self, name: &str, value: &str) {
         match name {
             "access" => {
                 let titles = "'size,% of size,% reads,% random,delay,burst,align,reply";
@@ -277,9 +276,9 @@ impl Test {
             "manager" => self.managers.push((value.to_owned(), Vec::new())),
             "worker" => {
                 if let Some((_, workers)) = self.managers.last_mut() {
-                    workers.push(Named {
+                    workers.push(NamedFigures {
                         name: value.to_owned(),
-                        ..Named::default()
+                        ..NamedFigures::default()
                     });
                 }
             }
@@ -303,13 +302,13 @@ impl Test {
         }
     }
 
-    /// Names for results of another dialect: the host, its workers, its paths.
-    fn name_by_plan(&mut self, results: &Results, number: usize) {
+    /// Names the rows of a test in another dialect after the host, its workers and its paths.
+    fn use_plan_names(&mut self, results: &Results, number: usize) {
         let plan = &results.plan;
         let host = results.hosts.first().map(|host| host.environment.host.name.clone());
         let workers = plan.steps.get(number).into_iter().flat_map(|step| &step.jobs);
         let workers = workers.flat_map(|job| job.workers.iter().map(move |worker| (&job.name, worker)));
-        let named = workers.enumerate().map(|(number, (job, worker))| Named {
+        let named = workers.enumerate().map(|(number, (job, worker))| NamedFigures {
             name: format!("Worker {}", number + 1),
             spec: job.clone(),
             disks: worker
@@ -320,12 +319,12 @@ impl Test {
                     (target.unwrap_or_default(), Figures::default())
                 })
                 .collect(),
-            ..Named::default()
+            ..NamedFigures::default()
         });
         self.managers.push((host.unwrap_or_default(), named.collect()));
     }
 
-    /// The rows that are recorded.
+    /// The rows to record: `record` is Iometer's setting from 0 (all) to 4 (none).
     fn rows(&self, record: u8) -> Vec<Vec<String>> {
         let mut rows = Vec::new();
         let workers = || self.managers.iter().flat_map(|(_, workers)| workers);
@@ -340,7 +339,7 @@ impl Test {
         ];
         rows.push(
             Columns::head("ALL", "All", &common_spec(workers()), counts)
-                .with(&all, false)
+                .with_figures(&all, false)
                 .with_cpu(&self.cpu, &all)
                 .finish(),
         );
@@ -352,16 +351,16 @@ impl Test {
             let disks: usize = workers.iter().map(|worker| worker.disks.len()).sum();
             let counts = [String::new(), workers.len().to_string(), disks.to_string()];
             let head = Columns::head("MANAGER", name, &common_spec(workers.iter()), counts);
-            rows.push(head.with(&figures, true).with_cpu(&self.cpu, &figures).finish());
+            rows.push(head.with_figures(&figures, true).with_cpu(&self.cpu, &figures).finish());
             rows.extend(self.cpu.rows());
             for worker in workers.iter().filter(|_| record < 2) {
                 let counts = [String::new(), String::new(), worker.disks.len().to_string()];
                 let head = Columns::head("WORKER", &worker.name, &worker.spec, counts);
-                rows.push(head.with(&worker.figures, true).finish());
+                rows.push(head.with_figures(&worker.figures, true).finish());
                 for (name, figures) in worker.disks.iter().filter(|_| record < 1) {
                     rows.push(
                         Columns::head("DISK", name, "", Default::default())
-                            .with(figures, true)
+                            .with_figures(figures, true)
                             .finish(),
                     );
                 }
@@ -371,7 +370,7 @@ impl Test {
     }
 }
 
-fn sum<'a>(workers: impl Iterator<Item = &'a Named>) -> Figures {
+fn sum<'a>(workers: impl Iterator<Item = &'a NamedFigures>) -> Figures {
     let mut sum: Option<Figures> = None;
     for worker in workers {
         match &mut sum {
@@ -383,7 +382,7 @@ fn sum<'a>(workers: impl Iterator<Item = &'a Named>) -> Figures {
 }
 
 /// The common specification of all workers; empty if they differ.
-fn common_spec<'a>(mut workers: impl Iterator<Item = &'a Named>) -> String {
+fn common_spec<'a>(mut workers: impl Iterator<Item = &'a NamedFigures>) -> String {
     let first = workers.next().map(|worker| worker.spec.as_str()).unwrap_or_default();
     match workers.all(|worker| worker.spec == first) {
         true => first.to_owned(),

@@ -39,13 +39,13 @@ impl FileColumns {
     }
 }
 
-/// Operations, bytes and mean response time in milliseconds of some kinds together.
-fn sum_of(tally: &Tally, kinds: &[FileOperationKind]) -> (f64, f64, f64) {
+/// Sums some kinds of operation: count, bytes, and mean response time in milliseconds.
+fn sum_kinds(tally: &Tally, kinds: &[FileOperationKind]) -> (f64, f64, f64) {
     let side = tally.sum_of_kinds(kinds);
     (side.n as f64, side.bytes as f64, side.mean_ms())
 }
 
-/// A number in its column: one that is too wide loses decimals.
+/// Formats a number for its column; a number that is too wide loses decimals.
 fn fit(value: f64, width: usize, decimals: usize) -> String {
     let texts = (0..=decimals)
         .rev()
@@ -77,7 +77,7 @@ pub fn file_header(layout: Layout, columns: &FileColumns, date: &str) -> [String
     [first, second]
 }
 
-/// A row: `seconds` are the nominal length of the interval, or of all that are averaged.
+/// Formats a row. `seconds` is the nominal length of the interval, or of all averaged intervals.
 pub fn file_row(
     layout: Layout,
     columns: &FileColumns,
@@ -88,9 +88,9 @@ pub fn file_row(
     cpu: Cpu,
 ) -> String {
     let megabyte = if decimal { 1e6 } else { 1_048_576.0 };
-    let (reads, read, read_ms) = sum_of(tally, &[FileOperationKind::ReadBlock]);
-    let (writes, written, write_ms) = sum_of(tally, &[FileOperationKind::WriteBlock]);
-    let (requested, _, requested_ms) = sum_of(tally, &columns.requested);
+    let (reads, read, read_ms) = sum_kinds(tally, &[FileOperationKind::ReadBlock]);
+    let (writes, written, write_ms) = sum_kinds(tally, &[FileOperationKind::WriteBlock]);
+    let (requested, _, requested_ms) = sum_kinds(tally, &columns.requested);
     let moved = (reads + writes).max(1.0);
     let mut line = format!("{time:<12} {label:>width$}", width = layout.label());
     let cells = [
@@ -109,7 +109,7 @@ pub fn file_row(
         (((read + written) / moved).floor(), 7, 0),
     ];
     let operations = columns.operations().flat_map(|(_, _, kind)| {
-        let (count, _, mean_ms) = sum_of(tally, &[*kind]);
+        let (count, _, mean_ms) = sum_kinds(tally, &[*kind]);
         [(count / seconds, 5, 1), (mean_ms, 6, 3)]
     });
     for (value, width, decimals) in cells.into_iter().chain(operations) {
@@ -119,11 +119,12 @@ pub fn file_row(
     line
 }
 
-/// The names of the flat file's columns before the operations and behind them.
-const FLAT: [&str; 13] = [
+/// Names of the flat file's columns before those of the operations.
+const FLAT_START: [&str; 13] = [
     "Run", "Interval", "reqrate", "rate", "resp", "MB/sec", "Read_rate", "Read_resp", "Write_rate", "Write_resp",
     "MB_read", "MB_write", "Xfersize",
 ];
+/// Names of the flat file's columns after those of the operations.
 const FLAT_END: [&str; 7] = [
     "compratio", "dedupratio", "cpu_used", "cpu_user", "cpu_kernel", "cpu_wait", "cpu_idle",
 ];
@@ -137,7 +138,7 @@ fn flat_names() -> Vec<String> {
     let operations = OPERATIONS
         .iter()
         .flat_map(|(name, ..)| [format!("{name}_rate"), format!("{name}_resp")]);
-    let names = FLAT.iter().map(ToString::to_string).chain(operations);
+    let names = FLAT_START.iter().map(ToString::to_string).chain(operations);
     names.chain(FLAT_END.iter().map(ToString::to_string)).collect()
 }
 
@@ -146,7 +147,8 @@ pub fn file_flat_header() -> String {
     flat_line(("tod", "timestamp"), flat_names().into_iter().map(|name| (name, 10)))
 }
 
-/// A row of the flat file. `run` is its name, its requested rate and its ratio of compression.
+/// Formats a row of the flat file. `run` is the name of the run; requested rate and compression
+/// ratio follow it.
 pub fn file_flat_row(
     columns: &FileColumns,
     times: (&str, &str),
@@ -158,9 +160,9 @@ pub fn file_flat_row(
 ) -> String {
     let float = |value: f64| format!("{value:.4}");
     let megabytes = |bytes: f64| float(bytes / 1_048_576.0 / seconds);
-    let (reads, read, read_ms) = sum_of(tally, &[FileOperationKind::ReadBlock]);
-    let (writes, written, write_ms) = sum_of(tally, &[FileOperationKind::WriteBlock]);
-    let (requested, _, requested_ms) = sum_of(tally, &columns.requested);
+    let (reads, read, read_ms) = sum_kinds(tally, &[FileOperationKind::ReadBlock]);
+    let (writes, written, write_ms) = sum_kinds(tally, &[FileOperationKind::WriteBlock]);
+    let (requested, _, requested_ms) = sum_kinds(tally, &columns.requested);
     let mut cells = vec![
         run.to_owned(),
         label.to_owned(),
@@ -177,7 +179,7 @@ pub fn file_flat_row(
         format!("{}", ((read + written) / (reads + writes).max(1.0)) as u64),
     ];
     for (_, _, kind) in &OPERATIONS {
-        let (count, _, mean_ms) = sum_of(tally, &[*kind]);
+        let (count, _, mean_ms) = sum_kinds(tally, &[*kind]);
         cells.extend([float(count / seconds), float(mean_ms)]);
     }
     cells.extend([float(compratio), "n/a".into()]);
@@ -186,7 +188,7 @@ pub fn file_flat_row(
     flat_line(times, cells.into_iter().zip(widths))
 }
 
-/// Counters with their text. Opens are counted by what they are for.
+/// Counters with their text. Opens for reading and for writing are counted separately.
 const COUNTERS: [(&str, &str, &[FileOperationKind]); 10] = [
     ("FILE_CREATES", "Files created:", &[FileOperationKind::Create]),
     ("DIRECTORY_CREATES", "Directories created:", &[FileOperationKind::Mkdir]),
@@ -209,7 +211,7 @@ const COUNTERS: [(&str, &str, &[FileOperationKind]); 10] = [
 ];
 const READ_OPENS: &str = "READ_OPENS";
 
-/// The counters of a run, of jobs that open files for reading and of those that write.
+/// Formats the counters of a run, from jobs that open files for reading and jobs that write.
 pub fn file_counters(reading: &Tally, writing: &Tally, seconds: f64) -> Vec<String> {
     let counts = COUNTERS.map(|(name, text, kinds)| {
         let of = |tally: &Tally| tally.sum_of_kinds(kinds).n;
@@ -267,9 +269,9 @@ mod tests {
         }
     }
 
-    /// The average that 5.04.06 wrote for the recorded run of random files, from its own counts.
+    /// The average that 5.04.06 wrote for a recorded run on random files, from its own counts.
     #[test]
-    fn a_row_is_the_recorded_one() {
+    fn row_matches_the_recorded_one() {
         let columns = FileColumns {
             requested: vec![FileOperationKind::ReadBlock],
             extra: Vec::new(),
@@ -316,9 +318,9 @@ mod tests {
         );
     }
 
-    /// As recorded: wide numbers lose their decimals, then the point.
+    /// As in recorded runs, wide numbers lose their decimals, then the point.
     #[test]
-    fn numbers_keep_to_their_columns() {
+    fn wide_numbers_lose_decimals() {
         for (value, width, decimals, text) in [
             (88.25, 6, 1, "  88.2"),
             (109_612.4, 6, 1, "109612"),
@@ -333,7 +335,7 @@ mod tests {
 
     /// Rows of the recorded runs.
     #[test]
-    fn counters_are_the_recorded_ones() {
+    fn counters_match_the_recorded_ones() {
         let count = |kind, operations| FileOperationInterval {
             kind,
             counts: Counts {
@@ -367,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flat_file_has_a_word_for_each_column() {
+    fn flat_file_rows_have_every_column() {
         let row = file_flat_row(
             &FileColumns::default(),
             ("21:54:45.061", "11/23/2026-21:54:45-UTC"),

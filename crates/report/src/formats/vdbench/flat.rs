@@ -2,15 +2,15 @@
 
 use super::{Cpu, Layout, Tally};
 
-/// Lines above the header, which say what the columns are.
+/// Comment lines above the header, which explain the columns.
 pub const FLAT_COMMENT: &[&str] = &[
     "*",
-    "* One row for each interval and one for the average of each run. Columns are found by the words of",
-    "* the first line that does not begin with an asterisk.",
+    "* One row for each interval and one for the average of each run. The first line that does not begin",
+    "* with an asterisk has the column names.",
     "*",
     "* reqrate: requested I/O rate; 9999988 stands for max, 9999977 for curve",
-    "* MB/sec: of 1024*1024 bytes; times are in milliseconds; lunsize is in GB of 1024**3 bytes",
-    "* xfersize to seekpct: what was asked for; n/a where workloads of a run differ, or where it is not known",
+    "* MB/sec: in 1024*1024 bytes; times are in milliseconds; lunsize is in GB of 1024**3 bytes",
+    "* xfersize to seekpct: as requested; n/a if the workloads of a run differ, or if unknown",
     "*",
 ];
 
@@ -23,7 +23,7 @@ pub struct FlatFacts {
     pub reqrate: f64,
     /// Bytes of a transfer.
     pub xfersize: Option<u64>,
-    /// Operations in flight of an SD; as a fraction where the run sets it.
+    /// Operations in flight of an SD. Written with decimals if the run sets it.
     pub threads: Option<u32>,
     /// `threads` was set by the run.
     pub threads_of_run: bool,
@@ -48,18 +48,19 @@ const COLUMNS: &[&str] = &[
     "cpu_wait", "cpu_idle",
 ];
 
-fn is_in(layout: Layout, column: &str) -> bool {
+fn has_column(layout: Layout, column: &str) -> bool {
     layout == Layout::V50407 || !["read_max", "write_max", "read_std", "write_std"].contains(&column)
 }
 
 /// The header line.
 pub fn flat_header(layout: Layout) -> String {
-    let columns = COLUMNS.iter().filter(|column| is_in(layout, column));
+    let columns = COLUMNS.iter().filter(|column| has_column(layout, column));
     let cells: String = columns.map(|column| format!("{column:>10} ")).collect();
     format!("{:>12} {:>24} {cells}", "tod", "timestamp")
 }
 
-/// A row. `timestamp` is the moment as `11/23/2026-21:51:18-UTC`, `seconds` the nominal length.
+/// Formats a row. `timestamp` looks like `11/23/2026-21:51:18-UTC`; `seconds` is the nominal
+/// length.
 pub fn flat_row(
     layout: Layout,
     (time, timestamp): (&str, &str),
@@ -109,8 +110,8 @@ pub fn flat_row(
         "cpu_idle" => float(cpu.idle),
         _ => "n/a".into(),
     };
-    let columns = COLUMNS.iter().filter(|column| is_in(layout, column));
-    // A value is aligned with its name, even if the name is longer than the column.
+    let columns = COLUMNS.iter().filter(|column| has_column(layout, column));
+    // Values align with their names, even where a name is longer than ten characters.
     let cells: String = columns
         .map(|column| format!("{:>width$} ", cell(column), width = column.len().max(10)))
         .collect();
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_has_a_word_for_each_column() {
+    fn rows_have_every_column() {
         for (layout, count) in [(Layout::V50406, 30), (Layout::V50407, 34)] {
             let facts = FlatFacts {
                 run: "run1".into(),

@@ -10,8 +10,8 @@ pub const DEFAULT_LIMITS_US: [u64; 26] = [
     100_000, 200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000,
 ];
 
-/// The lines of a run: a table for all operations and, where there are both, for reads and for
-/// writes.
+/// Formats the lines of a run: a table for all operations, and if it has both reads and writes, one
+/// for each.
 pub fn histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
     let limits: &[u64] = if limits_us.is_empty() {
         &DEFAULT_LIMITS_US
@@ -67,7 +67,7 @@ fn table(title: &str, side: &DirectionTally, limits: &[u64]) -> Vec<String> {
     lines
 }
 
-/// A count with commas.
+/// Formats a count with commas between thousands.
 pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_cumulated_to_a_hundred() {
+    fn percentages_accumulate_to_100() {
         let mut times = Histogram::new();
         times.record_times(10_000, 1_416);
         times.record_times(30_000, 33);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_counted_has_a_line() {
+    fn empty_run_has_a_message() {
         assert_eq!(
             histogram(&Tally::default(), &[])[0],
             "No statistics generated for this run."

@@ -1,8 +1,7 @@
-//! The lines of Vdbench's output files: rows of intervals, of the flat file and of histograms, with
-//! their headers.
+//! Lines of Vdbench's output files: intervals, flat file and histograms, with their headers.
 //!
-//! Vdbench writes a row as soon as an interval is over, so these are single lines, not reports of
-//! whole results.
+//! Vdbench writes a row at the end of each interval, so these functions format single lines instead
+//! of whole reports.
 
 mod files;
 mod flat;
@@ -14,13 +13,13 @@ pub use flat::{FLAT_COMMENT, FlatFacts, flat_header, flat_row};
 pub use histogram::{DEFAULT_LIMITS_US, histogram, thousands};
 pub use tally::{DirectionTally, Tally};
 
-/// The release whose columns are written.
+/// The Vdbench release whose columns are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// 5.04.07: the largest times of reads and of writes.
+    /// 5.04.07: separate maximum response times of reads and of writes.
     #[default]
     V50407,
-    /// 5.04.06: one largest time.
+    /// 5.04.06: one maximum response time.
     V50406,
 }
 
@@ -36,7 +35,7 @@ pub struct Cpu {
 }
 
 impl Layout {
-    /// Characters of the column that names an interval.
+    /// Width of the column that names an interval.
     const fn label(self) -> usize {
         match self {
             Layout::V50407 => 12,
@@ -45,7 +44,7 @@ impl Layout {
     }
 }
 
-/// The two lines above the rows. `date` is the day as `Nov 23, 2026`.
+/// Formats the two lines above the rows. `date` looks like `Nov 23, 2026`.
 pub fn header(layout: Layout, date: &str, decimal: bool) -> [String; 2] {
     let [first, second] = figures_header(layout, decimal);
     let label = layout.label();
@@ -71,7 +70,7 @@ fn figures_header(layout: Layout, decimal: bool) -> [String; 2] {
     [first.to_owned(), second]
 }
 
-/// A row: `seconds` are the nominal length of the interval, or of all that are averaged.
+/// Formats a row. `seconds` is the nominal length of the interval, or of all averaged intervals.
 pub fn row(layout: Layout, time: &str, label: &str, tally: &Tally, seconds: f64, decimal: bool, cpu: Cpu) -> String {
     let (figures, width) = (figures(layout, tally, seconds, decimal), layout.label());
     let (all, system) = (cpu.user + cpu.system, cpu.system);
@@ -98,7 +97,7 @@ fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal: bool) -> String
     }
 }
 
-/// An SD or WD of the skew report.
+/// A row of the skew report, for an SD or WD.
 #[derive(Clone, Debug)]
 pub struct SkewRow {
     /// Its name.
@@ -109,7 +108,7 @@ pub struct SkewRow {
     pub tally: Tally,
 }
 
-/// A table of the skew report, with a total at its end. `kind` is `SD` or `WD`.
+/// Formats a table of the skew report, with a total at the end. `kind` is `SD` or `WD`.
 pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, decimal: bool) -> Vec<String> {
     let mut total = SkewRow {
         name: "Total".into(),
@@ -176,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_below_their_headers() {
+    fn rows_align_with_their_headers() {
         for (layout, expected) in [
             (
                 Layout::V50407,
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_those_of_the_releases() {
+    fn headers_match_the_releases() {
         let [first, second] = header(Layout::V50407, "Nov 08, 2025", false);
         assert_eq!(
             first,
@@ -219,9 +218,9 @@ mod tests {
         assert!(second.contains("1000**2"));
     }
 
-    /// The table that 5.04.06 wrote for the recorded run of two workloads, from its own figures.
+    /// The table that 5.04.06 wrote for a recorded run of two workloads, from its own figures.
     #[test]
-    fn the_skew_table_is_the_recorded_one() {
+    fn skew_table_matches_the_recorded_one() {
         let row = |name: &str, requested, reads: u64, writes: u64, bytes: u64| SkewRow {
             name: name.into(),
             requested: Some(requested),

@@ -12,8 +12,8 @@ pub struct Tally {
     pub reads: DirectionTally,
     /// Writes.
     pub writes: DirectionTally,
-    /// Sum of the times from queueing to completion. `None` if only response times are known, which
-    /// under a rate include the wait for a slot.
+    /// Sum of the times from queueing to completion. `None` if only response times are known: with
+    /// a rate they include the wait for a slot.
     pub in_flight_ns: Option<u128>,
     /// Operations of each kind on files.
     pub file_operations: Vec<FileOperationInterval>,
@@ -43,7 +43,7 @@ pub struct DirectionTally {
     pub squares: f64,
     /// The longest response time.
     pub max_ns: u64,
-    /// The distribution of the response times, where it is known.
+    /// The distribution of the response times, if known.
     pub histogram: Option<Histogram>,
 }
 
@@ -72,7 +72,7 @@ impl DirectionTally {
         }
     }
 
-    /// Adds the sums of another.
+    /// Adds another direction or interval.
     pub fn add(&mut self, other: &DirectionTally) {
         self.n += other.n;
         self.bytes += other.bytes;
@@ -94,7 +94,7 @@ impl DirectionTally {
         self.max_ns as f64 / 1e6
     }
 
-    /// sqrt((n·Σt² − (Σt)²) / (n·(n−1))).
+    /// The sample standard deviation: sqrt((n·Σt² − (Σt)²) / (n·(n−1))).
     pub(super) fn deviation_ms(&self) -> f64 {
         if self.n < 2 {
             return 0.0;
@@ -105,7 +105,7 @@ impl DirectionTally {
 }
 
 impl Tally {
-    /// Adds the sums of another.
+    /// Adds another interval.
     pub fn add(&mut self, other: &Tally) {
         self.reads.add(&other.reads);
         self.writes.add(&other.writes);
@@ -122,7 +122,7 @@ impl Tally {
         }
     }
 
-    /// The sum of these kinds of file operation.
+    /// Sums these kinds of file operation.
     pub fn sum_of_kinds(&self, kinds: &[FileOperationKind]) -> DirectionTally {
         let mut side = DirectionTally::default();
         for found in self.file_operations.iter().filter(|found| kinds.contains(&found.kind)) {
@@ -149,7 +149,7 @@ impl Tally {
         100.0 * self.reads.n as f64 / (self.reads.n + self.writes.n).max(1) as f64
     }
 
-    /// Average operations in flight; NaN if unknown.
+    /// Mean number of operations in flight; NaN if unknown.
     pub(super) fn queue(&self, seconds: f64) -> f64 {
         self.in_flight_ns
             .map_or(f64::NAN, |in_flight| in_flight as f64 / 1e9 / seconds)

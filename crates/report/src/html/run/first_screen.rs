@@ -1,5 +1,5 @@
-//! The first screen of the page of a run: title, scope of the verdict, what limits, and the four
-//! figures that matter.
+//! The first screen of the page of a run: title, scope of the verdict, bottleneck, and the most
+//! important figures.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,8 +12,8 @@ use model::results::Results;
 use model::{Bytes, Nanos, shell_word};
 
 use super::settings::command_line;
-use super::{Beside, OPEN_JOBS, fleet, percentile};
-use crate::html::page::{Lead, Tile, Tone, Verdict, by_weight};
+use super::{OPEN_JOBS, PageContext, fleet, percentile};
+use crate::html::page::{Lead, Tile, Tone, Verdict, sort_by_severity};
 use crate::numbers::{duration, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
@@ -21,40 +21,45 @@ use crate::{diagnosis, words};
 /// What to do after a PASS.
 pub const KEEP_AND_REPEAT: &str =
     "Keep this page, and repeat the test after every change of the storage or its neighbours.";
-/// A rate whose confidence interval is wider than this says little about the next run.
+/// A rate with a wider confidence interval does not predict the next run.
 const UNSTEADY_PERCENT: f64 = 10.0;
 
-/// A verdict with how long what was measured, which is all that it holds for.
+/// Adds the measured time and region to the notes of a verdict, which applies to nothing else.
 pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = match &summary.targets[..] {
-            [target] => format!(" on {} of {}{}", target.size, place(target), share_of_disk(target)),
+            [target] => format!(
+                " on {} of {}{}",
+                target.size,
+                target_location(target),
+                share_of_disk(target)
+            ),
             _ => String::new(),
         };
         let measured = duration(job.measured_ns);
-        let scope = format!("This holds for what was measured: {measured}{region}.");
+        let scope = format!("Scope of this verdict: {measured}{region}.");
         verdict.notes.push(scope);
         verdict.notes.extend(warnings(&summary.findings));
     }
     verdict
 }
 
-/// How many checks warn, and what the gravest one found.
+/// Counts the warnings of checks, and quotes the most severe.
 fn warnings(findings: &[Finding]) -> Option<String> {
     let is_grave = |finding: &&&Finding| finding.severity != Severity::Note;
-    let sorted = by_weight(findings);
+    let sorted = sort_by_severity(findings);
     let grave: Vec<_> = sorted.iter().filter(is_grave).collect();
-    // What follows a semicolon is detail.
+    // Details follow a semicolon.
     let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
     Some(match grave.len() {
-        1 => format!("A check below warns: {first}."),
-        count => format!("{count} checks below warn, above all: {first}."),
+        1 => format!("Warning: {first}."),
+        count => format!("{count} warnings below; the most severe: {first}."),
     })
 }
 
-/// What to do after a verdict, with the command that does it.
-pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
+/// The next step after a verdict, with its command.
+pub(super) fn next_step(verdict: &Verdict, results: &Results) -> Option<Lead> {
     let arguments = &results.plan.origin.arguments;
     if verdict.word.is_empty() || arguments.is_empty() {
         return None;
@@ -63,10 +68,10 @@ pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
     let options = if takes_options { &verdict.options[..] } else { &[] };
     let sentence = match (verdict.tone, options.is_empty()) {
         (Tone::Good, true) => KEEP_AND_REPEAT,
-        (Tone::Good, false) => "Repeat it for the time that a verdict should rest on.",
-        (Tone::Bad, _) => "See what limits it, change that, and repeat.",
+        (Tone::Good, false) => "Repeat it for as long as a reliable verdict needs.",
+        (Tone::Bad, _) => "Check what limits it, change that, and repeat.",
         (Tone::Unsure | Tone::Plain, true) => "Follow the advice above, and repeat.",
-        (Tone::Unsure | Tone::Plain, false) => "Repeat it with what the lines above ask for; this command has it.",
+        (Tone::Unsure | Tone::Plain, false) => "Repeat it with this command, which follows the advice above.",
     };
     Some(Lead {
         topic: "What next".into(),
@@ -75,12 +80,12 @@ pub(super) fn next(verdict: &Verdict, results: &Results) -> Option<Lead> {
     })
 }
 
-/// A command line with other values of some options.
+/// Replaces or adds options in a command line.
 pub fn with_options(arguments: &[String], options: &[(String, String)]) -> String {
     let mut words = arguments.to_vec();
     for (name, value) in options {
         if name == "--time" {
-            // It names a time as well.
+            // `--quick` also sets the time.
             words.retain(|word| word != "--quick");
         }
         let assigned = format!("{name}=");
@@ -97,9 +102,9 @@ pub fn with_options(arguments: &[String], options: &[(String, String)]) -> Strin
     quoted.join(" ")
 }
 
-/// Whether a result is good, as far as that is known without a promise.
-pub(super) fn worth(beside: &Beside, results: &Results, summary: &Summary) -> Option<Lead> {
-    let ([job], true) = (&summary.jobs[..], beside.verdict.word.is_empty()) else {
+/// Assesses a result that has no requirements.
+pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: &Summary) -> Option<Lead> {
+    let ([job], true) = (&summary.jobs[..], context.verdict.word.is_empty()) else {
         return None;
     };
     if job.total.operations == 0 || is_simulated(summary) {
@@ -120,20 +125,20 @@ pub(super) fn worth(beside: &Beside, results: &Results, summary: &Summary) -> Op
     };
     Some(Lead {
         topic: "Is it good?".into(),
-        sentence: format!("{} {steady} No promise was tested.", beside.usual)
+        sentence: format!("{} {steady} No requirement was tested.", context.comparison)
             .trim_start()
             .to_owned(),
-        advice: judging_command(results, summary, job)
-            .map(|command| format!("judge it by your own limits in place of these: `{command}`"))
+        advice: judge_command(results, summary, job)
+            .map(|command| format!("judge it by your own limits, in place of those in `{command}`"))
             .into_iter()
             .collect(),
     })
 }
 
-/// A requirement that a result just keeps, as a word of a command line: its rate, and times of at
-/// most some nanoseconds by name.
-pub fn limits_just_kept(iops: f64, times: impl IntoIterator<Item = (String, f64)>) -> String {
-    // Two digits, on the side on which it is kept.
+/// Creates a requirement that a result just meets, as a command-line argument. `times` are names
+/// and nanoseconds.
+pub fn requirement_from_result(iops: f64, times: impl IntoIterator<Item = (String, f64)>) -> String {
+    // Rounded to two digits towards the side that still passes.
     let two_digits = |value: f64, round: fn(f64) -> f64| {
         let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
         round(value / unit) * unit
@@ -148,13 +153,13 @@ pub fn limits_just_kept(iops: f64, times: impl IntoIterator<Item = (String, f64)
     shell_word(&clauses.join(",")).into_owned()
 }
 
-/// A command that holds the saved result to limits, or else the load; the limits are such as it
-/// just kept.
-fn judging_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<String> {
+/// A command that judges the saved result, or else repeats the load, against limits that this
+/// result just meets.
+fn judge_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<String> {
     let p99 = job.total.latency.percentile(99.0);
     let p99 = p99.filter(|p99| p99.support != PercentileSupport::None);
     let p99 = p99.map(|p99| ("p99".to_owned(), p99.ns as f64));
-    let require = limits_just_kept(job.total.iops, p99);
+    let require = requirement_from_result(job.total.iops, p99);
     let words = &results.plan.origin.arguments;
     let saved = words.iter().enumerate().find_map(|(at, word)| match word.as_str() {
         "--save" => words.get(at + 1).map(String::as_str),
@@ -166,8 +171,8 @@ fn judging_command(results: &Results, summary: &Summary, job: &JobSummary) -> Op
     }
 }
 
-/// The path of a target; of a file that was made for the run, and is gone, its directory.
-fn place(target: &TargetFacts) -> Cow<'_, str> {
+/// The path of a target, or the directory of a temporary file that the run created.
+fn target_location(target: &TargetFacts) -> Cow<'_, str> {
     let path = Path::new(&target.path);
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     match path.parent() {
@@ -176,7 +181,7 @@ fn place(target: &TargetFacts) -> Cow<'_, str> {
     }
 }
 
-/// How much of its disk a target covers; nothing where that is all of it, or not known.
+/// The share of its disk that a target covers; empty if it is the whole disk, or unknown.
 fn share_of_disk(target: &TargetFacts) -> String {
     let Some(device) = target.devices.first().filter(|device| device.size.0 > 0) else {
         return String::new();
@@ -192,13 +197,13 @@ fn share_of_disk(target: &TargetFacts) -> String {
     }
 }
 
-/// Advice whose commands can be pasted: they name the target and the load of the results.
+/// Completes the commands in advice with the target and load of the results, ready to paste.
 pub fn complete_advice(advice: &str, results: &Results) -> String {
-    complete(advice, results, &Summary::from_results(results))
+    complete_commands(advice, results, &Summary::from_results(results))
 }
 
-/// Advice whose commands can be pasted: they name the target and the load.
-fn complete(advice: &str, results: &Results, summary: &Summary) -> String {
+/// Completes the commands in advice with target and load, ready to paste.
+fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
     let load = load_words(results, summary);
     let advice = complete_sweep(advice, load.as_deref());
     let is_job = |load: &str| load.trim_end_matches('\'').ends_with(".toml");
@@ -206,14 +211,14 @@ fn complete(advice: &str, results: &Results, summary: &Summary) -> String {
         true => format!("fathom run {load}"),
         false => format!("fathom run --target {load}"),
     });
-    let called = command_line(results).filter(|line| line.contains(" run "));
-    match called.or(run) {
+    let original_command = command_line(results).filter(|line| line.contains(" run "));
+    match original_command.or(run) {
         Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
         None => advice,
     }
 }
 
-/// Advice whose sweep names its load; where none can be named, without the command.
+/// Adds the load to a `fathom sweep` command in advice, or removes the command without a load.
 pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
     const SWEEP: &str = "`fathom sweep --over";
     match load {
@@ -222,7 +227,7 @@ pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
     }
 }
 
-/// The target and the load of a test as words of `fathom sweep`.
+/// The target and the load of a test as arguments of `fathom sweep`.
 fn load_words(results: &Results, summary: &Summary) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
     let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
@@ -232,17 +237,17 @@ fn load_words(results: &Results, summary: &Summary) -> Option<String> {
     load(results, summary)
 }
 
-/// Target, block size and mix of a test of one job and target as words of a command line.
+/// Target, block size and mix as command-line arguments, for a test of one job and one target.
 fn load(results: &Results, summary: &Summary) -> Option<String> {
     let ([target], [job]) = (&summary.targets[..], &summary.jobs[..]) else {
         return None;
     };
-    // A device of a job file has no name on a command line.
+    // A simulated device exists only in a job file.
     if target.kind == "simulated" {
         return None;
     }
-    let place = place(target);
-    let size = match *place == target.path {
+    let location = target_location(target);
+    let size = match *location == target.path {
         true => String::new(),
         false => format!(" --size {}", size_word(target.size)),
     };
@@ -250,11 +255,11 @@ fn load(results: &Results, summary: &Summary) -> Option<String> {
     let block = Bytes(total.bytes.checked_div(total.operations)?);
     let reads = job.read.as_ref().map_or(0, |reads| reads.operations);
     let read = (100.0 * reads as f64 / total.operations as f64).round();
-    let random = Observation::from_results(results, 0, 0).and_then(|seen| seen.load.random);
+    let random = Observation::from_results(results, 0, 0).and_then(|observation| observation.load.random);
     let order = if random == Some(false) { " --sequential" } else { "" };
-    let place = shell_word(&place);
+    let location = shell_word(&location);
     Some(format!(
-        "{place}{size} --block {} --read {read}{order}",
+        "{location}{size} --block {} --read {read}{order}",
         size_word(block)
     ))
 }
@@ -263,22 +268,22 @@ fn size_word(size: Bytes) -> String {
     size.to_string().replace(' ', "")
 }
 
-/// What the checks found, with commands that can be pasted.
+/// Findings of the checks, with commands ready to paste.
 pub(super) fn complete_findings(results: &Results, summary: &Summary) -> Vec<Finding> {
     let mut findings = summary.findings.clone();
     for help in findings.iter_mut().filter_map(|finding| finding.help.as_mut()) {
-        *help = complete(help, results, summary);
+        *help = complete_commands(help, results, summary);
     }
     findings
 }
 
-/// The name that a user gave; else load and target.
+/// The user's name for the test, else load and target.
 pub(super) fn title(results: &Results, summary: &Summary) -> String {
     let target = match &summary.targets[..] {
         [] => String::new(),
         [target] => format!(
             " — {}{}",
-            place(target),
+            target_location(target),
             target
                 .devices
                 .first()
@@ -304,17 +309,20 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
             .map(|objective| format!("Objective: {objective}")),
     );
     let mut targets: Vec<String> = summary.targets.iter().map(words::target).collect();
-    // On several hosts the same names come again and again.
+    // Targets on several hosts may have the same names.
     if results.fleet.is_some() {
         let mut shown = BTreeSet::new();
         targets.retain(|words| shown.insert(words.clone()));
     }
-    // The name of a file that was made for the run says nothing.
-    let shown = summary.targets.iter().map(|target| (&*target.path, place(target)));
-    for (path, place) in shown.filter(|(path, place)| path != place) {
+    // The name of a temporary file is meaningless.
+    let shown = summary
+        .targets
+        .iter()
+        .map(|target| (&*target.path, target_location(target)));
+    for (path, location) in shown.filter(|(path, location)| path != location) {
         targets
             .iter_mut()
-            .for_each(|words| *words = words.replacen(path, &place, 1));
+            .for_each(|words| *words = words.replacen(path, &location, 1));
     }
     lines.extend(targets.iter().take(4).cloned());
     if let [job] = &summary.jobs[..] {
@@ -322,7 +330,7 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
         lines.push(format!("{}; {}; measured for {measured}", job.operations, job.load));
     }
     if targets.len() > 4 {
-        lines.push(format!("and {} targets more", targets.len() - 4));
+        lines.push(format!("and {} more targets", targets.len() - 4));
     }
     let machine = summary.hosts.first().filter(|host| !host.name.is_empty());
     let machine = machine.map(|host| format!(" on {} ({}, {} CPUs)", host.name, host.system, host.cpus));
@@ -333,19 +341,19 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
     ));
     lines.extend(fleet::about(results, summary));
     if summary.interrupted {
-        lines.push("It was cut short: this is what was measured until then.".into());
+        lines.push("It was interrupted; the figures cover the time until then.".into());
     }
     lines
 }
 
-pub(super) fn lead(beside: &Beside, results: &Results, summary: &Summary) -> Vec<Lead> {
-    let several = beside.diagnoses.len() > 1;
+pub(super) fn lead(context: &PageContext, results: &Results, summary: &Summary) -> Vec<Lead> {
+    let several = context.diagnoses.len() > 1;
     let shown = is_simulated(summary).then(|| Lead {
         topic: "No real storage".into(),
-        sentence: "The target is simulated by the program itself: nothing here says anything of a disk.".into(),
+        sentence: "The program simulated the target: these figures say nothing about real storage.".into(),
         advice: Vec::new(),
     });
-    let limits = beside.diagnoses.iter().take(OPEN_JOBS).map(|one| Lead {
+    let limits = context.diagnoses.iter().take(OPEN_JOBS).map(|one| Lead {
         topic: match several {
             true => format!("What limits {}", one.name),
             false => "What limits it".into(),
@@ -355,14 +363,14 @@ pub(super) fn lead(beside: &Beside, results: &Results, summary: &Summary) -> Vec
             .diagnosis
             .advice
             .iter()
-            .map(|advice| complete(advice, results, summary))
+            .map(|advice| complete_commands(advice, results, summary))
             .collect(),
     });
     let mut lead: Vec<Lead> = shown.into_iter().chain(limits).collect();
     if summary.jobs.iter().all(|job| job.total.operations == 0) {
         lead.push(Lead {
             topic: "Nothing was measured".into(),
-            sentence: "Not one operation ended in the measured window.".into(),
+            sentence: "No operation completed in the measured window.".into(),
             advice: Vec::new(),
         });
     }
@@ -384,14 +392,17 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
             name: "Operations per second".into(),
             value: format!("{} IOPS", rough(total.iops)),
             note: job.iops_confidence_percent.map_or_else(
-                || apart(job),
+                || iops_by_direction(job),
                 |percent| {
-                    // A rate that the test set varies by less than a digit.
+                    // A paced rate varies too little to print.
                     if percent < 0.05 {
-                        return apart(job);
+                        return iops_by_direction(job);
                     }
                     let unsteady = if percent > UNSTEADY_PERCENT { ": not steady" } else { "" };
-                    format!("± {percent:.1} % (95 %){unsteady}{}", and(&apart(job)))
+                    format!(
+                        "± {percent:.1} % (95 %){unsteady}{}",
+                        append_note(&iops_by_direction(job))
+                    )
                 },
             ),
         },
@@ -404,7 +415,7 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
             name: latency_name(total).into(),
             value: time_words(total.latency.mean_ns),
             note: match total.service {
-                Some(_) => "mean, with waiting".into(),
+                Some(_) => "mean, including the wait".into(),
                 None => median(&total.latency),
             },
         },
@@ -439,7 +450,7 @@ fn median(latency: &LatencyFigures) -> String {
         .map_or_else(String::new, |median| format!("median {}", Nanos(median.ns)))
 }
 
-fn apart(job: &JobSummary) -> String {
+fn iops_by_direction(job: &JobSummary) -> String {
     let each = [("reads", &job.read), ("writes", &job.write), ("trims", &job.trim)];
     let present: Vec<String> = each
         .into_iter()
@@ -456,7 +467,7 @@ fn apart(job: &JobSummary) -> String {
     }
 }
 
-fn and(text: &str) -> String {
+fn append_note(text: &str) -> String {
     if text.is_empty() {
         String::new()
     } else {

@@ -1,4 +1,4 @@
-//! Charts of the whole distribution of latencies.
+//! Charts of latency distributions.
 
 use std::borrow::Cow;
 
@@ -7,53 +7,58 @@ use model::histogram::{Histogram, bucket_high, rank_of};
 use model::results::DirectionResults;
 use model::stats::{Support, quantile_interval, support};
 
-use super::{Place, tone_of};
+use super::{ChartScope, direction_tone};
 use crate::html::chart::{Axis, Chart, Form, Series, Tick, Tone, X, time_unit};
 use crate::numbers::count;
 
-/// Points of the percentile curve for each factor of ten beyond which operations lie.
+/// Points of the percentile curve per nine, such as between p90 and p99.
 const POINTS_PER_NINE: usize = 20;
-/// Points of the cumulative distribution at most.
+/// Maximum number of points of the cumulative distribution.
 const MAX_STEPS: usize = 400;
 
-fn series_of<'a>(directions: &'a PerDirection<Option<Cow<DirectionResults>>>) -> Vec<(String, Tone, &'a Histogram)> {
+fn direction_histograms<'a>(
+    directions: &'a PerDirection<Option<Cow<DirectionResults>>>,
+) -> Vec<(String, Tone, &'a Histogram)> {
     let found = directions
         .iter()
         .filter_map(|(direction, results)| Some((direction, results.as_ref()?.latency())));
     found
         .filter(|(_, latency)| !latency.is_empty())
-        .map(|(direction, latency)| (format!("{}s", direction.word()), tone_of(direction), latency))
+        .map(|(direction, latency)| (format!("{}s", direction.word()), direction_tone(direction), latency))
         .collect()
 }
 
-fn unit_of(found: &[(String, Tone, &Histogram)]) -> (&'static str, f64) {
+fn common_unit(found: &[(String, Tone, &Histogram)]) -> (&'static str, f64) {
     let slowest = found.iter().map(|(_, _, latency)| latency.quantile(0.99)).max();
     time_unit(slowest.unwrap_or(0) as f64)
 }
 
-/// Where a share of the operations lies on an axis of nines: 0.9 at 1, 0.99 at 2, 0.999 at 3.
+/// The position of a fraction on an axis of nines: 0.9 at 1, 0.99 at 2, 0.999 at 3.
 pub fn nines(fraction: f64) -> f64 {
     -(1.0 - fraction).log10()
 }
 
-/// Latency over percentile, from the fastest operation to the slowest, with its 95 % interval; what
-/// hardly an operation lies beyond stands apart.
-pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<Cow<DirectionResults>>>) -> Option<Chart> {
+/// Creates the percentile curve of each direction, with its 95 % confidence interval. The part with
+/// fewer than ten slower operations is a series of its own.
+pub(super) fn percentiles(
+    scope: &ChartScope,
+    directions: &PerDirection<Option<Cow<DirectionResults>>>,
+) -> Option<Chart> {
     percentile_curve(
-        place.id("percentiles"),
-        place.title("Latency by percentile"),
-        &series_of(directions),
+        scope.id("percentiles"),
+        scope.title("Latency by percentile"),
+        &direction_histograms(directions),
     )
 }
 
-/// The same of any histograms, each with its name and colour.
+/// Creates percentile curves of histograms, each with a name and a colour.
 pub fn percentile_curve(id: String, title: String, found: &[(String, Tone, &Histogram)]) -> Option<Chart> {
     if found.is_empty() {
         return None;
     }
-    let (unit, ns) = unit_of(found);
+    let (unit, ns) = common_unit(found);
     let nines = |latency: &Histogram| (latency.n() as f64).log10();
-    let furthest = found.iter().map(|(_, _, latency)| nines(latency)).fold(2.0, f64::max);
+    let max_nines = found.iter().map(|(_, _, latency)| nines(latency)).fold(2.0, f64::max);
     let series = found
         .iter()
         .flat_map(|(name, tone, latency)| percentile_lines(name, *tone, latency, ns))
@@ -61,17 +66,17 @@ pub fn percentile_curve(id: String, title: String, found: &[(String, Tone, &Hist
     Some(Chart {
         id,
         title,
-        about: "How long the fastest operations took (left), and the slowest ones (right): at p99, 99 % took no longer. The band is the 95 % confidence interval; fewer \
-                than ten operations lie beyond the dotted part, which says hardly more than the maximum, a single operation."
+        about: "Latency from the fastest operation (left) to the slowest (right): at p99, 99 % took no longer. The band is the 95 % confidence interval. In the dotted \
+                part fewer than ten operations were slower: it is little more reliable than the maximum, a single operation."
             .into(),
-        x: percentile_axis(furthest),
+        x: percentile_axis(max_nines),
         y: Axis::log("latency", unit),
         series,
         ..Chart::default()
     })
 }
 
-/// The percentile curve of one direction, and the part of it that too few operations support.
+/// The percentile curve of one direction, and its weakly supported part.
 fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Series; 2] {
     let n = latency.n();
     let end = (n as f64).log10();
@@ -95,17 +100,17 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
         };
         let into = if supported { &mut good } else { &mut weak };
         let in_unit = |bound: u64| bound as f64 / ns;
-        push(into, at, in_unit(value), low.map(in_unit), high.map(in_unit), words);
+        push_point(into, at, in_unit(value), low.map(in_unit), high.map(in_unit), words);
         debug_assert!(rank_of(fraction, n) <= n);
     }
     let slowest = "the slowest operation: one sample".to_owned();
-    push(&mut weak, end, latency.max() as f64 / ns, None, None, slowest);
-    // The two meet.
+    push_point(&mut weak, end, latency.max() as f64 / ns, None, None, slowest);
+    // The weak part starts where the other one ends.
     if let (Some(x), Some(y)) = (good.x.last().cloned(), good.y.last().copied()) {
         weak.x.insert(0, x);
         weak.y.insert(0, y);
         weak.words
-            .insert(0, "from here on fewer than ten operations lie beyond".into());
+            .insert(0, "from here on, fewer than ten operations were slower".into());
     }
     (weak.low, weak.high) = (Vec::new(), Vec::new());
     [
@@ -125,7 +130,7 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
     ]
 }
 
-fn push(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<f64>, words: String) {
+fn push_point(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<f64>, words: String) {
     into.x.push(X::Number(x));
     into.y.push(Some(y));
     into.low.push(low);
@@ -133,20 +138,20 @@ fn push(into: &mut Series, x: f64, y: f64, low: Option<f64>, high: Option<f64>, 
     into.words.push(words);
 }
 
-/// Digits after the point that tell a percentile from its neighbours.
+/// Number of decimals that distinguish a percentile from its neighbours.
 fn digits(nines: f64) -> usize {
     (nines.ceil() as usize).max(1)
 }
 
-/// An axis of nines, which gives the slowest operations as much room as all others.
-pub fn percentile_axis(furthest: f64) -> Axis {
+/// Creates an axis of nines, on which the few slowest operations get as much room as all others.
+pub fn percentile_axis(max_nines: f64) -> Axis {
     Axis {
-        ticks: ticks(furthest),
+        ticks: ticks(max_nines),
         ..Axis::linear("percentile", "")
     }
 }
 
-fn ticks(furthest: f64) -> Vec<Tick> {
+fn ticks(max_nines: f64) -> Vec<Tick> {
     let mut ticks = vec![Tick {
         at: 0.0,
         words: "min".into(),
@@ -162,17 +167,20 @@ fn ticks(furthest: f64) -> Vec<Tick> {
         at: nines(fraction),
         words,
     });
-    ticks.extend(shown.filter(|tick| tick.at <= furthest + 0.01));
+    ticks.extend(shown.filter(|tick| tick.at <= max_nines + 0.01));
     ticks
 }
 
-/// The share of operations that took no longer, over the time.
-pub(super) fn cumulative(place: &Place, directions: &PerDirection<Option<Cow<DirectionResults>>>) -> Option<Chart> {
-    let found = series_of(directions);
+/// Creates the chart of the cumulative distribution.
+pub(super) fn cumulative(
+    scope: &ChartScope,
+    directions: &PerDirection<Option<Cow<DirectionResults>>>,
+) -> Option<Chart> {
+    let found = direction_histograms(directions);
     if found.is_empty() {
         return None;
     }
-    let (unit, ns) = unit_of(&found);
+    let (unit, ns) = common_unit(&found);
     let line = |(name, tone, latency): &(String, Tone, &Histogram)| {
         let n = latency.n() as f64;
         let mut sum = 0;
@@ -201,9 +209,9 @@ pub(super) fn cumulative(place: &Place, directions: &PerDirection<Option<Cow<Dir
         .tone(*tone)
     };
     Some(Chart {
-        id: place.id("cumulative"),
-        title: place.title("Share of operations by latency"),
-        about: "The share of all operations that took no longer than this. A steep rise is a common latency; several steps are several kinds of operations.".into(),
+        id: scope.id("cumulative"),
+        title: scope.title("Share of operations by latency"),
+        about: "The share of all operations that took no longer than this. A steep rise marks a common latency; several steps mean several kinds of operations.".into(),
         x: Axis::log("latency", unit),
         y: Axis::from_zero("operations", "%"),
         series: found.iter().map(line).collect(),

@@ -21,38 +21,37 @@ use crate::numbers::{count, duration, local_time, rate, rough, throughput, time 
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, limits_just_kept, with_options};
+pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, requirement_from_result, with_options};
 pub use latency::{nines, percentile_axis, percentile_curve};
 pub use resources::{PlanePoint, plane};
-pub use settings::called;
+pub use settings::command_block;
 pub(crate) use time::columns;
 
-/// Jobs that have their charts open when the page opens.
+/// Number of jobs whose sections are not folded.
 const OPEN_JOBS: usize = 4;
-/// Of more jobs than these only the tables are shown: the page must stay readable, and open in any
-/// browser.
+/// Further jobs get tables only, so that the page stays readable and opens in any browser.
 const MAX_JOBS_WITH_CHARTS: usize = 64;
-/// A queue of which so much was used on average was full.
-const FULL: f64 = 0.98;
-/// A known limit is drawn if the load used so much of it.
-const NEAR: f64 = 0.5;
+/// From this average share on, a queue counts as full.
+const FULL_QUEUE_SHARE: f64 = 0.98;
+/// A known limit is drawn if the load used at least this share of it.
+const NEAR_LIMIT_SHARE: f64 = 0.5;
 /// Percentiles of the table.
-const SHOWN: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
-/// What is known of a run beside its results.
+/// What the page of a run shows in addition to its results.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Beside {
-    /// Whether what was promised is kept.
+pub struct PageContext {
+    /// Whether the requirements were met.
     pub verdict: Verdict,
-    /// How the result compares with what such storage usually delivers, in sentences; may be empty.
-    pub usual: String,
+    /// Comparison with typical results of such storage, in sentences; may be empty.
+    pub comparison: String,
     /// What limited each job.
     pub diagnoses: Vec<JobDiagnosis>,
-    /// Moments at which a job's rate changed its level, in seconds of its measured window.
+    /// Level shifts of the jobs' rates.
     pub changes: Vec<Change>,
 }
 
-/// A moment at which the rate of a job changed its level.
+/// A level shift of a job's rate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// Index of the step.
@@ -61,17 +60,17 @@ pub struct Change {
     pub job: usize,
     /// Seconds from the start of the measured window.
     pub at_secs: f64,
-    /// The change in words.
+    /// Description of the shift.
     pub words: String,
 }
 
-/// The job of a chart: part of its identifier, and of its title where there are several.
-pub(super) struct Place {
+/// The job or step of a chart, as part of its identifier and, if there are several, of its title.
+pub(super) struct ChartScope {
     prefix: String,
     name: Option<String>,
 }
 
-impl Place {
+impl ChartScope {
     fn id(&self, chart: &str) -> String {
         format!("{}{chart}", self.prefix)
     }
@@ -84,7 +83,7 @@ impl Place {
     }
 }
 
-pub(super) fn tone_of(direction: Direction) -> Tone {
+pub(super) fn direction_tone(direction: Direction) -> Tone {
     match direction {
         Direction::Read => Tone::Read,
         Direction::Write => Tone::Write,
@@ -92,21 +91,21 @@ pub(super) fn tone_of(direction: Direction) -> Tone {
     }
 }
 
-/// The page of a run.
-pub fn page(results: &Results, beside: &Beside) -> Page {
+/// Creates the page of a run.
+pub fn page(results: &Results, context: &PageContext) -> Page {
     let summary = Summary::from_results(results);
     let mut sections = Vec::new();
     sections.extend(overview(&summary));
     for (step, found) in results.steps.iter().enumerate() {
         for job in 0..found.jobs.len() {
-            sections.extend(job_section(results, &summary, beside, step, job));
+            sections.extend(job_section(results, &summary, context, step, job));
         }
     }
     sections.extend(fleet::section(results, &summary));
     sections.extend(plane_section(results, &summary));
-    sections.extend(paths(results, beside));
+    sections.extend(paths(results, context));
     sections.extend(results.shared_limits.iter().map(shared_limits));
-    sections.extend(limits(beside));
+    sections.extend(limits(context));
     sections.push(settings::system(results, &summary));
     sections.push(settings::settings(results, &summary));
     sections.extend(settings::commands(results));
@@ -114,12 +113,12 @@ pub fn page(results: &Results, beside: &Beside) -> Page {
         title: first_screen::title(results, &summary),
         charts: Vec::new(),
         about: first_screen::about(results, &summary),
-        verdict: first_screen::with_scope(&beside.verdict, &summary),
+        verdict: first_screen::with_scope(&context.verdict, &summary),
         lead: fleet::lead(results)
             .into_iter()
-            .chain(first_screen::worth(beside, results, &summary))
-            .chain(first_screen::lead(beside, results, &summary))
-            .chain(first_screen::next(&beside.verdict, results))
+            .chain(first_screen::assess_quality(context, results, &summary))
+            .chain(first_screen::lead(context, results, &summary))
+            .chain(first_screen::next_step(&context.verdict, results))
             .collect(),
         tiles: first_screen::tiles(&summary)
             .into_iter()
@@ -130,26 +129,26 @@ pub fn page(results: &Results, beside: &Beside) -> Page {
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
     };
-    mark_promises(&mut page);
+    mark_requirements(&mut page);
     if summary.jobs.len() == 1 {
-        page.raise_charts(&["iops", "percentiles"]);
+        page.promote_charts(&["iops", "percentiles"]);
     }
     page
 }
 
-/// What a run was, for pages of several runs.
+/// Description of a run, for pages of several runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Load and target.
     pub title: String,
-    /// What and where it was, a line each.
+    /// Load, targets, time and machine, one line each.
     pub about: Vec<String>,
-    /// The words of the command line; empty if there was none.
+    /// The command line; empty if there was none.
     pub arguments: Vec<String>,
 }
 
 impl Head {
-    /// The head of the page of a run.
+    /// Describes a run.
     pub fn from_results(results: &Results) -> Head {
         let summary = Summary::from_results(results);
         Head {
@@ -160,15 +159,15 @@ impl Head {
     }
 }
 
-/// Draws what was promised into the charts of its figure.
-fn mark_promises(page: &mut Page) {
+/// Adds the required values as lines to the charts of their figures.
+fn mark_requirements(page: &mut Page) {
     let blocks = page.sections.iter_mut().flat_map(|section| &mut section.blocks);
     let charts = blocks.filter_map(|block| match block {
         Block::Chart(chart) => Some(chart),
         _ => None,
     });
     for chart in charts {
-        let place = |line: Line| match line {
+        let required_value = |line: Line| match line {
             Line::Iops(rate) => chart.id.ends_with("iops").then_some(rate),
             Line::Throughput(bytes) => chart.id.ends_with("throughput").then_some(bytes / 1e6),
             Line::Latency(ns) => chart
@@ -179,7 +178,7 @@ fn mark_promises(page: &mut Page) {
         let marks = page.verdict.clauses.iter().filter_map(|clause| {
             Some(Mark {
                 across: Across::Y,
-                at: place(clause.line?)?,
+                at: required_value(clause.line?)?,
                 to: None,
                 words: crate::numbers::group_thousands(&clause.promised),
                 tone: Tone::Limit,
@@ -190,7 +189,7 @@ fn mark_promises(page: &mut Page) {
     }
 }
 
-/// What made a report, of what, when.
+/// Describes the origin of a report: program, version, test, time, machine, seed.
 pub fn provenance(summary: &Summary) -> String {
     let host = summary
         .hosts
@@ -208,7 +207,7 @@ pub fn provenance(summary: &Summary) -> String {
     )
 }
 
-/// What a job's load cost, and how much of it there was.
+/// Creates a table of a job's load and its CPU cost.
 fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
     let total = &job.total;
     let mut rows = vec![(
@@ -221,7 +220,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         ),
     )];
     rows.extend(job.in_flight.map(|in_flight| {
-        let full = if in_flight >= FULL * job.depth as f64 {
+        let full = if in_flight >= FULL_QUEUE_SHARE * job.depth as f64 {
             ": the queue was full"
         } else {
             ""
@@ -252,7 +251,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         let words = format!("{:.2} of {cpus}, {each} per operation", job.cpu.processors);
         rows.push(("CPUs used by this test".into(), words));
     }
-    Table::of_pairs("Load and cost", rows)
+    Table::from_pairs("Load and cost", rows)
 }
 
 fn errors(figures: &Figures) -> String {
@@ -262,7 +261,7 @@ fn errors(figures: &Figures) -> String {
     }
 }
 
-/// A percentile with a mark where it is weak.
+/// Formats a percentile, with a mark if it is weakly supported.
 fn percentile(one: &Percentile) -> String {
     match one.support {
         PercentileSupport::Good => Nanos(one.ns).to_string(),
@@ -271,7 +270,7 @@ fn percentile(one: &Percentile) -> String {
     }
 }
 
-/// A row for each job, where there are several.
+/// Creates a table with a row for each job, if there are several.
 fn overview(summary: &Summary) -> Option<Section> {
     if summary.jobs.len() < 2 {
         return None;
@@ -302,7 +301,7 @@ fn overview(summary: &Summary) -> Option<Section> {
     Some(Section {
         title: "Jobs".into(),
         blocks: vec![Block::Table(Table {
-            caption: "Every job".into(),
+            caption: "Jobs".into(),
             head: [
                 "job", "load", "IOPS", "MB/s", "MiB/s", "mean", "median", "p99", "in flight",
             ]
@@ -314,13 +313,19 @@ fn overview(summary: &Summary) -> Option<Section> {
     })
 }
 
-fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usize, job: usize) -> Option<Section> {
+fn job_section(
+    results: &Results,
+    summary: &Summary,
+    context: &PageContext,
+    step: usize,
+    job: usize,
+) -> Option<Section> {
     let found = results.steps.get(step)?.jobs.get(job)?;
-    let asked = results.plan.steps.get(step)?.jobs.get(job)?;
+    let planned = results.plan.steps.get(step)?.jobs.get(job)?;
     let number = results.steps[..step].iter().map(|step| step.jobs.len()).sum::<usize>() + job;
     let figures = summary.jobs.get(number)?;
     let several = summary.jobs.len() > 1;
-    let place = Place {
+    let scope = ChartScope {
         prefix: if several {
             format!("s{step}j{job}-")
         } else {
@@ -332,37 +337,37 @@ fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usiz
         Block::Table(figures_table(figures)),
         Block::Table(cost_table(summary, figures)),
     ];
-    if let Some(seen) = Observation::from_results(results, step, job).filter(|_| number < MAX_JOBS_WITH_CHARTS) {
-        let changes = beside
+    if let Some(observation) = Observation::from_results(results, step, job).filter(|_| number < MAX_JOBS_WITH_CHARTS) {
+        let changes = context
             .changes
             .iter()
             .filter(|change| (change.step, change.job) == (step, job));
         let marks: Vec<Mark> = changes
-            .map(|change| time::moment(change.at_secs, &change.words))
+            .map(|change| time::time_mark(change.at_secs, &change.words))
             .collect();
-        let mut drawn: Vec<Chart> = charts(results, &place, found, &seen, &marks)
+        let mut drawn: Vec<Chart> = charts(results, &scope, found, &observation, &marks)
             .into_iter()
             .flatten()
             .collect();
         let rates = drawn.iter_mut().filter(|chart| chart.id.ends_with("iops"));
-        rates.for_each(|chart| chart.marks.extend(rate_lines(figures, beside, step, job)));
+        rates.for_each(|chart| chart.marks.extend(rate_marks(figures, context, step, job)));
         blocks.extend(drawn.into_iter().filter_map(|chart| Block::chart(Some(chart))));
     }
     Some(Section {
         title: if several {
             found.name.clone()
         } else {
-            "What was measured".into()
+            "Measurements".into()
         },
-        about: format!("{}. {}; {}.", figures.operations, figures.load, words::phases(asked)),
+        about: format!("{}. {}; {}.", figures.operations, figures.load, words::phases(planned)),
         folded: number >= OPEN_JOBS,
         blocks,
     })
 }
 
-/// Lines in a chart of rates: known limits that the load came near, and the mean unless there is a
-/// promise.
-fn rate_lines(figures: &JobSummary, beside: &Beside, step: usize, job: usize) -> Vec<Mark> {
+/// Lines in a chart of rates: limits that the load came near, and the mean if there is no
+/// requirement.
+fn rate_marks(figures: &JobSummary, context: &PageContext, step: usize, job: usize) -> Vec<Mark> {
     let line = |at: f64, words: String, tone: Tone| Mark {
         across: Across::Y,
         at,
@@ -370,11 +375,11 @@ fn rate_lines(figures: &JobSummary, beside: &Beside, step: usize, job: usize) ->
         words,
         tone,
     };
-    let layers = diagnosis_of(beside, step, job).map_or(&[][..], |one| &one.diagnosis.layers);
-    // The rate that the test sets itself is the promise, or the line itself.
+    let layers = find_diagnosis(context, step, job).map_or(&[][..], |one| &one.diagnosis.layers);
+    // A rate that the test itself sets is the requirement, or coincides with the curve.
     let near = layers
         .iter()
-        .filter(|layer| layer.unit == "IOPS" && layer.share >= NEAR && layer.source != "the test itself");
+        .filter(|layer| layer.unit == "IOPS" && layer.share >= NEAR_LIMIT_SHARE && layer.source != "the test itself");
     let limits = near.map(|layer| {
         line(
             layer.limit,
@@ -382,7 +387,7 @@ fn rate_lines(figures: &JobSummary, beside: &Beside, step: usize, job: usize) ->
             Tone::Other,
         )
     });
-    let mean = beside.verdict.clauses.is_empty() && figures.total.service.is_none();
+    let mean = context.verdict.clauses.is_empty() && figures.total.service.is_none();
     let mean = mean.then(|| {
         line(
             figures.total.iops,
@@ -395,33 +400,32 @@ fn rate_lines(figures: &JobSummary, beside: &Beside, step: usize, job: usize) ->
 
 fn charts(
     results: &Results,
-    place: &Place,
+    scope: &ChartScope,
     found: &JobResults,
-    seen: &Observation,
+    observation: &Observation,
     marks: &[Mark],
 ) -> Vec<Option<Chart>> {
     let directions = found.directions();
     let paced = directions
         .iter()
         .any(|(_, one)| one.as_ref().is_some_and(|one| one.response.is_some()));
-    let [iops, bytes] = time::rates(place, found, seen, marks);
+    let [iops, bytes] = time::rates(scope, found, observation, marks);
     vec![
         iops,
         bytes,
-        Some(time::latencies(place, found, paced, marks)),
-        time::heat(place, found),
-        latency::percentiles(place, &directions),
-        latency::cumulative(place, &directions),
-        resources::targets(place, &by_target(results, found)),
-        found
-            .in_flight()
-            .and_then(|in_flight| resources::side_by_side(place, in_flight.average, found.total().total.mean())),
+        Some(time::latencies(scope, found, paced, marks)),
+        time::heat(scope, found),
+        latency::percentiles(scope, &directions),
+        latency::cumulative(scope, &directions),
+        resources::targets(scope, &rates_by_target(results, found)),
+        found.in_flight().and_then(|in_flight| {
+            resources::concurrency_illustration(scope, in_flight.average, found.total().total.mean())
+        }),
     ]
 }
 
-/// Rates of each target of a job whose streams have one target each: name, operations and millions
-/// of bytes per second.
-fn by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
+/// Name, operations per second and MB/s of each target; empty if a stream has several targets.
+fn rates_by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
     let mut sums: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
     for worker in &found.workers {
         let seconds = worker.measured_ns.as_secs();
@@ -443,7 +447,7 @@ fn by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
     let name = |target: u32, rank: u32| {
         let target = results.plan.targets.get(target as usize);
         let path = target.map_or("", |target| &target.path);
-        // The same name stands for another target on each host.
+        // Each host may have a different target of the same name.
         let rank_of = |fleet: &'_ model::fleet::Fleet| {
             let facts = fleet.ranks.get(rank as usize)?;
             Some(format!("{rank} {}: {path}", facts.host))
@@ -483,7 +487,7 @@ fn figures_table(job: &JobSummary) -> Table {
         row("failed", &|figures| count(figures.errors));
     }
     if columns.iter().any(|(_, figures)| figures.late > 0) {
-        row("due and not issued in time", &|figures| count(figures.late));
+        row("issued late", &|figures| count(figures.late));
     }
     latency_rows(&mut row, job.total.service.is_some());
     Table {
@@ -507,7 +511,7 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
     let of = |value: fn(&LatencyFigures) -> u64| move |figures: &Figures| Nanos(value(&figures.latency)).to_string();
     row(&name("fastest"), &of(|latency| latency.min_ns));
     row(&name("mean"), &|figures| time_words(figures.latency.mean_ns));
-    for percent in SHOWN {
+    for percent in PERCENTILES {
         row(&name(&format!("p{percent}")), &|figures| {
             figures
                 .latency
@@ -556,33 +560,32 @@ fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
     })
 }
 
-fn diagnosis_of(beside: &Beside, step: usize, job: usize) -> Option<&JobDiagnosis> {
-    beside
+fn find_diagnosis(context: &PageContext, step: usize, job: usize) -> Option<&JobDiagnosis> {
+    context
         .diagnoses
         .iter()
         .find(|one| (one.step as usize, one.job as usize) == (step, job))
 }
 
-fn paths(results: &Results, beside: &Beside) -> Option<Section> {
+fn paths(results: &Results, context: &PageContext) -> Option<Section> {
     let mut blocks = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
         for job in 0..found.jobs.len() {
             if blocks.len() < OPEN_JOBS {
-                let diagnosis = diagnosis_of(beside, step, job).map(|one| &one.diagnosis);
+                let diagnosis = find_diagnosis(context, step, job).map(|one| &one.diagnosis);
                 blocks.extend(path::io_path(results, step, job, diagnosis).map(Block::Path));
             }
         }
     }
     (!blocks.is_empty()).then(|| Section {
-        title: "The path of an operation".into(),
-        about: "What an operation goes through, from this program to the medium. The bottleneck has a thick border."
-            .into(),
+        title: "I/O path".into(),
+        about: "The layers between this program and the medium. The bottleneck has a thick border.".into(),
         blocks,
         ..Section::default()
     })
 }
 
-/// Limits that jobs share which ran at the same time.
+/// Creates the section on limits that concurrent jobs share.
 pub fn shared_limits(table: &LimitTable) -> Section {
     let block = |caption: &str, mut rows: Vec<Vec<String>>| {
         let head = rows.remove(0);
@@ -594,7 +597,7 @@ pub fn shared_limits(table: &LimitTable) -> Section {
     };
     let mut blocks: Vec<Block> = table.sentences.iter().cloned().map(Block::Text).collect();
     blocks.push(block("The storage below each job", diagnosis::job_rows(table)));
-    blocks.push(block("What the jobs use of each limit", diagnosis::limit_rows(table)));
+    blocks.push(block("Use of each limit", diagnosis::limit_rows(table)));
     Section {
         title: diagnosis::table_title(table).into(),
         blocks,
@@ -602,10 +605,10 @@ pub fn shared_limits(table: &LimitTable) -> Section {
     }
 }
 
-/// The figures behind what limits.
-fn limits(beside: &Beside) -> Option<Section> {
+/// Creates the section with the evidence of each diagnosis.
+fn limits(context: &PageContext) -> Option<Section> {
     let mut blocks = Vec::new();
-    for one in &beside.diagnoses {
+    for one in &context.diagnoses {
         let diagnosis = &one.diagnosis;
         blocks.push(Block::Text(format!(
             "{}: {}",
@@ -650,7 +653,7 @@ fn limits(beside: &Beside) -> Option<Section> {
         }));
     }
     (!blocks.is_empty()).then(|| Section {
-        title: "What limits it: the evidence".into(),
+        title: "Evidence for the bottleneck".into(),
         folded: true,
         blocks,
         ..Section::default()

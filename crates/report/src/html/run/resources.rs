@@ -1,18 +1,17 @@
-//! Charts of what a load cost and what the system counted: processors, devices, operations in
-//! flight.
+//! Charts of the use of resources: processors, devices, operations in flight.
 
 use model::observation::Observation;
 use model::results::{HostResults, StepResults};
 
-use super::Place;
+use super::ChartScope;
 use crate::html::chart::{Axis, Chart, Form, Series, Tone, X};
 use crate::summary::{DeviceSummary, Transfers};
 
-/// Bars beside each other that can still be drawn.
+/// Maximum number of bars in a chart.
 const MAX_BARS: usize = 1024;
 
-/// What each processor did while all jobs of a step were measuring.
-pub(super) fn cores(place: &Place, step: &StepResults, hosts: &[HostResults]) -> Option<Chart> {
+/// Creates the chart of CPU use while all jobs of a step were measuring.
+pub(super) fn cores(scope: &ChartScope, step: &StepResults, hosts: &[HostResults]) -> Option<Chart> {
     if step.observed_ns.0 == 0 || step.cores.is_empty() {
         return None;
     }
@@ -35,7 +34,7 @@ pub(super) fn cores(place: &Place, step: &StepResults, hosts: &[HostResults]) ->
         ("programs", |core| core.user_ns, Tone::Read),
         ("kernel", |core| core.system_ns, Tone::Write),
         ("interrupts", |core| core.interrupt_ns, Tone::Trim),
-        ("taken by the hypervisor", |core| core.stolen_ns, Tone::Limit),
+        ("stolen (hypervisor)", |core| core.stolen_ns, Tone::Limit),
     ];
     let of = |(words, part, tone): (&str, Part, Tone)| {
         let bars = step
@@ -45,9 +44,9 @@ pub(super) fn cores(place: &Place, step: &StepResults, hosts: &[HostResults]) ->
         Series::over_names(words, Form::Stack, bars).tone(tone)
     };
     Some(Chart {
-        id: place.id("cores"),
-        title: place.title("Processors"),
-        about: "What each logical processor did while everything was measured, the program itself included. A single full bar can be the limit of a whole test.".into(),
+        id: scope.id("cores"),
+        title: scope.title("Processors"),
+        about: "Use of each logical CPU while all jobs were measuring, including this program. A single full bar can limit the whole test.".into(),
         x: Axis::names("processor"),
         y: Axis::from_zero("busy", "%"),
         series: parts.into_iter().map(of).collect(),
@@ -55,8 +54,8 @@ pub(super) fn cores(place: &Place, step: &StepResults, hosts: &[HostResults]) ->
     })
 }
 
-/// What the program counted, beside what the kernel counted for the device: they must be the same.
-pub(super) fn counters(place: &Place, device: &DeviceSummary) -> Option<Chart> {
+/// Creates the chart that compares this program's counts with the kernel's, which should be equal.
+pub(super) fn counters(scope: &ChartScope, device: &DeviceSummary) -> Option<Chart> {
     let ours = device.ours?;
     let kernel = Transfers {
         reads: device.kernel.reads + device.merged[0],
@@ -68,10 +67,9 @@ pub(super) fn counters(place: &Place, device: &DeviceSummary) -> Option<Chart> {
         named.map(|(name, value)| (name.to_owned(), Some(value as f64)))
     };
     Some(Chart {
-        id: place.id(&format!("counters-{}", crate::html::id_of(&device.full_name()))),
-        title: place.title(&format!("This program against the kernel: {}", device.full_name())),
-        about: "Operations over the whole step, by this program's count and by the kernel's for the device. If they differ, a cache answered, requests were split, or another \
-                program used the device."
+        id: scope.id(&format!("counters-{}", crate::html::id_of(&device.full_name()))),
+        title: scope.title(&format!("Operations counted by this program and by the kernel: {}", device.full_name())),
+        about: "Operations over the whole step. If the two counts differ, a cache served requests, the kernel split requests, or another program used the device."
             .into(),
         x: Axis::names(""),
         y: Axis::from_zero("operations", ""),
@@ -83,10 +81,10 @@ pub(super) fn counters(place: &Place, device: &DeviceSummary) -> Option<Chart> {
     })
 }
 
-/// A measured point of the plane of rate and latency.
+/// A measured point in the chart of rate and latency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanePoint {
-    /// What was measured.
+    /// Name of the load.
     pub name: String,
     /// Operations per second.
     pub iops: f64,
@@ -95,7 +93,7 @@ pub struct PlanePoint {
 }
 
 impl PlanePoint {
-    /// The point of a load; `None` where rate or latency is not known.
+    /// The point of a load; `None` if its rate or latency is unknown.
     pub fn from_observation(seen: &Observation) -> Option<PlanePoint> {
         Some(PlanePoint {
             name: seen.name.clone(),
@@ -105,8 +103,8 @@ impl PlanePoint {
     }
 }
 
-/// Rate and latency of each load, with the lines on which a number of operations is in flight: by
-/// Little's law (1961) two of the three fix the third. One point alone shows nothing.
+/// Creates the chart of rate and latency, with lines of equal operations in flight, by Little's
+/// law. `None` for a single point, which would show nothing.
 pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     let least = points.iter().map(|point| point.iops).fold(f64::INFINITY, f64::min);
     let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
@@ -118,7 +116,7 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     let fewest = points.iter().map(in_flight).fold(f64::INFINITY, f64::min);
     let deepest = points.iter().map(in_flight).fold(0.0, f64::max);
     let (left, right) = (least / 3.0, most * 3.0);
-    // Powers of four, from just below what was measured up to it.
+    // Powers of four around the measured numbers in flight.
     let from = (fewest.max(1e-3).log(4.0).floor() as i32).max(-2);
     let to = deepest.max(1e-3).log(4.0).ceil() as i32;
     let mut series: Vec<Series> = (from..=to.max(from))
@@ -147,8 +145,8 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     Some(Chart {
         id: id.into(),
         title: title.into(),
-        about: "By Little's law the operations in flight are rate × mean latency: each thin line is one number of them. Points that climb along a steep line gain latency and \
-                no rate: the device is full. Down and to the right is better."
+        about: "By Little's law, operations in flight = rate × mean latency; on each thin line their number is constant. Where points rise steeply, latency grows but the \
+                rate does not: the device is saturated. Lower right is better."
             .into(),
         x: Axis::log("rate", "IOPS"),
         y: Axis::log("mean latency", unit),
@@ -157,12 +155,11 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     })
 }
 
-/// How operations follow each other at a depth, as a picture: one after the other, or side by side.
-/// It is drawn from the two means that were measured, not from a record of operations, and says so.
-pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Option<Chart> {
+/// Creates an illustration of concurrent operations, from the mean depth and the mean latency.
+pub(super) fn concurrency_illustration(scope: &ChartScope, in_flight: f64, mean_ns: f64) -> Option<Chart> {
     const MAX_LANES: f64 = 8.0;
     const ROUNDS: u32 = 4;
-    // One after the other is no picture.
+    // A single operation at a time needs no illustration.
     if in_flight < 1.5 || mean_ns <= 0.0 {
         return None;
     }
@@ -176,7 +173,7 @@ pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Optio
     for lane in 0..lanes {
         for round in 0..ROUNDS {
             let begin = (f64::from(round) + f64::from(lane) / f64::from(lanes)) * mean_ns / ns;
-            // A little shorter, so that neighbours can be distinguished; then a gap.
+            // Slightly shorter, and then a gap, so that neighbours can be distinguished.
             for (at, height) in [(0.0, Some(lane + 1)), (0.95, Some(lane + 1)), (0.97, None)] {
                 lines.x.push(X::Number(begin + at * mean_ns / ns));
                 lines.y.push(height.map(f64::from));
@@ -184,11 +181,11 @@ pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Optio
         }
     }
     Some(Chart {
-        id: place.id("side-by-side"),
-        title: place.title("Operations side by side"),
+        id: scope.id("side-by-side"),
+        title: scope.title("Concurrent operations"),
         about: format!(
-            "A picture of the two means that were measured, not a record: each line is an operation of the mean latency, and as many run side by side as were in flight on average ({}{}). \
-             One at a time, each waits for the one before; side by side, they do not.",
+            "An illustration of the two measured means, not a record: each line is an operation of mean latency, and as many run at once as were in flight on average ({}{}). \
+             Operations one at a time wait for each other; concurrent ones do not.",
             trimmed(in_flight),
             if in_flight.round() > MAX_LANES {
                 ", of which 8 are drawn"
@@ -197,13 +194,13 @@ pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Optio
             }
         ),
         x: Axis::linear("time", unit),
-        y: Axis::from_zero("place in the queue", ""),
+        y: Axis::from_zero("queue slot", ""),
         series: vec![lines],
         ..Chart::default()
     })
 }
 
-/// A number without needless digits.
+/// Formats a number without needless digits.
 fn trimmed(value: f64) -> String {
     match value {
         value if value >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
@@ -212,16 +209,16 @@ fn trimmed(value: f64) -> String {
     }
 }
 
-/// Rates of each target, where a job has several.
-pub(super) fn targets(place: &Place, of: &[(String, f64, f64)]) -> Option<Chart> {
+/// Creates the chart of the rates of each target, if a job has several.
+pub(super) fn targets(scope: &ChartScope, of: &[(String, f64, f64)]) -> Option<Chart> {
     if !(2..=MAX_BARS).contains(&of.len()) {
         return None;
     }
     let bars = |value: fn(&(String, f64, f64)) -> f64| of.iter().map(move |one| (one.0.clone(), Some(value(one))));
     Some(Chart {
-        id: place.id("targets"),
-        title: place.title("By target"),
-        about: "How the load spread over the targets. Unequal bars of a load that was spread evenly point at a slower target.".into(),
+        id: scope.id("targets"),
+        title: scope.title("By target"),
+        about: "The load of each target. Unequal bars under an even load point to a slower target.".into(),
         x: Axis::names("target"),
         y: Axis::from_zero("IOPS", "IOPS"),
         right: Some(Axis::from_zero("throughput", "MB/s")),
@@ -229,7 +226,9 @@ pub(super) fn targets(place: &Place, of: &[(String, f64, f64)]) -> Option<Chart>
             Series::over_names("IOPS", Form::Bars, bars(|one| one.1)).tone(Tone::Total),
             Series {
                 x: of.iter().map(|one| X::Name(one.0.clone())).collect(),
-                ..Series::over_names("MB/s", Form::Dots, bars(|one| one.2)).tone(Tone::Other).at_right()
+                ..Series::over_names("MB/s", Form::Dots, bars(|one| one.2))
+                    .tone(Tone::Other)
+                    .at_right()
             },
         ],
         ..Chart::default()

@@ -1,5 +1,4 @@
-//! What the run was made with: the machine, the settings, the command in other dialects, and files
-//! to download.
+//! Sections on the machine, the settings and the equivalent commands of a run, and its downloads.
 
 use model::environment::Environment;
 use model::plan::Dialect;
@@ -8,31 +7,31 @@ use model::shell_word;
 
 use super::super::id_of;
 use super::super::page::{Block, Download, Section, Table};
-use super::{Place, resources};
+use super::{ChartScope, resources};
 use crate::numbers::count;
 use crate::summary::Summary;
 use crate::{formats, network, words};
 
-/// Devices with a chart each.
+/// Maximum number of devices with a chart.
 const MAX_DEVICES: usize = 32;
-/// Hosts whose environment is shown.
+/// Maximum number of hosts whose environment is listed.
 const MAX_HOSTS: usize = 16;
-/// Targets whose facts are shown.
+/// Maximum number of targets whose facts are listed.
 const MAX_TARGETS: usize = 64;
 
-/// Processors and devices, step by step.
+/// Creates the section on processors and devices, by step.
 pub(super) fn system(results: &Results, summary: &Summary) -> Section {
     let several = results.steps.len() > 1;
     let mut blocks = Vec::new();
     for (number, step) in results.steps.iter().enumerate() {
-        let place = Place {
+        let scope = ChartScope {
             prefix: if several { format!("s{number}-") } else { String::new() },
             name: several.then(|| format!("step {}", number + 1)),
         };
-        blocks.extend(Block::chart(resources::cores(&place, step, &results.hosts)));
+        blocks.extend(Block::chart(resources::cores(&scope, step, &results.hosts)));
         let devices = summary.devices.iter().filter(|device| device.step as usize == number);
         for device in devices.take(MAX_DEVICES) {
-            blocks.extend(Block::chart(resources::counters(&place, device)));
+            blocks.extend(Block::chart(resources::counters(&scope, device)));
         }
     }
     let rows = summary.devices.iter().map(|device| {
@@ -56,9 +55,9 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
     let rows: Vec<Vec<String>> = rows.collect();
     if !rows.is_empty() {
         blocks.push(Block::Table(Table {
-            caption: "What the kernel counted for the devices, and this program".into(),
+            caption: "Device counters of the kernel and of this program".into(),
             head: [
-                "device", "reads (kernel)", "reads (ours)", "writes (kernel)", "writes (ours)", "merged r/w",
+                "device", "reads (kernel)", "reads (this test)", "writes (kernel)", "writes (this test)", "merged r/w",
                 "in the device", "busy",
             ]
             .map(str::to_owned)
@@ -69,18 +68,15 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
     for entry in results.steps.iter().flat_map(|step| &step.network_mounts) {
         let mount = &entry.mount;
         blocks.push(Block::Table(Table {
-            caption: format!(
-                "What the NFS client counted for {} on {}",
-                mount.source, mount.mount_point
-            ),
-            head: network::HEAD.map(str::to_owned).to_vec(),
+            caption: format!("NFS client counters for {} on {}", mount.source, mount.mount_point),
+            head: network::HEADERS.map(str::to_owned).to_vec(),
             rows: network::rows(mount).into_iter().map(Vec::from).collect(),
         }));
         blocks.extend(network::sentences(mount).into_iter().map(Block::Text));
     }
     if blocks.is_empty() {
         blocks.push(Block::Text(
-            "The system reports nothing of processors and devices.".into(),
+            "The system provides no counters of processors and devices.".into(),
         ));
     }
     Section {
@@ -100,14 +96,14 @@ pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
     }
     pairs.push(("seed".into(), summary.seed.to_string()));
     for job in &summary.jobs {
-        let because = if job.engine_reason.is_empty() {
+        let reason = if job.engine_reason.is_empty() {
             String::new()
         } else {
             format!(" ({})", job.engine_reason)
         };
         pairs.push((
             format!("engine of {}", job.name),
-            format!("{}{because}", job.engine.name()),
+            format!("{}{reason}", job.engine.name()),
         ));
     }
     for host in results.hosts.iter().take(MAX_HOSTS) {
@@ -149,14 +145,14 @@ pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
         pairs.push(("host".into(), format!("and {more} more, in the saved result")));
     }
     Section {
-        title: "Settings and surroundings".into(),
+        title: "Settings and environment".into(),
         folded: true,
-        blocks: vec![Block::Table(Table::of_pairs("Settings and surroundings", pairs))],
+        blocks: vec![Block::Table(Table::from_pairs("Settings and environment", pairs))],
         ..Section::default()
     }
 }
 
-/// Everything that is known of the targets.
+/// All known facts about the targets.
 fn target_rows(environment: &Environment) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for target in environment.targets.iter().take(MAX_TARGETS) {
@@ -189,46 +185,42 @@ fn target_rows(environment: &Environment) -> Vec<(String, String)> {
     pairs
 }
 
-/// The command line, as a shell takes it.
+/// The command line, quoted for a shell.
 pub(super) fn command_line(results: &Results) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
     let words: Vec<_> = arguments.iter().map(|word| shell_word(word)).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// The command line as a part of a page.
-pub fn called(results: &Results) -> Option<Block> {
+/// Creates a block with the command line.
+pub fn command_block(results: &Results) -> Option<Block> {
     Some(Block::Code {
-        title: "As it was called".into(),
+        title: "Command line".into(),
         text: command_line(results)?,
         notes: Vec::new(),
     })
 }
 
 pub(super) fn commands(results: &Results) -> Option<Section> {
-    let mut blocks = Vec::from_iter(called(results));
+    let mut blocks = Vec::from_iter(command_block(results));
     for one in &results.equivalents {
-        let mut notes: Vec<String> = one
-            .lost
-            .iter()
-            .map(|lost| format!("Not the same there: {lost}"))
-            .collect();
+        let mut notes: Vec<String> = one.lost.iter().map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(one.differs.iter().cloned());
         blocks.push(Block::Code {
-            title: format!("For {}", whose(one.dialect)),
+            title: format!("For {}", tool_name(one.dialect)),
             text: one.one_line.clone().unwrap_or_else(|| one.text.clone()),
             notes,
         });
     }
     (!blocks.is_empty()).then(|| Section {
-        title: "The same test in other words".into(),
+        title: "Equivalent commands".into(),
         folded: true,
         blocks,
         ..Section::default()
     })
 }
 
-fn whose(dialect: Dialect) -> &'static str {
+fn tool_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Native => "fathom",
         Dialect::Fio => "fio",

@@ -1,4 +1,4 @@
-//! Charts over time: rates, latencies, and where latencies lay.
+//! Charts over time: rates, latency percentiles, and the latency heat map.
 
 use std::collections::BTreeSet;
 
@@ -9,36 +9,42 @@ use model::results::{IntervalHistogram, JobResults, PhaseInterval};
 use model::stats::{Support, support};
 use model::{Bytes, Direction, Nanos};
 
-use super::Place;
+use super::ChartScope;
 use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, time_unit};
-use crate::html::run::tone_of;
+use crate::html::run::direction_tone;
 
-/// No chart has more points along its time; longer series are added up.
+/// Maximum number of points over time; longer series are merged.
 const MAX_POINTS: usize = 3600;
-/// Of a longer window the rates are drawn second by second.
-const LONG: Nanos = Nanos::secs(10);
-/// Intervals within a second are drawn as a band if they have this many operations on average.
-/// Fewer vary by the count alone.
+/// From this length of the measured window on, rates are drawn per second.
+const MIN_LENGTH_PER_SECOND: Nanos = Nanos::secs(10);
+/// Intervals within a second are drawn as a band if they have this many operations on average. With
+/// fewer, the band would show only random variation.
 const MIN_IN_BAND: u64 = 10;
-/// Warm-up is drawn for this share of the measured window at most, which is what a chart is about.
+/// Maximum length of drawn warm-up, as a share of the measured window.
 const WARM_UP_SHARE: f64 = 1.0 / 3.0;
-/// Columns of a heat map at most.
+/// Maximum number of columns of a heat map.
 const MAX_COLUMNS: usize = 120;
-/// Rows of a heat map for each factor of ten.
+/// Rows of a heat map per power of ten.
 const ROWS_PER_DECADE: f64 = 10.0;
-/// Lines of latencies over time.
-const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
+/// Percentiles in the chart of latencies over time.
+const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// Operations per second, with what was done before and after the measured window; and bytes per
-/// second, unless all operations moved as many bytes, so that it would be the same curve.
-pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: &[Mark]) -> [Option<Chart>; 2] {
-    let (around, phases) = around(job);
+/// Creates the charts of IOPS and of throughput, including I/O outside of the measured window. The
+/// chart of throughput is omitted if all operations have the same size: its curve would be the
+/// same.
+pub(super) fn rates(
+    scope: &ChartScope,
+    job: &JobResults,
+    observed: &Observation,
+    marks: &[Mark],
+) -> [Option<Chart>; 2] {
+    let (outside_intervals, phases) = outside_intervals(job);
     let marks: Vec<Mark> = phases.into_iter().chain(marks.iter().cloned()).collect();
-    let beside = |value: &dyn Fn(&Counts) -> f64| outside_window(&around, value);
-    let groups = grouped(&seen.series);
-    let points: Vec<SeriesPoint> = groups.iter().map(|group| joined(group)).collect();
+    let outside = |value: &dyn Fn(&Counts) -> f64| outside_window(&outside_intervals, value);
+    let groups = group_points(&observed.series);
+    let points: Vec<SeriesPoint> = groups.iter().map(|group| merge_points(group)).collect();
     let operations: u64 = points.iter().flat_map(|point| point.operations).sum();
-    let has_band = points.len() < seen.series.len() && operations >= MIN_IN_BAND * seen.series.len() as u64;
+    let has_band = points.len() < observed.series.len() && operations >= MIN_IN_BAND * observed.series.len() as u64;
     let at = |point: &SeriesPoint| point.start_ns.as_secs();
     let present: Vec<usize> = (0..3)
         .filter(|direction| points.iter().any(|point| point.operations[*direction] > 0))
@@ -53,8 +59,9 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
         }
         for direction in &present {
             let each = points.iter().map(|point| (at(point), value(point, *direction)));
-            let word = Direction::ALL[*direction].word();
-            lines.push(Series::new(format!("{word}s"), Form::Steps, each).tone(tone_of(Direction::ALL[*direction])));
+            let direction = Direction::ALL[*direction];
+            lines
+                .push(Series::new(format!("{}s", direction.word()), Form::Steps, each).tone(direction_tone(direction)));
         }
         if let Some(first) = lines.first_mut().filter(|_| has_band) {
             let of_all = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
@@ -67,46 +74,45 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
         lines
     };
     let per_second = |amount: u64, point: &SeriesPoint| amount as f64 / point.length_ns.as_secs().max(1e-9);
-    let length = points.first().map_or(Nanos(0), |point| point.length_ns);
+    let length = crate::numbers::duration(points.first().map_or(Nanos(0), |point| point.length_ns));
     let about = |what: &str| {
         let band = match has_band {
             true => format!(
                 "; the band spans the slowest and the fastest {} in it",
-                crate::numbers::duration(seen.series[0].length_ns)
+                crate::numbers::duration(observed.series[0].length_ns)
             ),
             false => String::new(),
         };
         format!(
-            "{what} in each {}{band}. A level line is a steady device; steps and slopes are changes of its state or of its surroundings.",
-            crate::numbers::duration(length)
+            "{what} in each {length}{band}. A flat line means a steady device; steps and slopes are changes in its state or its environment."
         )
     };
     let time = Axis::linear("time in the measured window", "s");
-    let size = common_size(&points);
-    let same = size.map(|size| format!(" Throughput has the same curve: every operation moved {}.", Bytes(size)));
+    let size = common_size(&points).map(Bytes);
+    let same = size.map(|size| format!(" Throughput has the same curve: every operation transferred {size}."));
     [
         Some(Chart {
-            id: place.id("iops"),
-            title: place.title("Operations per second over time"),
+            id: scope.id("iops"),
+            title: scope.title("Operations per second over time"),
             about: format!("{}{}", about("Operations per second"), same.unwrap_or_default()),
             x: time.clone(),
             y: Axis::from_zero("IOPS", "IOPS"),
             series: lines(&|point, direction| per_second(point.operations[direction], point))
                 .into_iter()
-                .chain(beside(&|counts| counts.operations as f64))
+                .chain(outside(&|counts| counts.operations as f64))
                 .collect(),
             marks: marks.clone(),
             ..Chart::default()
         }),
         size.is_none().then(|| Chart {
-            id: place.id("throughput"),
-            title: place.title("Throughput over time"),
+            id: scope.id("throughput"),
+            title: scope.title("Throughput over time"),
             about: about("Megabytes (10^6 bytes) per second"),
             x: time,
             y: Axis::from_zero("throughput", "MB/s"),
             series: lines(&|point, direction| per_second(point.bytes[direction], point) / 1e6)
                 .into_iter()
-                .chain(beside(&|counts| counts.bytes.0 as f64 / 1e6))
+                .chain(outside(&|counts| counts.bytes.0 as f64 / 1e6))
                 .collect(),
             marks,
             ..Chart::default()
@@ -114,7 +120,7 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
     ]
 }
 
-/// The bytes that every operation moved, where it was always the same number.
+/// The size of all operations, if it is the same.
 fn common_size(points: &[SeriesPoint]) -> Option<u64> {
     let counts = points
         .iter()
@@ -127,16 +133,16 @@ fn common_size(points: &[SeriesPoint]) -> Option<u64> {
         .then_some(size)
 }
 
-/// Rates of the phases before and after the measured window, a series for each phase.
-fn outside_window(around: &[(f64, &PhaseInterval)], value: &dyn Fn(&Counts) -> f64) -> Vec<Series> {
-    let phases: BTreeSet<Phase> = around.iter().map(|(_, one)| one.phase).collect();
+/// Rates before and after the measured window, a series for each phase.
+fn outside_window(outside_intervals: &[(f64, &PhaseInterval)], value: &dyn Fn(&Counts) -> f64) -> Vec<Series> {
+    let phases: BTreeSet<Phase> = outside_intervals.iter().map(|(_, one)| one.phase).collect();
     let rate = |one: &PhaseInterval| {
         one.counts.iter().map(|(_, counts)| value(counts)).sum::<f64>() / one.length_ns.as_secs().max(1e-9)
     };
     let of = |phase: Phase| {
-        let here = around.iter().filter(|(_, one)| one.phase == phase);
+        let here = outside_intervals.iter().filter(|(_, one)| one.phase == phase);
         let points = here.clone().map(|(at, one)| (*at, rate(one)));
-        // The last step has an end.
+        // The last interval needs an explicit end.
         let end = here
             .clone()
             .next_back()
@@ -149,9 +155,9 @@ fn outside_window(around: &[(f64, &PhaseInterval)], value: &dyn Fn(&Counts) -> f
     phases.into_iter().map(of).collect()
 }
 
-/// What was done outside of the measured window, each with its seconds from the start of that
-/// window, and a band for each phase.
-fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
+/// Intervals outside of the measured window with their start in seconds from its start, and a band
+/// for each phase.
+fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
     let end = |phase: Phase| {
         let here = job.around.iter().filter(|one| one.phase == phase);
         here.map(|one| (one.start_ns + one.length_ns).as_secs())
@@ -179,20 +185,21 @@ fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
     (each, phases.into_iter().map(band).collect())
 }
 
-/// Neighbours that are drawn as one: a second of a long window, more where there are too many.
-fn grouped(points: &[SeriesPoint]) -> Vec<&[SeriesPoint]> {
+/// Groups the intervals that are drawn as one point: a second of a long window, or more to keep
+/// within [`MAX_POINTS`].
+fn group_points(points: &[SeriesPoint]) -> Vec<&[SeriesPoint]> {
     let length = points.first().map_or(Nanos(0), |point| point.length_ns);
     let whole: u64 = points.iter().map(|point| point.length_ns.0).sum();
-    let of_second = match whole >= LONG.0 && length.0 > 0 {
+    let per_second_count = match whole >= MIN_LENGTH_PER_SECOND.0 && length.0 > 0 {
         true => (Nanos::secs(1).0 / length.0) as usize,
         false => 1,
     };
-    let each = points.len().div_ceil(MAX_POINTS).max(of_second).max(1);
+    let each = points.len().div_ceil(MAX_POINTS).max(per_second_count).max(1);
     points.chunks(each).collect()
 }
 
-/// Neighbours as one.
-fn joined(some: &[SeriesPoint]) -> SeriesPoint {
+/// Merges adjacent intervals.
+fn merge_points(some: &[SeriesPoint]) -> SeriesPoint {
     let mut sum = some[0];
     for point in &some[1..] {
         for direction in 0..3 {
@@ -204,9 +211,9 @@ fn joined(some: &[SeriesPoint]) -> SeriesPoint {
     sum
 }
 
-/// Intervals of all directions together, neighbours joined so that there are at most that many.
-pub(crate) fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nanos, Histogram)> {
-    let each = intervals.len().div_ceil(most).max(1);
+/// Start and histogram of intervals, over all directions, merged to at most `max` columns.
+pub(crate) fn columns(intervals: &[IntervalHistogram], max: usize) -> Vec<(Nanos, Histogram)> {
+    let each = intervals.len().div_ceil(max).max(1);
     let together = |some: &[IntervalHistogram]| {
         let mut sum = Histogram::new();
         for interval in some {
@@ -221,8 +228,8 @@ pub(crate) fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nano
     intervals.chunks(each).map(together).collect()
 }
 
-/// Percentiles of the latency of each interval.
-pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[Mark]) -> Chart {
+/// Creates the chart of latency percentiles over time.
+pub(super) fn latencies(scope: &ChartScope, job: &JobResults, paced: bool, marks: &[Mark]) -> Chart {
     let columns = columns(&job.histograms, MAX_POINTS);
     let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
     let line = |(fraction, name): (f64, &str)| {
@@ -233,17 +240,17 @@ pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[M
         let points = columns.iter().map(|(start, found)| (start.as_secs(), value(found)));
         Series::new(name, Form::Steps, points)
     };
-    let mut series: Vec<Series> = SHOWN.into_iter().map(line).collect();
+    let mut series: Vec<Series> = PERCENTILES.into_iter().map(line).collect();
     let most = columns.iter().filter(|(_, found)| !found.is_empty());
     let most = most.map(|(start, found)| (start.as_secs(), found.max() as f64 / ns));
     series.push(Series::new("maximum", Form::Dots, most).tone(Tone::Other));
-    // A percentile that hardly any interval has enough operations for says nothing over time.
+    // Omits percentiles for which no interval has enough operations.
     series.retain(|series| series.y.iter().any(Option::is_some));
     Chart {
-        id: place.id("latency-over-time"),
-        title: place.title("Latency over time"),
+        id: scope.id("latency-over-time"),
+        title: scope.title("Latency over time"),
         about: format!(
-            "{} of the operations that ended in each interval. Percentiles that fewer than ten operations of an interval lie beyond are left out; each point of the maximum is one operation.",
+            "{} of the operations that completed in each interval. Percentiles with fewer than ten slower operations in an interval are omitted; each maximum is a single operation.",
             if paced {
                 "Response times (from the scheduled start)"
             } else {
@@ -258,8 +265,8 @@ pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[M
     }
 }
 
-/// How many operations took how long, interval by interval.
-pub(super) fn heat(place: &Place, job: &JobResults) -> Option<Chart> {
+/// Creates the heat map: the number of operations by latency and interval.
+pub(super) fn heat(scope: &ChartScope, job: &JobResults) -> Option<Chart> {
     let columns = columns(&job.histograms, MAX_COLUMNS);
     let total = job.total();
     let all = total.latency();
@@ -287,16 +294,16 @@ pub(super) fn heat(place: &Place, job: &JobResults) -> Option<Chart> {
             .collect()
     };
     Some(Chart {
-        id: place.id("heat"),
-        title: place.title("Where latencies lay over time"),
-        about: "How many operations took how long in each interval: the stronger the colour, the more of them (by the logarithm). Two bands are two kinds of \
-                operations, such as those from a cache and those from the medium."
+        id: scope.id("heat"),
+        title: scope.title("Latency heat map"),
+        about: "Operations in each interval by latency: the stronger the colour, the more operations (on a logarithmic scale). Two bands mean two kinds of \
+                operations, such as cache hits and accesses to the medium."
             .into(),
         x: Axis::linear("time in the measured window", "s"),
         y: Axis::log("latency", unit),
         heat: Some(Heat {
             x: columns.iter().map(|(start, _)| X::Number(start.as_secs())).collect(),
-            // The middle of the row, by the logarithm.
+            // The geometric middle of the row.
             y: (first..=last).map(|row| X::Number((edge(row) * edge(row + 1)).sqrt() / ns)).collect(),
             z: (0..(last - first + 1) as usize).map(row).collect(),
             title: "operations".into(),
@@ -306,8 +313,8 @@ pub(super) fn heat(place: &Place, job: &JobResults) -> Option<Chart> {
     })
 }
 
-/// A mark at a moment.
-pub(super) fn moment(at_secs: f64, words: &str) -> Mark {
+/// A vertical line at a time.
+pub(super) fn time_mark(at_secs: f64, words: &str) -> Mark {
     Mark {
         across: Across::X,
         at: at_secs,

@@ -1,18 +1,18 @@
-//! The grid of a heat map: a path for each strength of the colour.
+//! The cells of a heat map: one path for each level of colour.
 
 use std::fmt::Write;
 
 use super::scale::{PlacedTick, Span};
-use super::{Area, cut};
+use super::{Area, truncate};
 use crate::html::chart::{Axis, Heat, Scale, X};
 use crate::html::escape::text;
 
-/// Strengths of the colour.
+/// Number of colour levels.
 const LEVELS: usize = 8;
-/// Grids of at most this many cells have their values written in them.
+/// In grids of up to this many cells, the values are written in the cells.
 const MAX_WRITTEN: usize = 80;
 
-/// The ends of an axis of cells: the outermost cells are as wide as the others.
+/// The ends of an axis of cells, so that the outermost cells are as wide as the others.
 pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
     let place = |x: &X| match x {
         X::Number(number) if axis.scale == Scale::Log => number.log10(),
@@ -20,16 +20,16 @@ pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
         X::Name(_) => f64::NAN,
     };
     let (Some(first), Some(last)) = (cells.first().map(place), cells.last().map(place)) else {
-        return Span::of_names(1);
+        return Span::from_names(1);
     };
     if first.is_nan() || axis.scale == Scale::Names {
-        return Span::of_names(cells.len());
+        return Span::from_names(cells.len());
     }
     let wide = match cells.len() {
         1 => 1.0,
         count => (last - first) / (count - 1) as f64,
     };
-    // Times are those at which a column begins; latencies those in the middle of a row.
+    // Times are the starts of columns; latencies are the middles of rows.
     let before = if axis.scale == Scale::Log { wide / 2.0 } else { 0.0 };
     Span {
         scale: axis.scale,
@@ -41,13 +41,13 @@ pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
 /// Labels of rows that have names.
 pub(super) fn row_ticks(map: &Heat, span: &Span) -> Vec<PlacedTick> {
     let named = map.y.iter().enumerate().filter_map(|(row, y)| match y {
-        X::Name(name) => Some((span.place(row as f64)?, cut(name))),
+        X::Name(name) => Some((span.place(row as f64)?, truncate(name))),
         X::Number(_) => None,
     });
     named.collect()
 }
 
-/// The strength of a value, 0 to [`LEVELS`] − 1.
+/// The colour level of a value, 0 to [`LEVELS`] − 1.
 fn level(map: &Heat, value: f64) -> usize {
     let (low, high) = ends(map);
     let on = |value: f64| if map.log { value.max(1e-300).log10() } else { value };
@@ -65,7 +65,7 @@ fn ends(map: &Heat) -> (f64, f64) {
     })
 }
 
-/// The cells as lines one unit thick, neighbours of one strength in one line.
+/// Draws the cells as lines one unit thick. Adjacent cells of the same level share a line.
 pub(super) fn cells(map: &Heat, width: f64, height: f64, out: &mut String) {
     let rows = map.z.len();
     let mut paths = vec![String::new(); LEVELS];
@@ -92,7 +92,7 @@ pub(super) fn cells(map: &Heat, width: f64, height: f64, out: &mut String) {
     out.push_str("</g>\n");
 }
 
-/// The values of a small grid, in their cells.
+/// Writes the values of a small grid into its cells.
 pub(super) fn values(map: &Heat, area: &Area, out: &mut String) {
     let (columns, rows) = (map.x.len(), map.z.len());
     if columns * rows > MAX_WRITTEN {
@@ -118,7 +118,7 @@ pub(super) fn values(map: &Heat, area: &Area, out: &mut String) {
     }
 }
 
-/// The colours from the lowest value to the highest.
+/// Draws the legend: the colours from the lowest value to the highest.
 pub(super) fn legend(map: &Heat) -> String {
     let (low, high) = ends(map);
     if low > high {

@@ -1,4 +1,4 @@
-//! Words in a drawing: beside marks, and at the ends of guides that the legend does not list.
+//! Labels in a drawing: those of marks, and of guides that the legend does not list.
 
 use std::fmt::Write;
 
@@ -6,13 +6,12 @@ use super::{Area, Drawing, LETTER, LINE, WIDE_LETTER, guides, is_listed, marks, 
 use crate::html::chart::{Across, Form, Mark, Series, X};
 use crate::html::escape::text;
 
-/// Rows of labels above the plot area; a mark that finds no room in them has its words when pointed
-/// at.
+/// Maximum number of label rows above the plot area. Marks without room have only a tooltip.
 const MAX_LABEL_ROWS: usize = 3;
 
 impl<'a> Drawing<'a> {
-    /// Marks along the horizontal axis with the row of their words above the plot area, from the
-    /// left.
+    /// Marks on the horizontal axis, from the left, with the rows of their labels above the plot
+    /// area.
     pub(super) fn label_rows(&self) -> Vec<(&'a Mark, Option<usize>)> {
         let mut ends = [f64::NEG_INFINITY; MAX_LABEL_ROWS];
         let mut sorted: Vec<&Mark> = marks(self.chart, Across::X)
@@ -30,14 +29,14 @@ impl<'a> Drawing<'a> {
         sorted.into_iter().map(&mut place).collect()
     }
 
-    /// Where the words of a mark begin: at the mark, and within the plot area.
+    /// The start of a mark's label: at the mark, but within the plot area.
     fn label_start(&self, mark: &Mark) -> f64 {
         let long = mark.words.chars().count() as f64 * LETTER;
         let at = self.across(mark.at).unwrap_or(0.0);
         at.min(self.area.width - long).max(0.0)
     }
 
-    /// Words beside marks, and at the ends of guides that the legend does not list.
+    /// Draws the labels of marks, and of guides that the legend does not list.
     pub(super) fn labels(&self, out: &mut String) {
         let Area { left, top, width, .. } = self.area;
         for (mark, row) in self.label_rows() {
@@ -57,7 +56,7 @@ impl<'a> Drawing<'a> {
             let Some(mut y) = self.up(&self.y, mark.at) else {
                 continue;
             };
-            // Above the line, or below it where there is no room.
+            // Above the line, or below it at the top of the plot area.
             y += if y < LINE { LINE } else { -4.0 };
             while let Some(near) = taken.iter().find(|other| (y - **other).abs() < LINE) {
                 y = near - LINE;
@@ -93,7 +92,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Where measured points are: left and right end, and height.
+    /// Left end, right end and height of the measured points.
     fn measured_places(&self) -> Vec<(f64, f64, f64)> {
         let measured = self.chart.series.iter().filter(|series| series.form != Form::Guide);
         let points = measured.flat_map(|series| series.x.iter().zip(&series.y));

@@ -1,6 +1,7 @@
-//! Draws a [`Chart`] as SVG: visible without a script, in print and in the dark. Colours come from
-//! the page's style sheet, by class. `page.js` adds what a reader can do with a drawing (point,
-//! zoom, hide a series); it finds the plot area and the ends of the horizontal axis in `data-`
+//! Draws a [`Chart`] as SVG, for pages without scripts, in print and in dark mode.
+//!
+//! Colours come from the page's style sheet, by class. `page.js` adds interaction (tooltips, zoom,
+//! hiding series); it reads the plot area and the ends of the horizontal axis from `data-`
 //! attributes.
 
 mod heat;
@@ -15,7 +16,7 @@ use super::chart::{Across, Axis, Chart, Form, Mark, Scale, Series, Tone, X};
 use super::escape::text;
 use scale::{PlacedTick, Span};
 
-/// Size of a drawing; a page scales it to the room that it has.
+/// Size of a drawing, which the page scales to the available width.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 250.0;
 /// Width of a letter and height of a line, in the same unit.
@@ -23,13 +24,13 @@ const LETTER: f64 = 6.4;
 const LINE: f64 = 14.0;
 /// Width of a letter of tick labels on a phone, where text is larger.
 const WIDE_LETTER: f64 = 8.4;
-/// Room below the plot area: tick labels and the title of the axis.
+/// Space below the plot area, for tick labels and the title of the axis.
 const BELOW: f64 = 38.0;
-/// Longer names of an axis of names are cut.
+/// Longer names are truncated.
 const MAX_NAME: usize = 18;
-/// More guides than these are labelled where they end, not in the legend.
+/// If there are more guides, they are labelled at their ends instead of in the legend.
 const MAX_GUIDES_IN_LEGEND: usize = 3;
-/// Colours of series without a meaning.
+/// Number of colours without a meaning.
 const COLOURS: usize = 8;
 
 /// The plot area within a drawing.
@@ -50,7 +51,7 @@ struct Drawing<'a> {
     area: Area,
 }
 
-/// A point of the plot area; without a vertical place it is a gap.
+/// A point in the plot area; `None` as the vertical position is a gap.
 type Point = (f64, Option<f64>);
 
 /// Draws a chart.
@@ -99,8 +100,8 @@ pub(super) fn draw(chart: &Chart) -> String {
     out
 }
 
-/// The names of the series beside their colours; the scale of a heat map. Empty where one series
-/// needs no name.
+/// Draws the legend: names and colours of the series, or the scale of a heat map. Empty for a
+/// single series.
 pub(super) fn legend(chart: &Chart) -> String {
     if let Some(map) = &chart.heat {
         return heat::legend(map);
@@ -119,7 +120,7 @@ pub(super) fn legend(chart: &Chart) -> String {
         let _ = write!(
             out,
             "<li data-series=\"{index}\"><svg class=\"{}\" width=\"22\" height=\"10\" aria-hidden=\"true\"><path class=\"{}\" d=\"M1 5H21\"/></svg>{}</li>",
-            class_of(chart, index),
+            series_class(chart, index),
             match one.form {
                 Form::Dots => "dots",
                 Form::Bars | Form::Stack => "swatch",
@@ -140,7 +141,7 @@ fn guides(chart: &Chart) -> impl Iterator<Item = &Series> {
     chart.series.iter().filter(|series| series.form == Form::Guide)
 }
 
-fn class_of(chart: &Chart, index: usize) -> String {
+fn series_class(chart: &Chart, index: usize) -> String {
     let series = &chart.series[index];
     let before = &chart.series[..index];
     let mut class = match series.tone {
@@ -169,7 +170,7 @@ fn tone_class(tone: Tone) -> &'static str {
     }
 }
 
-fn names_of(chart: &Chart) -> Vec<&str> {
+fn axis_names(chart: &Chart) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     let mut known = std::collections::HashSet::new();
     let all = chart.series.iter().flat_map(|series| &series.x);
@@ -183,8 +184,8 @@ fn names_of(chart: &Chart) -> Vec<&str> {
     names
 }
 
-/// The vertical values of one side, those of bars from their foot on.
-fn heights(chart: &Chart, right: bool) -> Vec<f64> {
+/// The vertical values on one side, including the base of bars.
+fn vertical_values(chart: &Chart, right: bool) -> Vec<f64> {
     let of_side = |series: &&Series| series.right == right && series.form != Form::Guide;
     let series: Vec<&Series> = chart.series.iter().filter(of_side).collect();
     let mut values: Vec<f64> = series
@@ -222,7 +223,7 @@ fn number(x: &X, names: &[&str]) -> f64 {
     }
 }
 
-fn cut(name: &str) -> String {
+fn truncate(name: &str) -> String {
     match name.chars().count() > MAX_NAME {
         true => name.chars().take(MAX_NAME - 1).chain(['…']).collect(),
         false => name.to_owned(),
@@ -231,21 +232,26 @@ fn cut(name: &str) -> String {
 
 impl<'a> Drawing<'a> {
     fn new(chart: &'a Chart) -> Drawing<'a> {
-        let names = names_of(chart);
+        let names = axis_names(chart);
         let (x, y) = match &chart.heat {
             Some(map) => (heat::span(&chart.x, &map.x), heat::span(&chart.y, &map.y)),
             None => {
                 let x = match chart.x.scale {
-                    Scale::Names => Span::of_names(names.len()),
-                    Scale::Linear | Scale::Log => Span::of_numbers(&chart.x, widths(chart).into_iter(), true),
+                    Scale::Names => Span::from_names(names.len()),
+                    Scale::Linear | Scale::Log => {
+                        Span::from_numbers(&chart.x, horizontal_values(chart).into_iter(), true)
+                    }
                 };
-                (x, Span::of_numbers(&chart.y, heights(chart, false).into_iter(), false))
+                (
+                    x,
+                    Span::from_numbers(&chart.y, vertical_values(chart, false).into_iter(), false),
+                )
             }
         };
         let right = chart
             .right
             .as_ref()
-            .map(|axis| Span::of_numbers(axis, heights(chart, true).into_iter(), false));
+            .map(|axis| Span::from_numbers(axis, vertical_values(chart, true).into_iter(), false));
         let room = |ticks: Vec<PlacedTick>| {
             let longest = ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
             longest as f64 * WIDE_LETTER + 10.0
@@ -255,7 +261,7 @@ impl<'a> Drawing<'a> {
             .as_ref()
             .map_or_else(Vec::new, |map| heat::row_ticks(map, &y));
         let left = room(y.ticks()).max(room(own)).max(20.0);
-        // Half of the last label of an axis with words of its own lies beyond its end.
+        // Half of the last custom label extends beyond the end of the axis.
         let words = chart
             .x
             .ticks
@@ -297,7 +303,7 @@ impl<'a> Drawing<'a> {
         Some((1.0 - span.place(value)?) * self.area.height)
     }
 
-    /// Titles, grid and tick labels.
+    /// Draws titles, grid and tick labels.
     fn axes(&self, out: &mut String) {
         let Area {
             left,
@@ -324,11 +330,11 @@ impl<'a> Drawing<'a> {
             .as_ref()
             .map_or_else(Vec::new, |map| heat::row_ticks(map, &self.y));
         let up = if rows.is_empty() {
-            own_ticks(&self.chart.y, &self.y)
+            axis_ticks(&self.chart.y, &self.y)
         } else {
             rows
         };
-        for (place, label) in spread(up, height, |_| LINE) {
+        for (place, label) in select_ticks(up, height, |_| LINE) {
             let y = bottom - place * height;
             let _ = writeln!(
                 out,
@@ -345,16 +351,16 @@ impl<'a> Drawing<'a> {
                 WIDTH - 2.0,
                 text(&axis.words())
             );
-            for (place, label) in own_ticks(axis, span) {
+            for (place, label) in axis_ticks(axis, span) {
                 let (x, y) = (right + 5.0, bottom - place * height + 4.0);
                 let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", text(&label));
             }
         }
-        for (place, label) in spread(self.ticks_across(), width, |label| {
+        for (place, label) in select_ticks(self.horizontal_ticks(), width, |label| {
             label.chars().count() as f64 * WIDE_LETTER + 8.0
         }) {
             let x = left + place * width;
-            // The last label must not leave the drawing.
+            // Keeps the last label within the drawing.
             let middle = x.min(WIDTH - label.chars().count() as f64 * WIDE_LETTER / 2.0);
             let _ = writeln!(
                 out,
@@ -369,11 +375,11 @@ impl<'a> Drawing<'a> {
         );
     }
 
-    fn ticks_across(&self) -> Vec<PlacedTick> {
+    fn horizontal_ticks(&self) -> Vec<PlacedTick> {
         if self.chart.x.scale != Scale::Names {
-            return own_ticks(&self.chart.x, &self.x);
+            return axis_ticks(&self.chart.x, &self.x);
         }
-        let place = |(index, name): (usize, &&str)| Some((self.x.place(index as f64)?, cut(name)));
+        let place = |(index, name): (usize, &&str)| Some((self.x.place(index as f64)?, truncate(name)));
         self.names.iter().enumerate().filter_map(place).collect()
     }
 
@@ -410,14 +416,14 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The last step of a measured window is as long as the one before it. Phases beside the window
-/// name their end.
+/// True if the last step of a series has no explicit end, and is drawn as long as the one before
+/// it.
 fn has_open_end(chart: &Chart, series: &Series) -> bool {
     series.form == Form::Steps && !series.weak && chart.x.scale == Scale::Linear
 }
 
-/// The horizontal values of a chart of numbers.
-fn widths(chart: &Chart) -> Vec<f64> {
+/// The horizontal values of a chart over numbers.
+fn horizontal_values(chart: &Chart) -> Vec<f64> {
     let series = chart.series.iter().flat_map(|series| {
         let numbers: Vec<f64> = series.x.iter().map(|x| number(x, &[])).collect();
         let last = match numbers[..] {
@@ -432,7 +438,7 @@ fn widths(chart: &Chart) -> Vec<f64> {
     series.chain(bands).collect()
 }
 
-fn own_ticks(axis: &Axis, span: &Span) -> Vec<PlacedTick> {
+fn axis_ticks(axis: &Axis, span: &Span) -> Vec<PlacedTick> {
     if axis.ticks.is_empty() {
         return span.ticks();
     }
@@ -445,8 +451,8 @@ fn own_ticks(axis: &Axis, span: &Span) -> Vec<PlacedTick> {
         .collect()
 }
 
-/// Those ticks whose labels do not touch each other.
-fn spread(ticks: Vec<PlacedTick>, length: f64, size: impl Fn(&str) -> f64) -> Vec<PlacedTick> {
+/// Selects ticks whose labels do not overlap.
+fn select_ticks(ticks: Vec<PlacedTick>, length: f64, size: impl Fn(&str) -> f64) -> Vec<PlacedTick> {
     let mut kept: Vec<PlacedTick> = Vec::new();
     for tick in ticks {
         let is_free = kept

@@ -1,22 +1,22 @@
-//! A row for each name: its point and its interval along one horizontal axis, with the words beside
-//! it. Nothing in it needs pointing at, so `page.js` leaves it alone.
+//! Draws a row for each name: point and interval on a common horizontal axis, and a text. All
+//! values are visible without a tooltip, so `page.js` ignores these drawings.
 
 use std::fmt::Write;
 
 use super::scale::Span;
-use super::{HEIGHT, WIDE_LETTER, WIDTH, heights, marks, own_ticks, spread, tone_class};
+use super::{HEIGHT, WIDE_LETTER, WIDTH, axis_ticks, marks, select_ticks, tone_class, vertical_values};
 use crate::html::chart::{Across, Chart, Series, X};
 use crate::html::escape::text;
 
 /// Height of a row: the name above, the interval below.
 const ROW: f64 = 40.0;
-/// Room above the rows for the words of a mark, below for ticks and the title, and on both sides.
+/// Space above the rows for the label of a mark, below for ticks and title, and on both sides.
 const ABOVE: f64 = 22.0;
 const BELOW: f64 = 40.0;
 const SIDE: f64 = 16.0;
 
 pub(super) fn draw(chart: &Chart, series: &Series) -> String {
-    let span = Span::of_numbers(&chart.y, heights(chart, false).into_iter(), false);
+    let span = Span::from_numbers(&chart.y, vertical_values(chart, false).into_iter(), false);
     let width = WIDTH - 2.0 * SIDE;
     let across = |value: f64| span.place(value).map(|place| SIDE + place * width);
     let bottom = ABOVE + ROW * series.x.len() as f64;
@@ -37,7 +37,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
             );
         }
     }
-    for (place, label) in spread(own_ticks(&chart.y, &span), width, |label| {
+    for (place, label) in select_ticks(axis_ticks(&chart.y, &span), width, |label| {
         label.chars().count() as f64 * WIDE_LETTER + 12.0
     }) {
         let x = SIDE + place * width;
@@ -65,12 +65,12 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
             out,
             "<g class=\"c-0\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             top + 15.0,
-            text(&fitting(name, words)),
+            text(&shorten_name(name, words)),
             WIDTH - SIDE,
             top + 15.0,
             text(words)
         );
-        // An end beyond the axis is drawn to its edge, without a bar across.
+        // An end outside of the axis is drawn to its edge, without an end bar.
         let has = |ends: &[Option<f64>]| ends.get(row).copied().flatten().is_some();
         if has(&series.low) && has(&series.high) {
             let (low, high) = (at(&series.low), at(&series.high));
@@ -93,8 +93,9 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
     out + "</svg>\n"
 }
 
-/// The end of a name that is too long beside the words: names of files differ there.
-fn fitting(name: &str, words: &str) -> String {
+/// Shortens a name that does not fit next to the text. Its end stays, because file names differ
+/// there.
+fn shorten_name(name: &str, words: &str) -> String {
     let room = (((WIDTH - 2.0 * SIDE) / WIDE_LETTER) as usize).saturating_sub(words.chars().count() + 2);
     let length = name.chars().count();
     match length > room {

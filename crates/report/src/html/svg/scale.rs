@@ -1,14 +1,14 @@
-//! Axes of a chart: which values they span, where a value lies, and where ticks stand.
+//! Axes of a chart: the range of values, the position of a value, and the positions of ticks.
 
 use crate::html::chart::{Axis, Scale};
 use crate::numbers::group_thousands;
 
-/// Room beyond the outermost values, as a share of the axis.
+/// Space beyond the outermost values, as a share of the axis.
 const MARGIN: f64 = 0.05;
-/// Ticks that an axis aims at.
+/// Target number of ticks.
 const TICKS: f64 = 5.0;
 
-/// An axis with its ends: numbers, logarithms of numbers, or places of names.
+/// An axis with its ends, which are numbers, logarithms, or positions of names.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
     pub(super) scale: Scale,
@@ -16,12 +16,12 @@ pub(super) struct Span {
     pub(super) high: f64,
 }
 
-/// A tick: its place from 0 to 1, and its label.
+/// A tick: its position from 0 to 1, and its label.
 pub(super) type PlacedTick = (f64, String);
 
 impl Span {
-    /// Spans the values of an axis of numbers. `tight`: the ends are those of the values.
-    pub(super) fn of_numbers(axis: &Axis, values: impl Iterator<Item = f64>, tight: bool) -> Span {
+    /// Spans the values of an axis of numbers, without a margin if `tight`.
+    pub(super) fn from_numbers(axis: &Axis, values: impl Iterator<Item = f64>, tight: bool) -> Span {
         let is_log = axis.scale == Scale::Log;
         let usable = values.filter(|value| value.is_finite() && (!is_log || *value > 0.0));
         let placed = usable.map(|value| if is_log { value.log10() } else { value });
@@ -50,8 +50,8 @@ impl Span {
         }
     }
 
-    /// An axis of this many names.
-    pub(super) fn of_names(count: usize) -> Span {
+    /// Spans an axis of `count` names.
+    pub(super) fn from_names(count: usize) -> Span {
         Span {
             scale: Scale::Names,
             low: 0.0,
@@ -59,8 +59,8 @@ impl Span {
         }
     }
 
-    /// Where a value lies: 0 at the low end, 1 at the high one. `None` for what a logarithm does
-    /// not have.
+    /// The position of a value: 0 at the low end, 1 at the high end. `None` for a value without a
+    /// logarithm on a logarithmic axis.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let value = match self.scale {
             Scale::Linear => value,
@@ -96,8 +96,8 @@ impl Span {
             .collect()
     }
 
-    /// Multiples of 1, 2 and 5 of the powers of ten; of the powers alone over a wide range, and
-    /// even steps within a narrow one.
+    /// 1, 2 and 5 times powers of ten; only the powers over a wide range, and linear steps within a
+    /// narrow one.
     fn round_powers(&self) -> Vec<f64> {
         let decades = self.high - self.low;
         let factors: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -127,8 +127,8 @@ fn multiples(low: f64, high: f64) -> Vec<f64> {
     (first..=last).map(|multiple| multiple as f64 * step).collect()
 }
 
-/// A value with the digits that tell it from its neighbour at `step`, in thousands (`k`) or
-/// millions (`M`) as the largest.
+/// Formats a value with the digits that distinguish it from its neighbour at `step`. `largest`
+/// selects the unit: thousands (`k`) or millions (`M`).
 fn label(value: f64, step: f64, largest: f64) -> String {
     let (unit, suffix) = match largest {
         size if size >= 1e6 => (1e6, "M"),
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     fn labels(axis: &Axis, values: &[f64], tight: bool) -> Vec<String> {
-        let span = Span::of_numbers(axis, values.iter().copied(), tight);
+        let span = Span::from_numbers(axis, values.iter().copied(), tight);
         span.ticks().into_iter().map(|(_, label)| label).collect()
     }
 
@@ -185,10 +185,10 @@ mod tests {
     }
 
     #[test]
-    fn values_without_a_range_still_have_an_axis() {
+    fn equal_values_still_have_an_axis() {
         for axis in [Axis::linear("x", ""), Axis::log("x", ""), Axis::from_zero("x", "")] {
             for values in [&[][..], &[7.0], &[0.0, 0.0], &[f64::NAN], &[-1.0, -1.0]] {
-                let span = Span::of_numbers(&axis, values.iter().copied(), false);
+                let span = Span::from_numbers(&axis, values.iter().copied(), false);
                 assert!(
                     span.low < span.high && span.low.is_finite(),
                     "{axis:?} {values:?} {span:?}"

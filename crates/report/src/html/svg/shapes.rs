@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use super::scale::Span;
-use super::{Drawing, Point, WIDTH, class_of, has_open_end, number};
+use super::{Drawing, Point, WIDTH, has_open_end, number, series_class};
 use crate::html::chart::{Form, Series};
 
-/// Of each column of this width only the extreme points of a long series are drawn.
+/// In a long series, only the extreme points within each column of this width are drawn.
 const COLUMN: f64 = 1.0;
 
 impl Drawing<'_> {
@@ -18,7 +18,7 @@ impl Drawing<'_> {
             let _ = write!(
                 out,
                 "<g class=\"{}\" data-series=\"{index}\">",
-                class_of(self.chart, index)
+                series_class(self.chart, index)
             );
             match one.form {
                 Form::Bars => {
@@ -46,10 +46,10 @@ impl Drawing<'_> {
             let whole = points(&series.low).into_iter().zip(points(&series.high));
             let (low, high): (Vec<Point>, Vec<Point>) =
                 whole.filter(|(low, high)| low.1.is_some() && high.1.is_some()).unzip();
-            // Steps narrower than a line are not seen.
+            // Steps narrower than a line would not be visible.
             let edge = |points: &[Point]| match is_stepped && points.len() as f64 <= WIDTH {
                 true => corners(points, self.area.width),
-                false => thinned(points),
+                false => thin_out(points),
             };
             let back: Vec<Point> = edge(&low).into_iter().rev().collect();
             if back.len() > 1 {
@@ -57,7 +57,7 @@ impl Drawing<'_> {
                 let _ = write!(out, "<path class=\"band\" d=\"{}{rest}z\"/>", path(&edge(&high), false));
             }
         }
-        let mut points = thinned(&points(&series.y));
+        let mut points = thin_out(&points(&series.y));
         if has_open_end(self.chart, series)
             && let [.., before, last] = points[..]
         {
@@ -74,7 +74,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Bars of one series: number `place.0` of `place.1` beside each other, or on top of those of
+    /// Draws the bars of one series: series `place.0` of `place.1` side by side, or stacked on
     /// `feet`.
     fn bars(&self, series: &Series, span: &Span, place: (usize, usize), feet: Option<&mut Vec<f64>>, out: &mut String) {
         let slot = self.area.width / self.names.len().max(1) as f64;
@@ -117,9 +117,8 @@ impl Drawing<'_> {
     }
 }
 
-/// The first, the last, the lowest and the highest point of each column; all points of a short
-/// series.
-fn thinned(points: &[Point]) -> Vec<Point> {
+/// Keeps the first, last, lowest and highest point of each column, or all points of a short series.
+fn thin_out(points: &[Point]) -> Vec<Point> {
     if points.len() as f64 <= 2.0 * WIDTH {
         return points.to_vec();
     }
@@ -137,14 +136,15 @@ fn thinned(points: &[Point]) -> Vec<Point> {
     kept
 }
 
-/// The corners of steps: each point holds until the next one, the last one to the end of the chart.
+/// The corners of steps: each value lasts until the next point, the last one to the end of the
+/// chart.
 fn corners(points: &[Point], end: f64) -> Vec<Point> {
     let ends = points.iter().skip(1).map(|point| point.0).chain([end]);
     let both = points.iter().zip(ends);
     both.flat_map(|((from, y), to)| [(*from, *y), (to, *y)]).collect()
 }
 
-/// Path data; a gap begins a new part.
+/// Path data, with a new subpath after each gap.
 fn path(points: &[Point], is_stepped: bool) -> String {
     let mut data = String::with_capacity(points.len() * 12);
     let mut is_open = false;

@@ -12,7 +12,7 @@ fn chart(series: Vec<Series>) -> Chart {
     }
 }
 
-/// The data of the path of this class in the series of this number, with the plot area.
+/// The path data of a class in a series, and the plot area.
 fn data(drawn: &str, series: usize, class: &str) -> (String, [f64; 4]) {
     let group = drawn
         .split(&format!("data-series=\"{series}\""))
@@ -28,14 +28,14 @@ fn data(drawn: &str, series: usize, class: &str) -> (String, [f64; 4]) {
 }
 
 #[test]
-fn points_lie_where_their_values_are() {
+fn points_are_drawn_at_their_values() {
     let drawn = draw(&chart(vec![Series::new(
         "a",
         Form::Line,
         [(0.0, 0.0), (5.0, 50.0), (10.0, 100.0)],
     )]));
     let (line, [_, _, width, height]) = data(&drawn, 0, "line");
-    // 5 % of room above the highest value.
+    // 5 % of margin above the highest value.
     let up = |value: f64| height - height * value / 105.0;
     let expected = [(0.0, up(0.0)), (width / 2.0, up(50.0)), (width, up(100.0))];
     let found: Vec<(f64, f64)> = line
@@ -55,7 +55,7 @@ fn points_lie_where_their_values_are() {
 }
 
 #[test]
-fn gaps_stay_open_and_the_last_step_has_its_length() {
+fn gaps_are_not_drawn_and_the_last_step_has_full_length() {
     let mut gap = Series::new("a", Form::Line, [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
     gap.y[1] = None;
     let steps = Series::new("b", Form::Steps, [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
@@ -84,7 +84,7 @@ fn a_long_series_keeps_its_extremes() {
 }
 
 #[test]
-fn bars_stand_on_each_other_or_beside_each_other() {
+fn bars_are_stacked_or_side_by_side() {
     let bars = |form: Form, value: f64| Series::over_names("a", form, [("cpu 0".to_owned(), Some(value))]);
     let with_names = |series: Vec<Series>| Chart {
         x: Axis::names("processor"),
@@ -142,7 +142,7 @@ fn charts_of_odd_values_are_drawn() {
 }
 
 #[test]
-fn rows_have_their_interval_around_their_point_and_keep_the_end_of_a_long_name() {
+fn rows_draw_intervals_and_keep_the_end_of_a_long_name() {
     let long = format!("/{}/after.fathom", "folder".repeat(20));
     let mut series = Series::over_names("IOPS", Form::Rows, [("a<b".into(), Some(100.0)), (long, Some(200.0))]);
     series.low = vec![Some(90.0), None];
@@ -152,7 +152,7 @@ fn rows_have_their_interval_around_their_point_and_keep_the_end_of_a_long_name()
         y: Axis::linear("IOPS", "IOPS"),
         ..chart(vec![series])
     });
-    // 90 to 200 with 5 % of room at both ends, over 528 units from 16 on.
+    // 90 to 200 with a margin of 5 % at both ends, over 528 units from 16 on.
     let across = |value: f64| format!("{:.1}", 16.0 + 528.0 * (value - 84.5) / 121.0);
     assert!(
         drawn.contains(&format!("M{} 50H{}", across(90.0), across(110.0))),
@@ -169,7 +169,7 @@ fn rows_have_their_interval_around_their_point_and_keep_the_end_of_a_long_name()
 }
 
 #[test]
-fn labels_of_guides_touch_neither_each_other_nor_points() {
+fn guide_labels_overlap_neither_each_other_nor_points() {
     let guide = |depth: f64| {
         let line = [100.0, 100_000.0].map(|rate| (rate, depth / rate * 1e3));
         Series::new(format!("{depth} in flight"), Form::Guide, line)
@@ -203,7 +203,7 @@ fn labels_of_guides_touch_neither_each_other_nor_points() {
 }
 
 #[test]
-fn the_last_word_of_an_axis_touches_no_other_where_letters_are_wide() {
+fn tick_labels_with_wide_letters_do_not_overlap() {
     let mut percentiles = chart(vec![Series::new("a", Form::Line, [(0.0, 1.0), (6.0, 2.0)])]);
     let words = ["min", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999"];
     let ticks = words.iter().enumerate().map(|(at, words)| Tick {

@@ -1,5 +1,5 @@
-//! The data of the live view, from events and machine counters. Rates and times are sums of the
-//! last interval of each running job. Ended jobs stay until the next step begins.
+//! The data of the live view, from events and machine counters. Rates are sums over the last
+//! intervals of the running jobs. Ended jobs stay until the next step begins.
 
 mod schedule;
 
@@ -14,9 +14,9 @@ use model::plan::Plan;
 use model::{Bytes, Direction, Nanos, PerDirection};
 use schedule::{PlannedStep, Schedule};
 
-/// Number of intervals for sparklines: more than a wide terminal shows.
+/// Number of intervals to keep for sparklines, more than a wide terminal can show.
 const MAX_HISTORY: usize = 400;
-/// Number of messages to remember.
+/// Number of messages to keep.
 const MAX_MESSAGES: usize = 50;
 
 /// The state of the run.
@@ -32,14 +32,14 @@ pub struct State {
     history: VecDeque<Rates>,
     messages: VecDeque<(Severity, String)>,
     stopping: bool,
-    /// A step has begun since the last call of `has_begun`.
+    /// A step has begun since the last call of `take_step_begun`.
     begun: bool,
 }
 
 /// Counters of the machine over a short time, read by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
-    /// Length of that time.
+    /// The time between the two readings.
     pub length: Nanos,
     /// Its processors.
     pub cores: Vec<CoreUse>,
@@ -81,10 +81,10 @@ pub(super) struct Rates {
 
 /// Average operations in flight, and the configured depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Flight {
+pub(super) struct InFlight {
     pub(super) average: f64,
     pub(super) depth: u64,
-    /// Paced: the depth is a limit, not a goal.
+    /// The job is paced, so the depth is only an upper limit.
     pub(super) paced: bool,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Flight {
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) rates: Rates,
-    /// Mean latency; absent where nothing completed.
+    /// Mean latency; `None` if no operation completed.
     pub(super) mean_ns: Option<f64>,
 }
 
@@ -104,7 +104,7 @@ pub(super) struct DeviceRow {
     pub(super) kernel: Rates,
     pub(super) busy_percent: f64,
     pub(super) in_device: f64,
-    /// Absent where a stream has files on several devices.
+    /// `None` if a stream has files on several devices.
     pub(super) ours: Option<Rates>,
 }
 
@@ -118,7 +118,7 @@ struct RankEntry {
 }
 
 impl RankEntry {
-    fn take(&mut self, now: &RankNow) {
+    fn apply(&mut self, now: &RankNow) {
         self.host.clone_from(&now.host);
         self.state = now.state;
         self.figures
@@ -132,9 +132,9 @@ pub(super) struct RankRow {
     pub(super) rank: u32,
     pub(super) host: String,
     pub(super) state: RankState,
-    /// Sum over its jobs; absent before its first interval.
+    /// Sum over its jobs; `None` before its first interval.
     pub(super) iops: Option<f64>,
-    /// The highest of all its jobs.
+    /// The highest p99 among its jobs.
     pub(super) p99_ns: Option<u64>,
 }
 
@@ -153,7 +153,7 @@ impl Rates {
 }
 
 impl State {
-    /// Starts another run; `about` identifies it among several. Messages stay.
+    /// Starts another run, keeping messages. `about` identifies it among several runs.
     pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
         self.schedule = Schedule::from_plan(plan, about);
         self.jobs.clear();
@@ -163,8 +163,8 @@ impl State {
         (self.preparing, self.machine) = (None, None);
     }
 
-    /// Applies an event. Returns true if there is something new to show.
-    pub fn take(&mut self, event: &Event) -> bool {
+    /// Applies an event. Returns true if the view changes.
+    pub fn apply(&mut self, event: &Event) -> bool {
         match event {
             Event::Preparing {
                 target,
@@ -201,10 +201,11 @@ impl State {
             Event::Interval(interval) => {
                 let key = (interval.step, interval.job);
                 let job = self.jobs.entry(key).or_insert_with(|| JobState::new(&interval.name));
-                if !job.take(interval) {
+                if !job.apply(interval) {
                     return true;
                 }
-                // Intervals of several jobs end at about the same time, so one sample covers all.
+                // Intervals of concurrent jobs end at about the same time, so the first job's
+                // interval adds one sample for all.
                 if self.jobs.iter().find(|(_, job)| !job.ended).map(|(key, _)| *key) == Some(key) {
                     let now = self.current_rates();
                     self.history.push_back(self.sum(&now));
@@ -218,7 +219,7 @@ impl State {
                     (job.ended, job.left) = (true, None);
                 }
             }
-            Event::Rank(now) => self.ranks.entry(now.rank).or_default().take(now),
+            Event::Rank(now) => self.ranks.entry(now.rank).or_default().apply(now),
             Event::Snapshot { .. } | Event::Notice { .. } => return false,
         }
         true
@@ -229,8 +230,9 @@ impl State {
         self.machine = Some(machine);
     }
 
-    /// True once for each step, so that the caller discards machine counters from before the step.
-    pub fn has_begun(&mut self) -> bool {
+    /// True once after the start of each step: the caller then discards machine counters from
+    /// before it.
+    pub fn take_step_begun(&mut self) -> bool {
         std::mem::take(&mut self.begun)
     }
 
@@ -244,7 +246,7 @@ impl State {
         }
     }
 
-    /// Shows that a stop was requested.
+    /// Marks the run as stopping.
     pub fn stopping(&mut self) {
         self.stopping = true;
     }
@@ -272,7 +274,7 @@ impl State {
 
     /// True while intervals are expected.
     pub(super) fn expects_intervals(&self) -> bool {
-        let moving = |job: &JobState| {
+        let produces_intervals = |job: &JobState| {
             let phases = [
                 Phase::WarmUp,
                 Phase::Measured,
@@ -282,7 +284,7 @@ impl State {
             ];
             !job.ended && phases.contains(&job.phase)
         };
-        self.preparing.is_none() && self.jobs.values().any(moving)
+        self.preparing.is_none() && self.jobs.values().any(produces_intervals)
     }
 
     pub(super) fn preparing(&self) -> Option<&Preparing> {
@@ -300,11 +302,11 @@ impl State {
         match names.as_slice() {
             [] => self.schedule.name.clone(),
             [one] => (*one).to_owned(),
-            [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+            [first, is_remainder @ ..] => format!("{first} and {} more", is_remainder.len()),
         }
     }
 
-    /// Which of several runs this is.
+    /// Identifies this run among several.
     pub(super) fn about(&self) -> Option<&str> {
         self.schedule.about.as_deref()
     }
@@ -327,13 +329,13 @@ impl State {
         }
     }
 
-    /// Time left of the phase.
+    /// Time left in the phase.
     pub(super) fn left(&self) -> Option<Nanos> {
         let running = self.running().filter_map(|(_, job)| job.left);
         running.max().filter(|left| left.0 > 0)
     }
 
-    /// How far the plan is.
+    /// Progress of the plan.
     pub(super) fn progress(&self) -> Option<Progress> {
         let lengths: Option<Vec<Nanos>> = self.schedule.steps.iter().map(|step| step.length).collect();
         let lengths = lengths.filter(|lengths| !lengths.is_empty())?;
@@ -356,18 +358,18 @@ impl State {
     /// Time since the start of the step.
     fn time_in_step(&self, step: &PlannedStep) -> Nanos {
         let position = |((_, number), job): (&(u32, u32), &JobState)| {
-            let ahead = step.jobs.get(*number as usize)?;
-            let start = ahead.starts?;
-            let measured = start + ahead.delay + ahead.warm_up;
+            let planned = step.jobs.get(*number as usize)?;
+            let start = planned.starts?;
+            let measured = start + planned.delay + planned.warm_up;
             let inside = |phase: Phase| {
                 let last = job.last.as_ref().filter(|last| last.phase == phase);
                 last.map_or(Nanos(0), |_| job.reached)
             };
             Some(match job.phase {
                 Phase::Delay => start,
-                Phase::WarmUp => start + ahead.delay + inside(Phase::WarmUp),
+                Phase::WarmUp => start + planned.delay + inside(Phase::WarmUp),
                 Phase::Measured => measured + inside(Phase::Measured),
-                Phase::CoolDown | Phase::Verify | Phase::Draining => measured + ahead.measured.unwrap_or_default(),
+                Phase::CoolDown | Phase::Verify | Phase::Draining => measured + planned.measured.unwrap_or_default(),
             })
         };
         self.running().filter_map(position).max().unwrap_or_default()
@@ -428,19 +430,19 @@ impl State {
     }
 
     /// Operations in flight, over the last interval.
-    pub(super) fn flight(&self) -> Option<Flight> {
-        let mut flight = Flight::default();
+    pub(super) fn in_flight(&self) -> Option<InFlight> {
+        let mut in_flight = InFlight::default();
         for ((step, number), job) in self.running() {
             let Some(last) = job.last.as_ref().filter(|last| last.length_ns.0 > 0) else {
                 continue;
             };
-            flight.average += last.in_flight_ns.0 as f64 / last.length_ns.0 as f64;
-            flight.depth += last.depth;
-            let ahead = self.schedule.steps.get(*step as usize);
-            let ahead = ahead.and_then(|step| step.jobs.get(*number as usize));
-            flight.paced |= ahead.is_some_and(|ahead| ahead.paced);
+            in_flight.average += last.in_flight_ns.0 as f64 / last.length_ns.0 as f64;
+            in_flight.depth += last.depth;
+            let planned = self.schedule.steps.get(*step as usize);
+            let planned = planned.and_then(|step| step.jobs.get(*number as usize));
+            in_flight.paced |= planned.is_some_and(|planned| planned.paced);
         }
-        (flight.depth > 0).then_some(flight)
+        (in_flight.depth > 0).then_some(in_flight)
     }
 
     /// Jobs, if several run side by side.
@@ -502,12 +504,12 @@ impl State {
             for one in &last.targets {
                 add(&one.targets, &one.counts, one.latency_ns.0 as f64);
             }
-            let ahead = self.schedule.steps.get(*step as usize);
-            let ahead = ahead.and_then(|step| step.jobs.get(*number as usize));
-            if let Some(ahead) = ahead.filter(|_| last.targets.is_empty()) {
+            let planned = self.schedule.steps.get(*step as usize);
+            let planned = planned.and_then(|step| step.jobs.get(*number as usize));
+            if let Some(planned) = planned.filter(|_| last.targets.is_empty()) {
                 let latencies = last.latency.iter().filter_map(|(_, one)| one.as_ref());
                 let sum: f64 = latencies.map(|histogram| histogram.sum() as f64).sum();
-                add(&ahead.targets, &last.counts, sum);
+                add(&planned.targets, &last.counts, sum);
             }
         }
         let row = |(rates, latency, operations): (Rates, f64, f64)| Row {
@@ -536,11 +538,14 @@ impl State {
         };
         let by_target = self.by_target();
         let row = |device: &DeviceUse| {
-            let on_it = &self.devices.iter().find(|one| one.name == device.name)?.targets;
-            // Before the first interval nothing is known.
+            let targets_on_device = &self.devices.iter().find(|one| one.name == device.name)?.targets;
+            // Unknown before the first interval.
             let mut ours = (!by_target.is_empty()).then(Rates::default);
             for (targets, row) in &by_target {
-                let there = targets.iter().filter(|target| on_it.contains(target)).count();
+                let there = targets
+                    .iter()
+                    .filter(|target| targets_on_device.contains(target))
+                    .count();
                 match there {
                     0 => {}
                     _ if there == targets.len() => ours.iter_mut().for_each(|ours| ours.add(row.rates)),
@@ -563,27 +568,27 @@ impl State {
         machine.devices.iter().filter_map(row).collect()
     }
 
-    /// The ranks in order. If there are more than `most`, selects the most conspicuous: lost ranks,
-    /// late ones, then those whose rate is furthest from the median.
-    pub(super) fn ranks(&self, most: usize) -> Vec<RankRow> {
-        let row = |(rank, here): (&u32, &RankEntry)| RankRow {
+    /// The ranks in order. If there are more than `max`, the most conspicuous come first: lost
+    /// ranks, late ones, then those whose rate is furthest from the median.
+    pub(super) fn ranks(&self, max: usize) -> Vec<RankRow> {
+        let row = |(rank, entry): (&u32, &RankEntry)| RankRow {
             rank: *rank,
-            host: here.host.clone(),
-            state: here.state,
-            iops: (!here.figures.is_empty()).then(|| here.figures.values().map(|one| one.iops).sum()),
-            p99_ns: here.figures.values().filter_map(|one| one.p99_ns).max(),
+            host: entry.host.clone(),
+            state: entry.state,
+            iops: (!entry.figures.is_empty()).then(|| entry.figures.values().map(|one| one.iops).sum()),
+            p99_ns: entry.figures.values().filter_map(|one| one.p99_ns).max(),
         };
         let mut rows: Vec<RankRow> = self.ranks.iter().map(row).collect();
-        if rows.len() <= most {
+        if rows.len() <= max {
             return rows;
         }
         let mut rates: Vec<f64> = rows.iter().filter_map(|row| row.iops).collect();
         rates.sort_by(f64::total_cmp);
-        let middle = rates.get(rates.len() / 2).copied().unwrap_or_default();
+        let median = rates.get(rates.len() / 2).copied().unwrap_or_default();
         let weight = |row: &RankRow| match row.state {
             RankState::Lost => f64::INFINITY,
             RankState::Late => f64::MAX,
-            _ => row.iops.map_or(0.0, |iops| (iops - middle).abs()),
+            _ => row.iops.map_or(0.0, |iops| (iops - median).abs()),
         };
         rows.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
         rows
@@ -618,9 +623,9 @@ impl JobState {
         }
     }
 
-    /// Adds an interval. Returns false for the short rest of a phase: its rates mean nothing, so
-    /// the previous ones stay.
-    fn take(&mut self, interval: &Interval) -> bool {
+    /// Adds an interval. Returns false for the short remainder of a phase: its rates are
+    /// meaningless, so the previous ones stay.
+    fn apply(&mut self, interval: &Interval) -> bool {
         if interval.epoch != self.epoch {
             // Statistics were reset, so earlier figures are discarded.
             (self.whole, self.counts) = Default::default();
@@ -635,13 +640,14 @@ impl JobState {
                 }
             }
         }
-        // The last interval of warm-up may come after the phase has changed.
+        // The last interval of warm-up may arrive after the phase has changed.
         if interval.phase >= self.phase {
             (self.phase, self.left) = (interval.phase, interval.left_ns);
         }
-        let rest = |last: &Interval| last.phase == interval.phase && interval.length_ns.0 < last.length_ns.0 / 4;
+        let is_remainder =
+            |last: &Interval| last.phase == interval.phase && interval.length_ns.0 < last.length_ns.0 / 4;
         self.reached = interval.start_ns + interval.length_ns;
-        if self.last.as_ref().is_some_and(rest) {
+        if self.last.as_ref().is_some_and(is_remainder) {
             return false;
         }
         self.last = Some(interval.clone());

@@ -7,19 +7,19 @@ use model::plan::{Job, Pacing, Plan, Step};
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     pub(super) name: String,
-    /// Which of several runs this is.
+    /// Identifies this run among several.
     pub(super) about: Option<String>,
     pub(super) steps: Vec<PlannedStep>,
     pub(super) targets: Vec<String>,
-    /// The step that runs.
+    /// Index of the running step.
     pub(super) step: usize,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct PlannedStep {
-    /// When each job begins and which targets it has.
+    /// Start and targets of each job.
     pub(super) jobs: Vec<PlannedJob>,
-    /// Absent if something other than time ends it.
+    /// `None` if it does not end by time.
     pub(super) length: Option<Nanos>,
 }
 
@@ -49,7 +49,7 @@ impl PlannedStep {
     fn from_step(step: &Step) -> PlannedStep {
         let mut jobs: Vec<PlannedJob> = Vec::new();
         for job in &step.jobs {
-            // In a valid plan, the jobs that it waits for are listed before it; else its start is
+            // A valid plan lists jobs after those that they wait for. In other plans the start is
             // unknown.
             let mut after = job
                 .after
@@ -61,7 +61,7 @@ impl PlannedStep {
         let mut length = jobs
             .iter()
             .zip(&step.jobs)
-            .map(|(ahead, job)| Some(ahead.end()? + job.phases.cool_down_ns));
+            .map(|(planned, job)| Some(planned.end()? + job.phases.cool_down_ns));
         PlannedStep {
             length: length.try_fold(Nanos(0), |longest, one| Some(longest.max(one?))),
             jobs,

@@ -1,4 +1,4 @@
-//! What the live view shows of a run.
+//! Tests of the data of the live view.
 
 use model::event::{Counts, EndReason};
 use model::plan::{Dependency, Job, Phases, Step, Stop};
@@ -19,7 +19,7 @@ fn job(warm_up: u64, measured: Option<u64>) -> Job {
     }
 }
 
-fn of_steps(steps: Vec<Vec<Job>>) -> State {
+fn state_with_steps(steps: Vec<Vec<Job>>) -> State {
     let steps = steps.into_iter().map(|jobs| Step {
         jobs,
         ..Step::default()
@@ -69,8 +69,8 @@ fn second(number: u64, operations: u64) -> Interval {
     reads(0, Phase::Measured, Nanos::secs(number), Nanos::secs(1), operations)
 }
 
-fn take(state: &mut State, interval: Interval) {
-    state.take(&Event::Interval(Box::new(interval)));
+fn apply(state: &mut State, interval: Interval) {
+    state.apply(&Event::Interval(Box::new(interval)));
 }
 
 fn ready(step: u32) -> Event {
@@ -81,73 +81,73 @@ fn ready(step: u32) -> Event {
 }
 
 #[test]
-fn jobs_side_by_side_add_up() {
-    let mut state = of_steps(vec![vec![job(0, Some(10)), job(0, Some(10))]]);
-    take(&mut state, second(0, 1_000));
-    take(
+fn concurrent_jobs_add_up() {
+    let mut state = state_with_steps(vec![vec![job(0, Some(10)), job(0, Some(10))]]);
+    apply(&mut state, second(0, 1_000));
+    apply(
         &mut state,
         reads(1, Phase::Measured, Nanos(0), Nanos::millis(500), 1_000),
     );
     assert_eq!(state.current_rates().read.iops, 3_000.0);
     assert_eq!(state.current_rates().read.bytes, 3_000.0 * 4096.0);
-    let flight = state.flight().expect("two jobs have something in flight");
-    assert_eq!((flight.average, flight.depth), (3.0, 16));
+    let in_flight = state.in_flight().expect("two jobs have something in flight");
+    assert_eq!((in_flight.average, in_flight.depth), (3.0, 16));
     assert_eq!(state.jobs().len(), 2);
-    // What has ended does not count any more.
+    // Ended jobs no longer count.
     let (step, job, reason) = (0, 1, EndReason::Time);
-    state.take(&Event::JobEnded { step, job, reason });
+    state.apply(&Event::JobEnded { step, job, reason });
     assert_eq!(state.current_rates().read.iops, 1_000.0);
     assert_eq!(state.jobs(), []);
 }
 
 #[test]
 fn progress_counts_steps_and_phases() {
-    let mut state = of_steps(vec![vec![job(5, Some(10))], vec![job(0, Some(45))]]);
+    let mut state = state_with_steps(vec![vec![job(5, Some(10))], vec![job(0, Some(45))]]);
     let done = |state: &State| state.progress().map(|progress| (progress.done, progress.of));
     assert_eq!(done(&state), Some((Nanos(0), Nanos::secs(60))));
-    take(&mut state, reads(0, Phase::WarmUp, Nanos::secs(2), Nanos::secs(1), 1));
+    apply(&mut state, reads(0, Phase::WarmUp, Nanos::secs(2), Nanos::secs(1), 1));
     assert_eq!(done(&state), Some((Nanos::secs(3), Nanos::secs(60))));
-    take(&mut state, second(3, 1));
+    apply(&mut state, second(3, 1));
     assert_eq!(done(&state), Some((Nanos::secs(9), Nanos::secs(60))));
-    state.take(&ready(1));
+    state.apply(&ready(1));
     assert_eq!(done(&state), Some((Nanos::secs(15), Nanos::secs(60))));
 }
 
 #[test]
-fn progress_knows_jobs_that_wait_and_does_not_guess() {
+fn progress_includes_waiting_jobs_and_needs_planned_ends() {
     let second = Job {
         after: vec![Dependency(0)],
         ..job(0, Some(20))
     };
-    let state = of_steps(vec![vec![job(0, Some(10)), second]]);
+    let state = state_with_steps(vec![vec![job(0, Some(10)), second]]);
     assert_eq!(state.progress().map(|progress| progress.of), Some(Nanos::secs(30)));
-    assert_eq!(of_steps(vec![vec![job(0, None)]]).progress(), None);
+    assert_eq!(state_with_steps(vec![vec![job(0, None)]]).progress(), None);
 }
 
 #[test]
-fn the_whole_is_the_measured_window_since_statistics_began_anew() {
-    let mut state = of_steps(vec![vec![job(5, Some(10))]]);
+fn measured_figures_start_at_the_last_reset() {
+    let mut state = state_with_steps(vec![vec![job(5, Some(10))]]);
     let n = |state: &State| state.measured_latency(Direction::Read).map_or(0, |whole| whole.n());
-    take(&mut state, reads(0, Phase::WarmUp, Nanos(0), Nanos::secs(1), 100));
+    apply(&mut state, reads(0, Phase::WarmUp, Nanos(0), Nanos::secs(1), 100));
     assert_eq!((n(&state), state.measured_rates()), (0, None));
-    take(&mut state, second(0, 100));
-    take(&mut state, second(1, 200));
+    apply(&mut state, second(0, 100));
+    apply(&mut state, second(1, 200));
     assert_eq!(n(&state), 300);
     assert_eq!(state.measured_rates().map(|rates| rates.read.iops), Some(150.0));
-    let anew = Interval {
+    let after_reset = Interval {
         epoch: 1,
         ..second(2, 50)
     };
-    take(&mut state, anew);
+    apply(&mut state, after_reset);
     assert_eq!(n(&state), 50);
     assert_eq!(state.measured_rates().map(|rates| rates.read.iops), Some(50.0));
 }
 
 #[test]
-fn the_short_rest_of_a_phase_does_not_pass_for_a_rate() {
-    let mut state = of_steps(vec![vec![job(0, Some(10))]]);
-    take(&mut state, second(0, 1_000));
-    take(
+fn short_remainder_of_a_phase_is_not_a_rate() {
+    let mut state = state_with_steps(vec![vec![job(0, Some(10))]]);
+    apply(&mut state, second(0, 1_000));
+    apply(
         &mut state,
         reads(0, Phase::Measured, Nanos::secs(1), Nanos::millis(3), 30),
     );
@@ -160,14 +160,14 @@ fn the_short_rest_of_a_phase_does_not_pass_for_a_rate() {
 }
 
 #[test]
-fn a_device_is_compared_only_with_what_surely_went_there() {
-    let mut state = of_steps(vec![vec![job(0, Some(10))]]);
+fn a_device_is_compared_only_with_io_that_certainly_reached_it() {
+    let mut state = state_with_steps(vec![vec![job(0, Some(10))]]);
     let device = |name: &str, targets: &[u32]| DeviceUnder {
         name: name.into(),
         targets: targets.to_vec(),
     };
     let devices = vec![device("sda", &[0, 1]), device("sdb", &[2]), device("sdc", &[3])];
-    state.take(&Event::Ready { step: 0, devices });
+    state.apply(&Event::Ready { step: 0, devices });
     let part = |targets: &[u32], operations: u64| model::event::TargetInterval {
         targets: targets.to_vec(),
         counts: PerDirection {
@@ -181,7 +181,7 @@ fn a_device_is_compared_only_with_what_surely_went_there() {
     };
     let mut interval = second(0, 600);
     interval.targets = vec![part(&[0], 100), part(&[1], 200), part(&[2, 3], 300)];
-    take(&mut state, interval);
+    apply(&mut state, interval);
     let used = |name: &str| DeviceUse {
         name: name.into(),
         operations: [310, 0, 0],
@@ -198,11 +198,11 @@ fn a_device_is_compared_only_with_what_surely_went_there() {
     assert_eq!((rows[0].kernel.iops, rows[0].busy_percent), (620.0, 50.0));
     assert_eq!(rows[0].ours.map(|ours| ours.iops), Some(300.0));
     assert_eq!(rows[1].ours, None, "files of one stream lie on two devices");
-    // In the next step nothing of the one before is shown.
-    assert!(state.has_begun() && !state.has_begun());
+    // The next step starts without data of the previous one.
+    assert!(state.take_step_begun() && !state.take_step_begun());
     let devices = vec![device("sda", &[0, 1])];
-    state.take(&Event::Ready { step: 1, devices });
-    assert!(state.has_begun() && state.device_rows().is_empty());
+    state.apply(&Event::Ready { step: 1, devices });
+    assert!(state.take_step_begun() && state.device_rows().is_empty());
     state.machine(Machine {
         length: Nanos::millis(500),
         cores: Vec::new(),

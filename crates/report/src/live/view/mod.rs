@@ -1,5 +1,5 @@
-//! The live view on a terminal of any size. Less important parts are left out if they do not fit; a
-//! figure is never cut.
+//! The live view on a terminal of any size. Less important parts are omitted if they do not fit;
+//! figures are never truncated.
 
 mod text;
 
@@ -12,28 +12,28 @@ use ratatui_core::terminal::Frame;
 use ratatui_core::text::{Line, Span};
 
 use super::state::{Rates, Row, State};
-use crate::charts::{bar_ends, level};
+use crate::charts::{bar_chars, column_char};
 use crate::numbers::{duration, rate, throughput};
-use text::{BETWEEN, Piece, Table, bold, columns, cut, cut_end, dim, fitting, piece, strong};
+use text::{BETWEEN, Piece, Table, bold, columns, dim, fit_pieces, piece, strong, truncate_end, truncate_start};
 
 /// Appearance of the view, and the time since the last event.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
-    /// Characters beyond ASCII can be shown.
+pub struct ViewOptions {
+    /// The terminal can show characters beyond ASCII.
     pub unicode: bool,
-    /// Use colours; words always say the same.
+    /// Use colours, which only repeat what the text says.
     pub colour: bool,
     /// Time since the last event.
     pub silent_for: Nanos,
 }
 
 /// Percentiles that are shown, with their names.
-const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
+const PERCENTILES: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
 /// Draws the state.
-pub fn draw(frame: &mut Frame<'_>, state: &State, look: Look) {
+pub fn draw(frame: &mut Frame<'_>, state: &State, options: ViewOptions) {
     let area = frame.area();
-    let lines = lines(state, look, usize::from(area.width), usize::from(area.height));
+    let lines = lines(state, options, usize::from(area.width), usize::from(area.height));
     let buffer = frame.buffer_mut();
     for (line, y) in lines.iter().zip(area.y..area.bottom()) {
         buffer.set_line(area.x, y, line, area.width);
@@ -42,62 +42,71 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, look: Look) {
 
 /// A part of the view.
 struct Section {
-    /// Smaller is more important.
+    /// Priority; smaller is more important.
     rank: u32,
     lines: Vec<Line<'static>>,
-    /// Fewest lines that still make sense.
-    least: usize,
-    /// No empty line separates it from the section above.
+    /// Fewest lines that are still useful.
+    min_lines: usize,
+    /// It follows the section above without an empty line.
     joined: bool,
-    /// If lines must go, the first ones go.
-    newest: bool,
+    /// If it must shrink, its first lines are dropped.
+    keep_newest: bool,
 }
 
 impl Section {
     fn new(rank: u32, lines: Vec<Line<'static>>) -> Section {
-        let least = lines.len();
+        let min_lines = lines.len();
         Section {
             rank,
             lines,
-            least,
+            min_lines,
             joined: false,
-            newest: false,
+            keep_newest: false,
         }
     }
 
-    fn at_least(self, least: usize) -> Section {
-        let least = least.min(self.lines.len());
-        Section { least, ..self }
+    fn with_min_lines(self, min_lines: usize) -> Section {
+        let min_lines = min_lines.min(self.lines.len());
+        Section { min_lines, ..self }
     }
 
     fn joined(self) -> Section {
         Section { joined: true, ..self }
     }
 
-    fn newest(self) -> Section {
-        Section { newest: true, ..self }
+    fn keep_newest(self) -> Section {
+        Section {
+            keep_newest: true,
+            ..self
+        }
     }
 }
 
-fn lines(state: &State, look: Look, width: usize, height: usize) -> Vec<Line<'static>> {
+fn lines(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut marks = [false; 2];
     let rates = rates_table(state, width);
     let latency = latency_table(state, width, &mut marks);
     let mut sections = vec![
-        Section::new(0, vec![title(state, look, width)]),
-        Section::new(50, gauge(state, look, width)).joined(),
-        Section::new(5, silence_warning(state, look, width)).joined(),
-        // The total comes first: it stays if the directions do not fit.
-        Section::new(10, rates).at_least(2),
-        Section::new(80, sparklines(state, look, width)).at_least(1).joined(),
-        Section::new(20, latency).at_least(3),
-        Section::new(30, flight(state, width)),
-        Section::new(90, processors(state, look, width)).at_least(1).joined(),
-        Section::new(70, devices(state, look, width)).at_least(2),
-        Section::new(55, ranks(state, look, width, height)).at_least(3),
-        Section::new(60, rows("job", &state.jobs(), look, width)).at_least(3),
-        Section::new(61, rows("target", &state.targets(), look, width)).at_least(3),
-        Section::new(65, messages(state, look, width)).at_least(1).newest(),
+        Section::new(0, vec![title(state, options, width)]),
+        Section::new(50, gauge(state, options, width)).joined(),
+        Section::new(5, silence_warning(state, options, width)).joined(),
+        // The total comes first, so that it stays if the directions do not fit.
+        Section::new(10, rates).with_min_lines(2),
+        Section::new(80, sparklines(state, options, width))
+            .with_min_lines(1)
+            .joined(),
+        Section::new(20, latency).with_min_lines(3),
+        Section::new(30, in_flight_line(state, width)),
+        Section::new(90, processors(state, options, width))
+            .with_min_lines(1)
+            .joined(),
+        Section::new(70, devices(state, options, width)).with_min_lines(2),
+        Section::new(55, ranks(state, options, width, height)).with_min_lines(3),
+        Section::new(60, rows("job", &state.jobs(), options, width)).with_min_lines(3),
+        Section::new(61, rows("target", &state.targets(), options, width)).with_min_lines(3),
+        Section::new(65, messages(state, options, width))
+            .with_min_lines(1)
+            .keep_newest(),
     ];
     sections.retain(|section| !section.lines.is_empty());
     let keys = keys(state, marks, width);
@@ -110,22 +119,22 @@ fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<
     let mut order: Vec<usize> = (0..sections.len()).collect();
     order.sort_by_key(|index| sections[*index].rank);
     let mut room = height;
-    let mut given = vec![0; sections.len()];
+    let mut allotted = vec![0; sections.len()];
     for index in &order {
-        if sections[*index].least <= room {
-            given[*index] = sections[*index].least;
-            room -= given[*index];
+        if sections[*index].min_lines <= room {
+            allotted[*index] = sections[*index].min_lines;
+            room -= allotted[*index];
         }
     }
     for index in &order {
         let section = &sections[*index];
-        if given[*index] > 0 {
-            let more = (section.lines.len() - given[*index]).min(room);
-            given[*index] += more;
+        if allotted[*index] > 0 {
+            let more = (section.lines.len() - allotted[*index]).min(room);
+            allotted[*index] += more;
             room -= more;
         }
     }
-    let shown = || (0..sections.len()).filter(|index| given[*index] > 0);
+    let shown = || (0..sections.len()).filter(|index| allotted[*index] > 0);
     let gaps: Vec<usize> = shown().skip(1).filter(|index| !sections[*index].joined).collect();
     // The keys are always at the bottom.
     let last = sections.len() - 1;
@@ -133,7 +142,7 @@ fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<
     let free = room - if spread { gaps.len() } else { 0 };
     let mut lines = Vec::new();
     for (index, section) in sections.iter_mut().enumerate() {
-        if given[index] == 0 {
+        if allotted[index] == 0 {
             continue;
         }
         if index == last {
@@ -142,22 +151,22 @@ fn fit_sections(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<
         if spread && gaps.contains(&index) {
             lines.push(Line::default());
         }
-        let cut = given[index] < section.lines.len();
-        let more = section.lines.len() - given[index];
-        if section.newest {
+        let is_cut = allotted[index] < section.lines.len();
+        let more = section.lines.len() - allotted[index];
+        if section.keep_newest {
             section.lines.drain(..more);
         }
-        lines.extend(section.lines.drain(..given[index]));
-        // Tells how many rows of a table are hidden.
-        if cut && [55, 60, 61].contains(&section.rank) {
+        lines.extend(section.lines.drain(..allotted[index]));
+        // The last line says how many rows of the table are hidden.
+        if is_cut && [55, 60, 61].contains(&section.rank) {
             lines.pop();
-            lines.push(Line::from(fitting(vec![piece(0, format!("and {} more", more + 1))], width)).style(dim()));
+            lines.push(Line::from(fit_pieces(vec![piece(0, format!("and {} more", more + 1))], width)).style(dim()));
         }
     }
     lines
 }
 
-fn title(state: &State, look: Look, width: usize) -> Line<'static> {
+fn title(state: &State, options: ViewOptions, width: usize) -> Line<'static> {
     let phase = if state.is_stopping() { "stopping" } else { state.phase() };
     let (step, steps) = state.step();
     let left = state.left().filter(|_| !state.is_stopping());
@@ -177,8 +186,8 @@ fn title(state: &State, look: Look, width: usize) -> Line<'static> {
             (hosts, lost) => format!("{hosts} hosts, {lost} lost"),
         });
     let fixed = columns(phase) + columns(&left) + columns(&place) + columns(about) + columns(&hosts) + 6 * BETWEEN;
-    let name = cut(&state.title(), width.saturating_sub(fixed).max(12), look);
-    Line::from(fitting(
+    let name = truncate_start(&state.title(), width.saturating_sub(fixed).max(12), options);
+    Line::from(fit_pieces(
         vec![
             piece(3, about),
             strong(4, name),
@@ -195,20 +204,20 @@ fn whole_seconds(length: Nanos) -> Nanos {
     Nanos(length.0.div_ceil(1_000_000_000) * 1_000_000_000)
 }
 
-fn gauge(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
+fn gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     if let Some(preparing) = state.preparing() {
         let share = preparing.done.0 as f64 / (preparing.total.0 as f64).max(1.0);
         let left = match preparing.left.0 {
             0 => String::new(),
             _ => format!("{} left", duration(whole_seconds(preparing.left))),
         };
-        let name = cut(&preparing.target, (width / 3).max(12), look);
+        let name = truncate_start(&preparing.target, (width / 3).max(12), options);
         let texts = vec![
             piece(2, format!("{} of {}", preparing.done, preparing.total)),
             piece(3, left),
             piece(4, name),
         ];
-        return vec![bar(share, texts, look, width)];
+        return vec![bar(share, texts, options, width)];
     }
     let Some(progress) = state.progress().filter(|progress| progress.of.0 > 0) else {
         return Vec::new();
@@ -219,39 +228,39 @@ fn gauge(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
         duration(Nanos(progress.done.0 / 1_000_000_000 * 1_000_000_000)),
         duration(whole_seconds(progress.of))
     );
-    vec![bar(share, vec![piece(2, all)], look, width)]
+    vec![bar(share, vec![piece(2, all)], options, width)]
 }
 
-/// A bar, its share in percent, and the texts that fit behind it.
-fn bar(share: f64, mut texts: Vec<Piece>, look: Look, width: usize) -> Line<'static> {
+/// Draws a bar, its share in percent, and the texts that fit after it.
+fn bar(share: f64, mut texts: Vec<Piece>, options: ViewOptions, width: usize) -> Line<'static> {
     const MIN_BAR: usize = 10;
     const MAX_BAR: usize = 40;
     let share = share.clamp(0.0, 1.0);
     texts.insert(0, strong(0, format!("{:.0} %", (100.0 * share).floor())));
-    let mut spans = fitting(texts, width);
+    let mut spans = fit_pieces(texts, width);
     let taken: usize = spans.iter().map(Span::width).sum();
     let length = width.saturating_sub(taken + BETWEEN).min(MAX_BAR);
     if length >= MIN_BAR {
         let full = (share * length as f64).floor() as usize;
-        let (on, off) = bar_ends(look.unicode);
+        let (on, off) = bar_chars(options.unicode);
         let drawn = on.repeat(full) + &off.repeat(length - full);
         spans.insert(0, Span::raw(drawn + &" ".repeat(BETWEEN)));
     }
     Line::from(spans)
 }
 
-/// Warns if no events arrive, because the figures below are old.
-fn silence_warning(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
+/// Warns that the figures below are outdated if no events arrive.
+fn silence_warning(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     let Some(interval) = state.interval().filter(|_| state.expects_intervals()) else {
         return Vec::new();
     };
-    if look.silent_for.0 < (3 * interval.0).max(3_000_000_000) {
+    if options.silent_for.0 < (3 * interval.0).max(3_000_000_000) {
         return Vec::new();
     }
-    let since = duration(Nanos(look.silent_for.0 / 1_000_000_000 * 1_000_000_000));
-    let text = format!("nothing has come to an end for {since}: the figures are from before");
-    let mut line = Line::styled(cut_end(&text, width, look), bold());
-    if look.colour {
+    let since = duration(Nanos(options.silent_for.0 / 1_000_000_000 * 1_000_000_000));
+    let text = format!("no new figures for {since}: those below are outdated");
+    let mut line = Line::styled(truncate_end(&text, width, options), bold());
+    if options.colour {
         line = line.style(Style::new().fg(Color::Yellow));
     }
     vec![line]
@@ -307,21 +316,21 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
             ("IOPS so far", 3, 11),
             ("MiB/s so far", 4, 12),
         ]
-        .map(|(head, rank, least)| (head.to_owned(), rank, least))
+        .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
         .into(),
         rows,
-        first: true,
-        ours: true,
+        bold_first_row: true,
+        names_are_labels: true,
     };
     let lines = table.lines(PLAIN, width);
     if !lines.is_empty() {
         return lines;
     }
-    vec![Line::from(fitting(vec![strong(0, all), piece(1, "IOPS")], width))]
+    vec![Line::from(fit_pieces(vec![strong(0, all), piece(1, "IOPS")], width))]
 }
 
-/// For labels, which are never cut.
-const PLAIN: Look = Look {
+/// Options for labels, which are never truncated.
+const PLAIN: ViewOptions = ViewOptions {
     unicode: false,
     colour: false,
     silent_for: Nanos(0),
@@ -331,8 +340,8 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
     let (last, measured) = state.windows();
     let Some(last) = last else { return Vec::new() };
     let mut rows = Vec::new();
-    // The last interval of each direction first, then the whole window: the first rows stay if
-    // space is short.
+    // The last interval of each direction comes before the whole window, because the first rows
+    // stay if space is short.
     let windows = [
         (format!("last {}", duration(round_interval(last))), true),
         (format!("all {}", duration(round_interval(measured))), false),
@@ -353,7 +362,7 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
         return Vec::new();
     }
     let mut columns = vec![("mean".to_owned(), 4, 8)];
-    columns.extend(SHOWN.map(|(_, name)| {
+    columns.extend(PERCENTILES.map(|(_, name)| {
         let rank = match name {
             "p99" => 0,
             "p50" => 1,
@@ -367,13 +376,13 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
         head: "latency",
         columns,
         rows,
-        first: false,
-        ours: true,
+        bold_first_row: false,
+        names_are_labels: true,
     };
     table.lines(PLAIN, width)
 }
 
-/// Rounds the length of an interval, which differs slightly from the configured one.
+/// Rounds the length of an interval, which differs slightly from the configured length.
 fn round_interval(length: Nanos) -> Nanos {
     match length.0 {
         0..950_000_000 => length,
@@ -383,7 +392,7 @@ fn round_interval(length: Nanos) -> Nanos {
 
 fn latency_cells(histogram: &Histogram, marks: &mut [bool; 2]) -> Vec<String> {
     let mut cells = vec![Nanos(histogram.mean().round() as u64).to_string()];
-    for (fraction, _) in SHOWN {
+    for (fraction, _) in PERCENTILES {
         let value = Nanos(histogram.quantile(fraction));
         cells.push(match support(fraction, histogram.n()) {
             Support::Good => value.to_string(),
@@ -401,29 +410,32 @@ fn latency_cells(histogram: &Histogram, marks: &mut [bool; 2]) -> Vec<String> {
     cells
 }
 
-fn flight(state: &State, width: usize) -> Vec<Line<'static>> {
-    let Some(flight) = state.flight() else {
+fn in_flight_line(state: &State, width: usize) -> Vec<Line<'static>> {
+    let Some(in_flight) = state.in_flight() else {
         return Vec::new();
     };
-    let limit = if flight.paced { "up to " } else { "" };
-    let share = match flight.paced {
+    let limit = if in_flight.paced { "up to " } else { "" };
+    let share = match in_flight.paced {
         true => String::new(),
         false => format!(
             "({:.0} % of the queue depth)",
-            100.0 * flight.average / flight.depth as f64
+            100.0 * in_flight.average / in_flight.depth as f64
         ),
     };
-    vec![Line::from(fitting(
+    vec![Line::from(fit_pieces(
         vec![
             piece(1, "in flight"),
-            strong(0, format!("{} of {limit}{}", in_flight(flight.average), flight.depth)),
+            strong(
+                0,
+                format!("{} of {limit}{}", format_in_flight(in_flight.average), in_flight.depth),
+            ),
             piece(2, share),
         ],
         width,
     ))]
 }
 
-fn in_flight(average: f64) -> String {
+fn format_in_flight(average: f64) -> String {
     match average {
         many if many >= 99.95 => crate::numbers::count(many.round() as u64),
         some if some >= 0.995 => format!("{some:.1}"),
@@ -431,8 +443,8 @@ fn in_flight(average: f64) -> String {
     }
 }
 
-fn sparklines(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
-    // The sparkline needs some width besides the name and the maximum.
+fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
+    // Width that remains after the name and the maximum.
     let room = width.saturating_sub(28);
     if state.history().len() < 2 || room < 4 {
         return Vec::new();
@@ -441,12 +453,15 @@ fn sparklines(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
         let values: Vec<f64> = state.history().map(value).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
         let shown = &values[values.len().saturating_sub(room)..];
-        let drawn: String = shown.iter().map(|value| level(*value, most, look.unicode)).collect();
-        Line::from(fitting(
+        let drawn: String = shown
+            .iter()
+            .map(|value| column_char(*value, most, options.unicode))
+            .collect();
+        Line::from(fit_pieces(
             vec![
                 piece(1, format!("{name:<6}")),
                 piece(3, drawn),
-                piece(2, format!("most {}", text(most))),
+                piece(2, format!("max {}", text(most))),
             ],
             width,
         ))
@@ -457,9 +472,9 @@ fn sparklines(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
     ]
 }
 
-fn processors(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
+fn processors(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     let cores = state.cores();
-    let Some((busiest, most)) = cores
+    let Some((busiest, max_busy)) = cores
         .iter()
         .copied()
         .reduce(|one, other| if other.1 > one.1 { other } else { one })
@@ -469,7 +484,7 @@ fn processors(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
     let mean = cores.iter().map(|(_, busy)| busy).sum::<f64>() / cores.len() as f64;
     let strip: String = cores
         .iter()
-        .map(|(_, busy)| level(*busy, 100.0, look.unicode))
+        .map(|(_, busy)| column_char(*busy, 100.0, options.unicode))
         .collect();
     let few = cores.len() <= 4;
     let mut pieces = vec![piece(0, "CPU"), strong(1, format!("{mean:.0} % busy"))];
@@ -479,10 +494,10 @@ fn processors(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
             .map(|(cpu, busy)| piece(5, format!("cpu{cpu} {busy:.0} %")));
         pieces.extend(each);
     } else {
-        pieces.push(piece(2, format!("most cpu{busiest} {most:.0} %")));
+        pieces.push(piece(2, format!("max cpu{busiest} {max_busy:.0} %")));
         pieces.push(piece(3, format!("[{strip}]")));
     }
-    let mut lines = vec![Line::from(fitting(pieces, width))];
+    let mut lines = vec![Line::from(fit_pieces(pieces, width))];
     if !few {
         let cells: Vec<String> = cores
             .iter()
@@ -491,13 +506,13 @@ fn processors(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
         let per_line = (width / 14).max(1);
         for chunk in cells.chunks(per_line) {
             let each = chunk.iter().map(|cell| piece(0, cell.clone())).collect();
-            lines.push(Line::from(fitting(each, width)));
+            lines.push(Line::from(fit_pieces(each, width)));
         }
     }
     lines
 }
 
-fn devices(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
+fn devices(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     let found = state.device_rows();
     if found.is_empty() {
         return Vec::new();
@@ -510,7 +525,7 @@ fn devices(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
             mib(device.kernel),
             ours(mib),
             format!("{:.0} %", device.busy_percent),
-            in_flight(device.in_device),
+            format_in_flight(device.in_device),
         ];
         (device.name.clone(), cells)
     };
@@ -518,22 +533,22 @@ fn devices(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
         head: "kernel counts",
         columns: [
             ("IOPS", 0, 9),
-            ("of ours", 1, 9),
+            ("by test", 1, 9),
             ("MiB/s", 2, 8),
-            ("of ours", 3, 8),
+            ("by test", 3, 8),
             ("busy", 4, 5),
-            ("in it", 5, 5),
+            ("queue", 5, 5),
         ]
-        .map(|(head, rank, least)| (head.to_owned(), rank, least))
+        .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
         .into(),
         rows: found.into_iter().map(row).collect(),
-        first: false,
-        ours: false,
+        bold_first_row: false,
+        names_are_labels: false,
     };
-    table.lines(look, width)
+    table.lines(options, width)
 }
 
-fn rows(head: &'static str, found: &[Row], look: Look, width: usize) -> Vec<Line<'static>> {
+fn rows(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     if found.is_empty() {
         return Vec::new();
     }
@@ -544,19 +559,19 @@ fn rows(head: &'static str, found: &[Row], look: Look, width: usize) -> Vec<Line
     let table = Table {
         head,
         columns: [("IOPS", 0, 9), ("MiB/s", 2, 8), ("mean latency", 1, 12)]
-            .map(|(head, rank, least)| (head.to_owned(), rank, least))
+            .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
             .into(),
         rows: found.iter().map(row).collect(),
-        first: false,
-        ours: false,
+        bold_first_row: false,
+        names_are_labels: false,
     };
-    table.lines(look, width)
+    table.lines(options, width)
 }
 
-/// Lines of the view that are not for the table of ranks.
+/// Lines of the view that are reserved for other parts than the table of ranks.
 const RESERVED_LINES: usize = 18;
 
-fn ranks(state: &State, look: Look, width: usize, height: usize) -> Vec<Line<'static>> {
+fn ranks(state: &State, options: ViewOptions, width: usize, height: usize) -> Vec<Line<'static>> {
     let found = state.ranks(height.saturating_sub(RESERVED_LINES));
     if found.is_empty() {
         return Vec::new();
@@ -572,19 +587,19 @@ fn ranks(state: &State, look: Look, width: usize, height: usize) -> Vec<Line<'st
     let table = Table {
         head: "rank and host",
         columns: [("", 1, 9), ("IOPS", 0, 9), ("p99", 2, 9)]
-            .map(|(head, rank, least)| (head.to_owned(), rank, least))
+            .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
             .into(),
         rows: found.into_iter().map(row).collect(),
-        first: false,
-        ours: false,
+        bold_first_row: false,
+        names_are_labels: false,
     };
-    table.lines(look, width)
+    table.lines(options, width)
 }
 
-fn messages(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
+fn messages(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     let line = |(severity, text): &(Severity, String)| {
-        let line = Line::raw(cut_end(text, width, look));
-        match (severity, look.colour) {
+        let line = Line::raw(truncate_end(text, width, options));
+        match (severity, options.colour) {
             (Severity::Error, true) => line.style(Style::new().fg(Color::Red)),
             (Severity::Warning, true) => line.style(Style::new().fg(Color::Yellow)),
             (Severity::Error, false) | (Severity::Warning, false) => line.style(bold()),
@@ -596,16 +611,16 @@ fn messages(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
 
 fn keys(state: &State, marks: [bool; 2], width: usize) -> Line<'static> {
     let stop = match state.is_stopping() {
-        true => "stopping: the report comes",
-        false => "q stops and reports",
+        true => "stopping, the report follows",
+        false => "q: stop and report",
     };
     let mut pieces = vec![piece(0, stop)];
     if marks[0] {
-        pieces.push(piece(2, "~ fewer than 100 beyond it"));
+        pieces.push(piece(2, "~ fewer than 100 slower"));
     }
     if marks[1] {
-        pieces.push(piece(1, "? fewer than 10 beyond it"));
+        pieces.push(piece(1, "? fewer than 10 slower"));
     }
-    let spans = fitting(pieces, width);
+    let spans = fit_pieces(pieces, width);
     Line::from(spans).style(dim())
 }

@@ -1,12 +1,13 @@
-//! Text in columns: pieces that are never cut, names that may be, and tables that drop columns.
+//! Text in columns: pieces that are never truncated, names that may be, and tables that drop
+//! columns.
 
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
-use super::Look;
+use super::ViewOptions;
 
 /// Default width of a row's name.
-const NAME: usize = 16;
+const NAME_WIDTH: usize = 16;
 /// Columns between two pieces.
 pub(super) const BETWEEN: usize = 2;
 
@@ -18,7 +19,7 @@ pub(super) fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
-/// A piece of a line, which is never cut.
+/// A piece of a line, which is shown whole or not at all.
 pub(super) struct Piece {
     pub(super) rank: u32,
     pub(super) span: Span<'static>,
@@ -38,8 +39,8 @@ pub(super) fn strong(rank: u32, text: impl Into<String>) -> Piece {
     }
 }
 
-/// Selects the pieces that fit, with two columns between them.
-pub(super) fn fitting(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>> {
+/// Drops the least important pieces until the rest fits, with two columns between pieces.
+pub(super) fn fit_pieces(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>> {
     pieces.retain(|piece| piece.span.width() > 0);
     let needed = |pieces: &[Piece]| {
         let widths: usize = pieces.iter().map(|piece| piece.span.width()).sum();
@@ -61,13 +62,13 @@ pub(super) fn fitting(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>
     spans
 }
 
-/// Cuts a text to a width; of a path the end stays.
-pub(super) fn cut(text: &str, width: usize, look: Look) -> String {
+/// Truncates a text at its start, because the end of a path is more important.
+pub(super) fn truncate_start(text: &str, width: usize, options: ViewOptions) -> String {
     let text = model::visible(text).into_owned();
     if columns(&text) <= width {
         return text;
     }
-    let dots = if look.unicode { "…" } else { ".." };
+    let dots = if options.unicode { "…" } else { ".." };
     if width <= dots.len().min(2) {
         return String::new();
     }
@@ -81,13 +82,13 @@ pub(super) fn cut(text: &str, width: usize, look: Look) -> String {
     format!("{dots}{rest}")
 }
 
-/// Cuts a sentence to a width; its beginning stays.
-pub(super) fn cut_end(text: &str, width: usize, look: Look) -> String {
+/// Truncates a sentence at its end.
+pub(super) fn truncate_end(text: &str, width: usize, options: ViewOptions) -> String {
     let mut text = model::visible(text).into_owned();
     if columns(&text) <= width {
         return text;
     }
-    let dots = if look.unicode { "…" } else { ".." };
+    let dots = if options.unicode { "…" } else { ".." };
     let room = width.saturating_sub(columns(dots));
     while columns(&text) > room {
         text.pop();
@@ -102,51 +103,55 @@ pub(super) fn columns(text: &str) -> usize {
 /// A table with row names. The least important columns are dropped first.
 pub(super) struct Table {
     pub(super) head: &'static str,
-    /// Head, importance, least width.
+    /// Title, priority (smaller is more important), minimum width.
     pub(super) columns: Vec<(String, u32, usize)>,
     pub(super) rows: Vec<(String, Vec<String>)>,
-    /// The first row is emphasized.
-    pub(super) first: bool,
-    /// Its row names are labels, which are never cut.
-    pub(super) ours: bool,
+    /// Emphasize the first row.
+    pub(super) bold_first_row: bool,
+    /// Row names are labels, which are never truncated.
+    pub(super) names_are_labels: bool,
 }
 
 impl Table {
-    pub(super) fn lines(&self, look: Look, width: usize) -> Vec<Line<'static>> {
+    pub(super) fn lines(&self, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| {
                 let cells = self.rows.iter().map(|(_, cells)| columns(&cells[column]));
-                let (head, _, least) = &self.columns[column];
-                cells.max().unwrap_or(0).max(columns(head)).max(*least)
+                let (head, _, min_width) = &self.columns[column];
+                cells.max().unwrap_or(0).max(columns(head)).max(*min_width)
             })
             .collect();
         let longest = self.rows.iter().map(|(name, _)| columns(name)).max().unwrap_or(0);
         let whole = longest.max(columns(self.head));
-        let name_least = if self.ours { whole } else { whole.min(NAME) };
+        let min_name_width = if self.names_are_labels {
+            whole
+        } else {
+            whole.min(NAME_WIDTH)
+        };
         let mut kept: Vec<usize> = (0..widths.len()).collect();
         let needed = |kept: &[usize]| kept.iter().map(|column| widths[*column] + BETWEEN).sum::<usize>();
-        while name_least + needed(&kept) > width && kept.len() > 1 {
-            let least = kept.iter().copied().max_by_key(|column| self.columns[*column].1);
-            kept.retain(|column| Some(*column) != least);
+        while min_name_width + needed(&kept) > width && kept.len() > 1 {
+            let least_important = kept.iter().copied().max_by_key(|column| self.columns[*column].1);
+            kept.retain(|column| Some(*column) != least_important);
         }
-        if name_least + needed(&kept) > width {
+        if min_name_width + needed(&kept) > width {
             return Vec::new();
         }
-        let name_width = width.saturating_sub(needed(&kept)).min(longest.max(NAME));
+        let name_width = width.saturating_sub(needed(&kept)).min(longest.max(NAME_WIDTH));
         let mut lines = Vec::new();
-        let mut head = pad_end(&cut(self.head, name_width, look), name_width);
+        let mut head = pad_end(&truncate_start(self.head, name_width, options), name_width);
         for column in &kept {
             head += &" ".repeat(BETWEEN);
             head += &pad_start(&self.columns[*column].0, widths[*column]);
         }
         lines.push(Line::styled(head, dim()));
         for (number, (name, cells)) in self.rows.iter().enumerate() {
-            let mut text = pad_end(&cut(name, name_width, look), name_width);
+            let mut text = pad_end(&truncate_start(name, name_width, options), name_width);
             for column in &kept {
                 text += &" ".repeat(BETWEEN);
                 text += &pad_start(&cells[*column], widths[*column]);
             }
-            lines.push(match self.first && number == 0 {
+            lines.push(match self.bold_first_row && number == 0 {
                 true => Line::styled(text, bold()),
                 false => Line::raw(text),
             });

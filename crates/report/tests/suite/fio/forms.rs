@@ -360,7 +360,7 @@ fn results_that_are_not_of_fio_show_only_what_was_measured() {
     set(&mut native, "pid", "4711");
     let text = written(&native, "fio");
     assert!(
-        text.starts_with("fathom 0, in the form of fio-3.42\nStarting 1 thread\n\njob: (groupid=0, jobs=1)"),
+        text.starts_with("fathom 0, in the format of fio-3.42\nStarting 1 thread\n\njob: (groupid=0, jobs=1)"),
         "{text}"
     );
     assert!(text.contains(": pid=4711: "), "{text}");

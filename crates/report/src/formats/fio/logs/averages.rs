@@ -1,4 +1,4 @@
-//! Logs with a line for each window and direction: averages, and histograms.
+//! Logs with a line for each window and direction: averages and histograms.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use model::{Direction, Nanos};
 
 use super::super::bins::{BINS, bin_of};
 use super::super::samples;
-use super::{Entry, LogFile, LogKind, Source, WindowValue, number_of};
+use super::{Entry, LogFile, LogKind, Source, WindowValue, direction_number};
 
-/// Values of one window.
+/// Statistics of the values in one window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Values {
     count: u64,
@@ -42,10 +42,10 @@ pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::R
                 WindowValue::Both => (values.mean(), Some(values.max)),
             };
             entries.push(Entry {
-                time_ms: file.source.end_of(number, length),
+                time_ms: file.source.window_end_ms(number, length),
                 value,
                 second,
-                direction: number_of(direction),
+                direction: direction_number(direction),
                 ..Entry::default()
             });
         }
@@ -54,7 +54,7 @@ pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::R
     entries.iter().try_for_each(|entry| entry.write(file, out))
 }
 
-/// The values of each window with I/O in a direction, in time order, with the number of the window.
+/// Numbers and values of the windows with I/O in a direction, in time order.
 fn values(file: &LogFile, direction: Direction, length: Nanos) -> Vec<(u64, Values)> {
     let source = &file.source;
     let latency = |of: fn(&Window) -> WindowLatency| latencies(source, direction, length, of);
@@ -105,7 +105,7 @@ impl Sample {
     }
 }
 
-/// Rates of all samples with I/O that end in each window.
+/// The rates of all samples with I/O, by the window in which they end.
 fn rates(
     source: &Source,
     direction: Direction,
@@ -119,7 +119,7 @@ fn rates(
     let whole = samples::windows(found, source.number, sample, Nanos::NEVER);
     let mut points = whole[direction].clone();
     // An operation that ends exactly at the end of the measured window starts no new sample.
-    let count = source.windows_of(sample).max(1) as usize;
+    let count = source.window_count(sample).max(1) as usize;
     for beyond in points.split_off(count.min(points.len())) {
         points[count - 1].merge(&beyond);
     }
@@ -150,11 +150,15 @@ pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Writ
     let mut windows = Vec::new();
     for direction in Direction::ALL {
         let of_direction = source.windows(direction, |series| series.histograms && series.length_ns == length);
-        windows.extend(of_direction.into_iter().map(|window| (window, number_of(direction))));
+        windows.extend(
+            of_direction
+                .into_iter()
+                .map(|window| (window, direction_number(direction))),
+        );
     }
     windows.sort_by_key(|(window, direction)| (window.number, *direction));
     for (window, direction) in &windows {
-        let time = source.epoch_ms + source.end_of(window.number, length);
+        let time = source.epoch_ms + source.window_end_ms(window.number, length);
         let size = window.bytes / window.operations.max(1);
         write!(out, "{time}, {direction}, {size}")?;
         for count in counts(&window.buckets, file.request.coarseness) {
@@ -182,7 +186,7 @@ impl Source<'_> {
         let Some(series) = series.iter().find(mine) else {
             return Vec::new();
         };
-        let last = self.windows_of(series.length_ns).saturating_sub(1);
+        let last = self.window_count(series.length_ns).saturating_sub(1);
         let mut windows: Vec<Window> = Vec::new();
         for window in &series.windows[direction] {
             // An operation that ends exactly at the end of the measured window starts no new
@@ -200,14 +204,14 @@ impl Source<'_> {
     }
 
     /// Number of windows in the measured time of the worker; the last may be shorter.
-    fn windows_of(&self, length: Nanos) -> u64 {
+    fn window_count(&self, length: Nanos) -> u64 {
         let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
         measured.div_ceil(length.0.max(1))
     }
 
-    /// When a window ends, in milliseconds; that of the last, which may be cut short, is rounded
-    /// up, so that it differs from the one before.
-    fn end_of(&self, number: u64, length: Nanos) -> u64 {
+    /// The end of a window in milliseconds, rounded up: the end of an incomplete last window must
+    /// differ from that of the window before.
+    fn window_end_ms(&self, number: u64, length: Nanos) -> u64 {
         let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
         ((number + 1) * length.0).min(measured).div_ceil(1_000_000)
     }

@@ -1,16 +1,16 @@
 //! fio's log files: bandwidth, latencies, IOPS and histograms of each worker.
 //!
-//! The content of a file has one of two sources, depending on how much data a run may store:
+//! A log file is made from one of two sources, because of the amount of data:
 //!
-//! * Without an averaging time a file has a line for every operation, so the job must keep its
-//!   [`operation_log`](model::plan::Job::operation_log), which is written while it runs and read
+//! * Without an averaging time, a file has a line for every operation. The job must keep its
+//!   [`operation_log`](model::plan::Job::operation_log), which is written during the run and read
 //!   here line by line.
-//! * Averages and histograms are made of what workers add up while they run: the job's
+//! * Averages and histograms use the sums that workers keep during the run: the job's
 //!   [`windows`](model::plan::Job::windows) for latencies and histograms, an interval series for
-//!   bandwidth and IOPS. An hour at a million operations per second leaves as many entries as it
-//!   has windows; its operation log would have 250 GB.
+//!   bandwidth and IOPS. An hour at a million operations per second would need an operation log of
+//!   250 GB, but only one entry per window.
 //!
-//! # What a plan must hold for a request
+//! # What a request needs in the plan
 //!
 //! | request | plan |
 //! | --- | --- |
@@ -19,18 +19,17 @@
 //! | `histogram` and `histogram_every` | `Job::windows` of that length with `histograms` |
 //! | no `average`, and `bandwidth`, `latency` or `iops` | `Job::operation_log` |
 //!
-//! Latencies that the plan's origin says are not shown (`disabled`, see the parent module) have no
-//! file, and without clat there are no histograms. The slat file of a worker whose engine has no
-//! submission latency is empty.
+//! Latencies that the plan's origin disables (`disabled`, see the parent module) have no file;
+//! without clat there are no histograms. A worker whose engine has no submission latency has an
+//! empty slat file.
 //!
 //! # Where it differs from fio on purpose
-//! * A histogram stands at the end of its window, and its block size is the mean of the window's
-//!   operations; fio takes both from the operation that it saw last.
-//! * What bandwidth and IOPS were in a last window that was cut short is computed from its own
-//!   length.
-//! * Priorities that only a part of the operations has are not shown: the priority of single
-//!   operations is not kept.
-//! * Operations of a reading back that follows the measured window have no lines.
+//! * The time of a histogram is the end of its window, and its block size is the mean of the
+//!   window's operations; fio takes both from the last operation.
+//! * Bandwidth and IOPS of an incomplete last window are divided by its actual length.
+//! * A priority that only some operations have is not printed, because results do not record the
+//!   priority of single operations.
+//! * Verify reads after the measured window have no lines.
 
 mod averages;
 mod operations;
@@ -45,22 +44,23 @@ use model::{Direction, Nanos};
 use super::settings::JobSettings;
 
 pub use operations::write_operations;
-pub use totals::{name_of_total, write_total};
+pub use totals::{total_file_name, write_total};
 
 /// The requested logs of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRequest {
-    /// First part of the names of bandwidth logs (`write_bw_log`); absent: no such log.
+    /// Prefix of the names of bandwidth logs (`write_bw_log`); `None` for no such log.
     pub bandwidth: Option<String>,
-    /// The same for the three latencies (`write_lat_log`).
+    /// Prefix of logs of the three latencies (`write_lat_log`).
     pub latency: Option<String>,
-    /// The same for operations per second (`write_iops_log`).
+    /// Prefix of logs of operations per second (`write_iops_log`).
     pub iops: Option<String>,
-    /// The same for histograms (`write_hist_log`).
+    /// Prefix of histogram logs (`write_hist_log`).
     pub histogram: Option<String>,
-    /// Each worker has files of its own; otherwise all append to the same (`per_job_logs`).
+    /// Each worker has its own files; otherwise all workers append to the same ones
+    /// (`per_job_logs`).
     pub per_job: bool,
-    /// Averaging time of a line (`log_avg_msec`); absent: a line for each operation.
+    /// Averaging time of a line (`log_avg_msec`); `None` for a line per operation.
     pub average: Option<Nanos>,
     /// Length of a sample of bandwidth (`bwavgtime`).
     pub bandwidth_sample: Nanos,
@@ -70,17 +70,17 @@ pub struct LogRequest {
     pub value: WindowValue,
     /// A column with the offset (`log_offset`).
     pub offset: bool,
-    /// The priority with class and level instead of whether it is the highest class (`log_prio`).
+    /// Print class and level of the priority instead of only whether its class is the highest
+    /// (`log_prio`).
     pub priority: bool,
     /// A column with the time of issue (`log_issue_time`).
     pub issue_time: bool,
-    /// Time between two histograms (`log_hist_msec`); absent: the file stays empty.
+    /// Time between two histograms (`log_hist_msec`); `None` for an empty file.
     pub histogram_every: Option<Nanos>,
-    /// How often neighbouring bins are merged (`log_hist_coarseness`), 0 to 6.
+    /// How many times neighbouring bins are merged in pairs (`log_hist_coarseness`), 0 to 6.
     pub coarseness: u32,
-    /// Times are those of a clock instead of since the start (`log_unix_epoch`,
-    /// `log_alternate_epoch`): nanoseconds that it is ahead of the time since 1970, which is
-    /// clock 0.
+    /// Print the time of a clock instead of the time since the start (`log_unix_epoch`,
+    /// `log_alternate_epoch`): how many nanoseconds that clock is ahead of Unix time.
     pub clock_ahead_ns: Option<i64>,
     /// Files are compressed (`log_store_compressed`), and their names end in `.fz`.
     pub compressed: bool,
@@ -111,18 +111,17 @@ impl Default for LogRequest {
 }
 
 impl LogRequest {
-    /// Length of the intervals that an averaged bandwidth log is made of: a sample is never longer
-    /// than what it is averaged over.
+    /// Length of the samples of an averaged bandwidth log: at most the averaging time.
     pub fn bandwidth_window(&self) -> Nanos {
         self.bandwidth_sample.min(self.average.unwrap_or(Nanos::NEVER))
     }
 
-    /// The same for operations per second.
+    /// Length of the samples of an averaged log of operations per second.
     pub fn iops_window(&self) -> Nanos {
         self.iops_sample.min(self.average.unwrap_or(Nanos::NEVER))
     }
 
-    /// True if there are lines for single operations, so that the job must keep its operation log.
+    /// True if a log has a line for each operation, for which the job must keep its operation log.
     pub fn needs_operations(&self) -> bool {
         self.average.is_none() && (self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some())
     }
@@ -153,7 +152,7 @@ pub enum WindowValue {
 /// The kind of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
-    /// KiB per second; of single operations 1000 bytes per second, as fio has it.
+    /// KiB per second; for single operations, as in fio, units of 1000 bytes per second.
     Bandwidth,
     /// slat.
     Submission,
@@ -196,38 +195,38 @@ impl LogKind {
 pub struct LogFile<'a> {
     /// Name of the file, without the suffixes of the writer.
     pub name: String,
-    /// Append to an existing file. Several workers may then have files of the same name.
+    /// Append to an existing file, which several workers may share.
     pub appended: bool,
     /// Compress the content.
     pub compressed: bool,
     /// Its kind.
     pub kind: LogKind,
-    /// Number of its job, counted over all steps.
+    /// Index of its job over all steps.
     pub job: usize,
     request: &'a LogRequest,
     source: Source<'a>,
 }
 
-/// The worker that a log is about.
+/// The worker whose operations a log lists.
 #[derive(Clone, Copy, Debug)]
 struct Source<'a> {
     job: &'a Job,
     found: Option<&'a JobResults>,
     /// Number in its job.
     number: usize,
-    /// Milliseconds that are added to all times.
+    /// Milliseconds to add to all times.
     epoch_ms: u64,
 }
 
-/// The log files of all workers, in the order of the plan. `requests` has an entry for each job of
-/// the plan, over all steps.
+/// Lists the log files of all workers, in plan order. `requests` has an entry for each job of the
+/// plan, over all steps.
 pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Vec<LogFile<'a>> {
     let mut files = Vec::new();
-    // fio numbers the workers of all jobs through, from 1.
+    // fio numbers the workers of all jobs consecutively, from 1.
     let mut running_number = 0;
     for (job, ((step, index), plan)) in results.plan.jobs().enumerate() {
         let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
-        let shown = JobSettings::for_job(&results.plan, job).shown;
+        let enabled = JobSettings::for_job(&results.plan, job).enabled;
         for number in 0..plan.workers.len() {
             running_number += 1;
             let Some(Some(request)) = requests.get(job) else {
@@ -245,9 +244,9 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
             for kind in LogKind::ALL {
                 let disabled = match kind {
                     LogKind::Bandwidth | LogKind::Iops => false,
-                    LogKind::Submission => !shown.slat,
-                    LogKind::Completion | LogKind::Histogram => !shown.clat,
-                    LogKind::Total => !shown.lat,
+                    LogKind::Submission => !enabled.slat,
+                    LogKind::Completion | LogKind::Histogram => !enabled.clat,
+                    LogKind::Total => !enabled.lat,
                 };
                 let Some(prefix) = request.prefix(kind).filter(|_| !disabled) else {
                     continue;
@@ -301,7 +300,7 @@ impl LogFile<'_> {
         }
     }
 
-    /// True if the file is created empty.
+    /// True if the file stays empty.
     fn is_empty(&self) -> bool {
         self.kind == LogKind::Submission
             && self
@@ -324,10 +323,10 @@ impl<'a> Source<'a> {
 /// One line of a log that is not a histogram.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// Since the start of the measured window.
+    /// Time since the start of the measured window.
     time_ms: u64,
     value: u64,
-    /// Only where both are shown.
+    /// The maximum, if both mean and maximum are printed.
     second: Option<u64>,
     direction: u64,
     size: u32,
@@ -372,8 +371,8 @@ fn priority_value(priority: Option<Priority>) -> u16 {
     class << 13 | u16::from(priority.level)
 }
 
-/// fio's number of a direction.
-fn number_of(direction: Direction) -> u64 {
+/// fio's number for a direction.
+fn direction_number(direction: Direction) -> u64 {
     match direction {
         Direction::Read => 0,
         Direction::Write => 1,

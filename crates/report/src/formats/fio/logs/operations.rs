@@ -1,31 +1,32 @@
-//! Logs with a line for each operation, made of the operation log of a job.
+//! Logs with a line for each operation, converted from the operation log of a job.
 
 use std::io::{self, BufRead, Write};
 
 use model::operation_log::{HEADER, LoggedOperation};
 use model::plan::Priority;
 
-use super::{Entry, LogFile, LogKind, number_of};
+use super::{Entry, LogFile, LogKind, direction_number};
 
-/// Writes logs of operations, each to its own writer, while reading the operation log of their job
-/// once, line by line. All `files` must be of the same job and need operations.
+/// Writes several logs in one pass over the operation log, each to its own writer. All `files` must
+/// belong to the same job and need operations.
 ///
-/// Operations that failed, and flushes, have no line, as they are not counted in results either.
+/// Failed operations and flushes have no line, because results do not count them either.
 ///
 /// # Errors
-/// The log cannot be read, a writer fails, or (kind `InvalidData`) no run wrote the log.
+/// The log cannot be read, a writer fails, or the log is malformed (`InvalidData`).
 pub fn write_operations<W: Write>(files: &mut [(LogFile, W)], log: &mut dyn BufRead) -> io::Result<()> {
     let mut line = String::new();
     log.read_line(&mut line)?;
     if line != HEADER {
-        return Err(foreign("its first line is not that of an operation log"));
+        return Err(invalid_log("its first line is not the header of an operation log"));
     }
     loop {
         line.clear();
         if log.read_line(&mut line)? == 0 {
             return Ok(());
         }
-        let operation = LoggedOperation::parse(&line).ok_or_else(|| foreign(&format!("it has the line `{line}`")))?;
+        let operation =
+            LoggedOperation::parse(&line).ok_or_else(|| invalid_log(&format!("cannot parse the line `{line}`")))?;
         for (file, out) in files.iter_mut().filter(|(file, _)| file.lists(&operation)) {
             if let Some(entry) = entry(file, &operation) {
                 entry.write(file, out)?;
@@ -34,7 +35,7 @@ pub fn write_operations<W: Write>(files: &mut [(LogFile, W)], log: &mut dyn BufR
     }
 }
 
-fn foreign(why: &str) -> io::Error {
+fn invalid_log(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
@@ -57,7 +58,7 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
         time_ms: operation.completed.0 / 1_000_000,
         value,
         second: None,
-        direction: number_of(operation.direction?),
+        direction: direction_number(operation.direction?),
         size: operation.moved,
         offset: operation.offset,
         priority: priority_of(file, operation),
@@ -69,8 +70,8 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
     })
 }
 
-/// The bandwidth of one operation: its size by its completion latency, rounded down. fio counts in
-/// units of 1000 bytes here, and in KiB everywhere else.
+/// The bandwidth of one operation: its size divided by its completion latency, rounded down. fio
+/// uses units of 1000 bytes here, and KiB everywhere else.
 fn kilobytes_per_second(operation: &LoggedOperation) -> u64 {
     let latency = operation.completion().0;
     (u64::from(operation.moved) * 1_000_000)
@@ -78,7 +79,7 @@ fn kilobytes_per_second(operation: &LoggedOperation) -> u64 {
         .unwrap_or(0)
 }
 
-/// The priority that all operations of its stream have.
+/// The priority of the operation's stream, if all operations of that stream have it.
 fn priority_of(file: &LogFile, operation: &LoggedOperation) -> Option<Priority> {
     let stream = file.source.planned()?.streams.get(operation.stream as usize)?;
     stream.priority.filter(|priority| priority.percent >= 100)

@@ -1,10 +1,10 @@
-//! Logs of the rate of all jobs together (`--bandwidth-log`).
+//! Logs of the bandwidth of all jobs together (`--bandwidth-log`).
 //!
-//! fio writes a line whenever its status line is renewed; here there is one for each interval of
-//! the shortest `bwavgtime` of the jobs, whether a status line is shown or not. Times count from
-//! the start of the run, and a direction in which nothing was done has a line too. Workers that
-//! began at another time than the first share out what they did in an interval among the two that
-//! it lies in.
+//! fio writes a line with every update of its status line. We write one for each interval of the
+//! jobs' shortest `bwavgtime`, with or without a status line. Times count from the start of the
+//! run, and directions without I/O have lines too. A worker that started later than the first has
+//! other interval boundaries: its bytes are divided between the two intervals that its own one
+//! overlaps.
 
 use std::io::{self, Write};
 
@@ -12,10 +12,10 @@ use model::results::{Results, Series, WorkerResults};
 use model::{Direction, Nanos};
 
 use super::super::settings::{JobSettings, Unified};
-use super::number_of;
+use super::direction_number;
 
-/// Name of the file with the total of a direction.
-pub fn name_of_total(prefix: &str, direction: Direction) -> String {
+/// Returns the name of the file with the total of a direction.
+pub fn total_file_name(prefix: &str, direction: Direction) -> String {
     format!("{prefix}-{}_bw.log", direction.word())
 }
 
@@ -28,7 +28,7 @@ pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write)
     let Some(length) = settings().map(|job| job.bandwidth_sample).min() else {
         return Ok(());
     };
-    // With all directions in one, fio has them in the first.
+    // With mixed reporting, fio writes all directions to the log of reads.
     let mixed = settings().all(|job| job.unified == Unified::Mixed);
     let counted: &[Direction] = match (mixed, direction) {
         (false, _) => &[direction],
@@ -43,7 +43,7 @@ pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write)
         let took = u128::from(end.since(start).0.max(1));
         let rate = u128::from(*bytes) * 1_000_000_000 / took / 1024;
         let time = end.0 / 1_000_000;
-        writeln!(out, "{time}, {rate}, {}, 0, 0", number_of(direction))?;
+        writeln!(out, "{time}, {rate}, {}, 0, 0", direction_number(direction))?;
     }
     Ok(())
 }
@@ -70,7 +70,7 @@ impl Total {
         ) else {
             return Total::default();
         };
-        // A rest that is too short for its own line is added to the last interval.
+        // A remainder of less than 1 ms is added to the last interval.
         let whole = end.since(start).0 / length.0.max(1);
         let left = Nanos(end.since(start).0 - whole * length.0);
         let count = (whole + u64::from(whole == 0 || left >= Nanos::millis(1))) as usize;

@@ -1,0 +1,101 @@
+//! Refuses command lines in which an output has the name of another file: of an input, of a second
+//! output, or of the history. The later one would replace the other.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, ValueHint};
+
+use crate::fault::{Fault, Faults};
+use crate::history;
+
+/// A file that the command line names.
+struct NamedFile {
+    path: PathBuf,
+    /// The option or argument that names it.
+    role: String,
+    is_output: bool,
+}
+
+/// Checks the files of a command line.
+///
+/// # Errors
+/// [`Faults`] about the first output that names another file.
+pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
+    let mut files = Vec::new();
+    let (mut command, mut matches) = (root, matches);
+    while let Some((name, inner)) = matches.subcommand()
+        && let Some(found) = command.find_subcommand(name)
+    {
+        (command, matches) = (found, inner);
+        let arguments = found.get_arguments().filter(|arg| is_given(arg, inner));
+        files.extend(arguments.flat_map(|arg| files_of(arg, inner)));
+    }
+    files.extend(history::path().ok().map(|path| NamedFile {
+        path,
+        role: "the history".into(),
+        is_output: false,
+    }));
+    for (number, output) in files.iter().enumerate().filter(|(_, file)| file.is_output) {
+        let Some(place) = final_path(&output.path) else {
+            continue;
+        };
+        let mut others = files.iter().enumerate().filter(|(other, _)| *other != number);
+        let same = others.find(|(_, other)| final_path(&other.path).as_ref() == Some(&place));
+        if let Some((_, other)) = same {
+            let what = format!(
+                "cannot write {} to {}: it is also {}",
+                output.role,
+                output.path.display(),
+                other.role
+            );
+            return Err(Faults::usage(Fault::new(what).help("name another file")));
+        }
+    }
+    Ok(())
+}
+
+fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {
+    matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+}
+
+/// The files that an argument names: the values of options for a file, the files of `--out`, and
+/// positional arguments, which are inputs.
+fn files_of(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
+    let name = arg.get_id().as_str();
+    let values = matches.get_raw(name).into_iter().flatten().map(OsStr::to_string_lossy);
+    let option = arg.get_long().map(|long| format!("--{long}"));
+    let is_file = matches!(arg.get_value_hint(), ValueHint::FilePath);
+    let file = |path: &str, role: String| NamedFile {
+        path: path.into(),
+        role,
+        is_output: option.is_some(),
+    };
+    match &option {
+        Some(option) if option == "--out" && !is_file => values
+            .flat_map(|value| value.split(',').map(str::to_owned).collect::<Vec<_>>())
+            .filter_map(|form| {
+                let (format, path) = form.split_once('=')?;
+                Some(file(path, format!("--out {format}")))
+            })
+            .collect(),
+        Some(option) if is_file || option == "--log" => values.map(|value| file(&value, option.clone())).collect(),
+        Some(_) => Vec::new(),
+        None => values.map(|value| file(&value, "an input".into())).collect(),
+    }
+}
+
+/// Where a name leads, if it is a regular file or will become one.
+fn final_path(path: &Path) -> Option<PathBuf> {
+    if let Ok(found) = path.canonicalize() {
+        return found.is_file().then_some(found);
+    }
+    // It does not exist yet, or is a link to what does not.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    match path.read_link() {
+        Ok(target) => Some(folder.join(target)),
+        Err(_) => Some(folder.join(path.file_name()?)),
+    }
+}
