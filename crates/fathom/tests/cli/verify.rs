@@ -266,7 +266,14 @@ fn a_direction_is_held_against_its_own_operations() {
         ran.expect(1, &[&parts[..], &["FAIL          iops >= 4000"]].concat());
     }
     let outage = "servers = 64\nservice = \"500us\"\nstall = \"12s 5s\"";
-    let arguments = ["--require", "read.iops>=2000,iops>=4000", "--read", "70", "--time", "30s"];
+    let arguments = [
+        "--require",
+        "read.iops>=2000,iops>=4000",
+        "--read",
+        "70",
+        "--time",
+        "30s",
+    ];
     if let Some(ran) = on_device(outage, &arguments) {
         ran.expect(1, &["FAIL          read.iops >= 2000", "for 5 s from 11 s on"]);
     }
