@@ -40,15 +40,15 @@ impl Nanos {
 
     /// `count` microseconds.
     pub const fn micros(count: u64) -> Nanos {
-        Nanos(count * 1_000)
+        Nanos(count.saturating_mul(1_000))
     }
     /// `count` milliseconds.
     pub const fn millis(count: u64) -> Nanos {
-        Nanos(count * 1_000_000)
+        Nanos(count.saturating_mul(1_000_000))
     }
     /// `count` seconds.
     pub const fn secs(count: u64) -> Nanos {
-        Nanos(count * 1_000_000_000)
+        Nanos(count.saturating_mul(1_000_000_000))
     }
     /// The value in seconds, for rates.
     pub fn as_secs(self) -> f64 {

@@ -8,7 +8,7 @@ use model::PerDirection;
 use super::options::{JobOptions, Word};
 use super::show;
 use super::table::{self, FieldAccess, Kind, Notice, OptionError, ParseResult, Reader, Row, Status, spread};
-use super::values::{self, Unit};
+use super::values::{self, Amount, Unit};
 
 /// The maximum length of a list of fractions.
 const MAX_REALS: usize = 20;
@@ -192,14 +192,19 @@ impl Reader<'_> {
             }
             Kind::OptionalSize(at) => {
                 let size = self.number(text)?.raw;
+                self.check_bounds(row, size)?;
                 store.then(|| *at(self.job) = Some(size));
             }
             Kind::Amount(at) => {
                 let amount = values::amount(text, kb_base).ok_or(OptionError::Failed)?;
+                if let Amount::Bytes(bytes) = amount {
+                    self.check_bounds(row, bytes)?;
+                }
                 store.then(|| *at(self.job) = Some(amount));
             }
             Kind::Time(at, unit) => {
                 let time = values::number(text, unit, kb_base).ok_or(OptionError::Failed)?;
+                self.check_bounds(row, time.raw)?;
                 store.then(|| *at(self.job) = time.raw);
             }
             _ => {}

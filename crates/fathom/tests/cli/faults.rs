@@ -187,6 +187,12 @@ fn targets_that_are_not_there_are_refused() {
     fathom(&short(text(&empty), &[])).expect(3, &["is an empty file", "help:"]);
     fathom(&short(text(folder.path()), &["--size", "0"])).expect(4, &["`size`", "help:"]);
     fathom(&short("/dev/tty", &[])).expect(3, &["/dev/tty", "help:"]);
+    let directory = format!("{}/", text(&missing));
+    for size in [&[][..], &["--size", "1m"]] {
+        let message = format!("{directory} does not exist");
+        fathom(&short(&directory, size)).expect(3, &[&message, "help: create this directory"]);
+    }
+    assert!(!missing.exists());
 }
 
 #[test]

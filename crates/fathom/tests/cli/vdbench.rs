@@ -3,12 +3,37 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::support::{PROGRAM, command, fathom, finish, names, text};
+use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
 
 pub fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
     fs::write(folder.join("parmfile"), parameters).unwrap();
     let words = [&["vdbench", "-f", "parmfile"], arguments].concat();
     finish(command(&words).current_dir(folder))
+}
+
+/// The run continues, because the files of the output directory have everything as well.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_console_that_cannot_be_written_is_a_failure_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    fs::write(&file, vec![1; 1 << 20]).unwrap();
+    let parameters = format!(
+        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+        text(&file)
+    );
+    fs::write(folder.path().join("parmfile"), parameters).unwrap();
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut command = command(&["vdbench", "-f", "parmfile"]);
+    let child = command
+        .current_dir(folder.path())
+        .stdout(full)
+        .stderr(std::process::Stdio::piped());
+    end(child.spawn().unwrap()).expect(157, &["cannot write to standard output: ", "No space left on device"]);
+    let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
+    assert!(errors.contains("cannot write to standard output"), "{errors}");
+    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
+    assert!(flat.contains("avg_2-2"), "{flat}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::calling::{Ran, command, end, fathom, names, split_words, text};
+use crate::calling::{PROGRAM, Ran, command, end, fathom, names, split_words, text};
 
 fn start(arguments: &[&str]) -> Child {
     let mut command = command(arguments);
@@ -40,6 +40,37 @@ fn what_was_measured_is_reported() {
     let ran = stopped_by("INT", &["--out", "json"]);
     assert_eq!(ran.json()["interrupted"], true);
     assert!(ran.json()["jobs"][0]["total"]["operations"].as_u64().unwrap() > 1000);
+}
+
+/// The exit of a run of two seconds to which a signal is sent, started with this option of `env`.
+#[track_caller]
+fn expect_exit(disposition: &str, name: &str, arguments: &[&str], code: i32) {
+    let mut command = Command::new("env");
+    command
+        .args([disposition, PROGRAM])
+        .args(arguments)
+        .env("FATHOM_HISTORY", "off")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    signal(&child, name);
+    end(child).expect(code, &["IOPS"]);
+}
+
+/// `nohup` ignores SIGHUP, and a shell ignores SIGINT in background jobs of scripts. fio ends with
+/// SIGINT even so.
+#[test]
+fn ignored_signals_stay_ignored() {
+    let run = split_words("run --target null --warm-up 0 --time 2s");
+    let fio = split_words("fio --name=x --ioengine=null --size=1m --runtime=2 --time_based");
+    expect_exit("--ignore-signal=HUP", "HUP", &run, 0);
+    expect_exit("--default-signal=HUP", "HUP", &run, 129);
+    expect_exit("--ignore-signal=INT", "INT", &run, 0);
+    expect_exit("--default-signal=INT", "INT", &run, 130);
+    expect_exit("--ignore-signal=HUP", "HUP", &fio, 0);
+    expect_exit("--ignore-signal=INT", "INT", &fio, 128);
 }
 
 #[test]

@@ -211,6 +211,11 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     if !folder.is_dir() && !with_folders {
         return Err(TargetError::NoParent(target.path.clone()));
     }
+    if target.path.ends_with(std::path::is_separator) && !with_folders {
+        return Err(missing(
+            "create this directory, or omit the separator at its end so that fathom creates a file",
+        ));
+    }
     match &target.prepare {
         Prepare::Existing | Prepare::Filled { size: None } => Err(TargetError::NoSize(target.path.clone())),
         Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow creating it")),

@@ -405,8 +405,8 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     }
     let mut base = Extent::default();
     let mut add = |amount: Option<Amount>, times: u64| match amount {
-        Some(Amount::Bytes(bytes)) => base.bytes.0 += bytes * times,
-        Some(Amount::Percent(percent)) => base.percent += (percent * times) as f64,
+        Some(Amount::Bytes(bytes)) => base.bytes.0 = base.bytes.0.saturating_add(bytes.saturating_mul(times)),
+        Some(Amount::Percent(percent)) => base.percent += percent as f64 * times as f64,
         Some(Amount::Zones(_)) | None => {}
     };
     add(pattern.offset, 1);
@@ -501,10 +501,10 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
             } else {
                 0
             };
-            let size = size / count as u64 + more;
+            let size = (size / count as u64).saturating_add(more);
             Extents {
                 base,
-                file: Some(base.bytes.0 + size),
+                file: Some(base.bytes.0.saturating_add(size)),
                 length: Some(Extent::bytes(size)),
             }
         }

@@ -47,7 +47,7 @@ pub const ROWS: &[Row] = rows! {
     int(tier1(590), field!(job.loops)).default("1").example("3")
         .help("Number of repetitions, each in the same order.").prints(print::job::loops)
         .effects(&[("--loops=3", "job.stop.rounds=3")]),
-    special(tier1(610), "startdelay", special::time_range).default("0").example("5-10")
+    special(tier1(610), "startdelay", special::time_range).min(0).default("0").example("5-10")
         .help("Delay after the common start, or a range to draw it from (default unit: seconds).")
         .lowers_with(lower::start_delay).prints(print::job::startdelay)
         .effects(&[("--startdelay=5-10", "job.phases.start_delay={high_ns:10000000000,low_ns:5000000000}")]),
@@ -63,7 +63,7 @@ pub const ROWS: &[Row] = rows! {
     flag(tier1(630), field!(job.time_based)).help("Repeat the job until the runtime is over.")
         .prints(print::job::time_based)
         .effects(&[("--runtime=30 --time_based", "job.stop.repeat_until_time=true")]),
-    time(tier1(680), field!(job.ramp_time), Unit::Seconds).default("0").example("2s")
+    time(tier1(680), field!(job.ramp_time), Unit::Seconds).min(0).default("0").example("2s")
         .help("Warm-up time before measuring (default unit: seconds).").lowers_with(lower::warm_up)
         .prints(print::job::ramp_time)
         .effects(&[

@@ -133,8 +133,8 @@ pub const ROWS: &[Row] = rows! {
                  job.control.*.percent=[true]",
             ),
         ]),
-    time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).default("0")
-        .example("10").help("Window of the steady-state check (default unit: seconds).")
+    time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).min(0)
+        .default("0").example("10").help("Window of the steady-state check (default unit: seconds).")
         .prints(print::job::steadystate_duration)
         .effects(&[
             (

@@ -95,7 +95,7 @@ pub const ROWS: &[Row] = rows! {
                 "job.stop.bytes=1048576; job.stop.passes=1; job.stop.rounds=3; stream.region.length.bytes=1048576",
             ),
         ]),
-    amount(tier1(370), field!(pattern.offset)).aliases(&["fileoffset"]).default("0").example("25%")
+    amount(tier1(370), field!(pattern.offset)).aliases(&["fileoffset"]).min(0).default("0").example("25%")
         .help("Start of the region in the file.").prints(print::files::offset)
         .effects(&[
             (
@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = rows! {
                 "job.workers.*.streams.0.region.base.bytes=[65536,557056]",
             ),
         ]),
-    amount(tier1(380), field!(pattern.offset_increment)).default("0").example("1g")
+    amount(tier1(380), field!(pattern.offset_increment)).min(0).default("0").example("1g")
         .help("Added to the offset for each further clone.").prints(print::files::offset_increment)
         .effects(&[
             (

@@ -133,14 +133,15 @@ impl Reader<'_> {
         values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(OptionError::Failed)
     }
 
-    /// Checks the bounds of an unsigned number.
+    /// Checks the bounds of an unsigned number. A negative one, which wraps, is too small.
     pub(in crate::fio) fn check_bounds(&mut self, row: &Row, value: u64) -> ParseResult {
-        let (name, bound) = (row.name, |bound: Option<i64>| bound.map(|bound| bound as u64));
-        if let Some(most) = bound(row.max).filter(|most| value > *most) {
+        let name = row.name;
+        if let Some(most) = row.max.filter(|most| value > *most as u64) {
             return Err(self.fail(format!("{name}: max value out of range: {value} ({most} max)")));
         }
-        match bound(row.min).filter(|least| value < *least) {
-            Some(least) => Err(self.fail(format!("{name}: min value out of range: {value} ({least} min)"))),
+        let signed = value as i64;
+        match row.min.filter(|least| signed < *least) {
+            Some(least) => Err(self.fail(format!("{name}: min value out of range: {signed} ({least} min)"))),
             None => Ok(()),
         }
     }

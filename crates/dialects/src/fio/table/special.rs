@@ -104,7 +104,12 @@ pub(super) fn size_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 }
 
 pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.job.startdelay = range(reader, text, Unit::Seconds)?;
+    let delay = range(reader, text, Unit::Seconds)?;
+    if let Some(row) = super::find("startdelay") {
+        reader.check_bounds(row, delay.low)?;
+        reader.check_bounds(row, delay.high)?;
+    }
+    reader.job.job.startdelay = delay;
     Ok(())
 }
 

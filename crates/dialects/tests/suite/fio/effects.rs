@@ -254,6 +254,26 @@ fn every_option_does_what_fio_says() {
     assert!(wrong.is_empty(), "the plan does not say so:\n{}", wrong.join("\n"));
 }
 
+/// A negative number wraps in most options, as in fio, or is refused. The other options of the line
+/// give it something to be added to.
+#[test]
+fn extreme_numbers_cause_no_panic() {
+    const OTHERS: &str = "--size=64k --rw=randrw --runtime=1 --numjobs=2 --rate=1m --ss=iops:5% --ss_dur=10 \
+                          --offset=4k --offset_increment=4k --zonemode=strided --zonesize=8k";
+    let mut panicked = Vec::new();
+    for row in rows() {
+        let engine = row.engines.first().map(|engine| format!("--ioengine={engine} "));
+        for value in ["-5", "-1k", "-5%", "9223372036854775806"] {
+            let line = format!("{} {OTHERS} --{}={value}", engine.clone().unwrap_or_default(), row.name);
+            let checked = std::panic::catch_unwind(|| lowered(&words(&line)).map(|lowered| lowered.plan.check()));
+            if checked.is_err() {
+                panicked.push(line);
+            }
+        }
+    }
+    assert!(panicked.is_empty(), "{}", panicked.join("\n"));
+}
+
 #[test]
 fn nothing_holds_without_its_option() {
     let mut idle = Vec::new();

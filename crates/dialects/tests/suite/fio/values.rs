@@ -109,3 +109,23 @@ fn ranges_of_block_sizes_are_put_in_order() {
         .bsrange;
     assert_eq!((range.read.high, range.write.low, range.trim.low), (4096, 2048, 2048));
 }
+
+/// With some of them fio 3.33 crashes, or ends with a file of another size.
+#[test]
+fn negative_numbers_without_a_meaning_are_refused() {
+    for (option, min) in [
+        ("offset", 0),
+        ("offset_increment", 0),
+        ("ramp_size", 1),
+        ("ramp_time", 0),
+        ("startdelay", 0),
+        ("steadystate_duration", 0),
+    ] {
+        let (code, read) = all(reading(&format!("--name=x --{option}=-5")));
+        assert_eq!(code, 1, "{option}");
+        let notices = format!("{:?}", read.notices);
+        let negative = notices.contains(&format!("{option}: min value out of range: -5"));
+        let with_unit = notices.contains(&format!("{option}: min value out of range: -5000000 ({min} min)"));
+        assert!(negative || with_unit, "{notices}");
+    }
+}

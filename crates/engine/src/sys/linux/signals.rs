@@ -31,8 +31,19 @@ pub fn ignore_file_size_signal() {
 /// Makes SIGINT, SIGTERM and SIGHUP set the returned flag; a second one ends the process
 /// immediately. A thread of its own receives these signals, and all threads that the caller starts
 /// afterwards block them: a call on a file system that does not respond lets no handler run.
-pub fn catch_stop() -> &'static AtomicBool {
+///
+/// A hangup that the parent process ignores, as `nohup` does, stays ignored. So does an interrupt,
+/// which shells ignore in background jobs of scripts, unless `catches_ignored_interrupt` is set.
+pub fn catch_stop(catches_ignored_interrupt: bool) -> &'static AtomicBool {
     for signal in STOP_SIGNALS {
+        let may_stay_ignored = match signal {
+            libc::SIGHUP => true,
+            libc::SIGINT => !catches_ignored_interrupt,
+            _ => false,
+        };
+        if may_stay_ignored && is_ignored(signal) {
+            continue;
+        }
         // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set
         // below.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -47,6 +58,14 @@ pub fn catch_stop() -> &'static AtomicBool {
         set_stop_signals_mask(libc::SIG_BLOCK);
     }
     &STOP
+}
+
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: zero is a valid `sigaction`, and the next call fills it.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: without a new action the call only writes the present one, which outlives it.
+    let code = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    code == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
 /// Records whether targets are being examined. During that time no measurement can be lost, so a
@@ -134,6 +153,9 @@ extern "C" fn on_report(_: libc::c_int) {
 
 /// Acts like Ctrl-C. A terminal in raw mode delivers Ctrl-C as a key.
 pub fn request_stop() {
+    if is_ignored(libc::SIGINT) {
+        return on_stop(libc::SIGINT);
+    }
     // SAFETY: the calls take numbers, and what they set off is the handler above.
     unsafe { libc::kill(libc::getpid(), libc::SIGINT) };
 }

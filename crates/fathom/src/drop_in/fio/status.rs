@@ -309,7 +309,7 @@ fn job_progress(step: usize, number: usize, job: &model::plan::Job) -> JobProgre
 
 /// The requested rates of all workers together.
 fn limits(plan: &Plan) -> Option<Limits> {
-    let (mut bytes, mut operations) = (0, 0);
+    let (mut bytes, mut operations) = (0u64, 0u64);
     let streams = plan
         .jobs()
         .flat_map(|(_, job)| &job.workers)
@@ -321,8 +321,8 @@ fn limits(plan: &Plan) -> Option<Limits> {
         for rate in rates.iter().filter_map(|(_, rate)| *rate) {
             let Rate { amount, unit, .. } = rate;
             match unit {
-                RateUnit::Bytes => bytes += amount,
-                RateUnit::Operations => operations += amount,
+                RateUnit::Bytes => bytes = bytes.saturating_add(amount),
+                RateUnit::Operations => operations = operations.saturating_add(amount),
             }
         }
     }

@@ -32,19 +32,17 @@ impl From<String> for Failure {
 }
 
 impl Failure {
-    /// Prints the text on the console as Vdbench does, and place and help on stderr.
+    /// Prints the text on the console as Vdbench does, or on stderr if the console fails; place and
+    /// help on stderr.
     pub(super) fn report(&self, output: Option<&mut Output>) {
         let line = format!("{} {}", time(), self.text);
-        match output {
-            Some(output) => {
-                output.print_line("");
-                output.print_line(&line);
-                output.print_line("");
-                output.write("errorlog", &line);
-            }
-            None => {
-                let _ = print_stdout(&format!("\n{line}\n\n"));
-            }
+        let printed = print_stdout(&format!("\n{line}\n\n"));
+        if let Some(output) = output {
+            output.write("logfile", &format!("\n{line}\n"));
+            output.write("errorlog", &line);
+        }
+        if printed.is_err() {
+            print_stderr(&[line]);
         }
         print_stderr(&self.more);
     }

@@ -614,7 +614,7 @@ impl<'a> Drive<'a> {
     }
 
     fn finish(&mut self, what: &str) -> Result<(), Failure> {
-        if let Some(what) = self.output.failed.take() {
+        if let Some(what) = self.output.take_error() {
             return Err(what.into());
         }
         let line = format!("{} Vdbench {what} completed successfully", time());
@@ -624,7 +624,7 @@ impl<'a> Drive<'a> {
         let folder = self.output.folder.display().to_string();
         self.output
             .print_line(&format!("{line}. Output directory: {folder} \n"));
-        Ok(())
+        self.output.take_error().map_or(Ok(()), |what| Err(what.into()))
     }
 }
 

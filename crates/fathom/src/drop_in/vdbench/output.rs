@@ -26,6 +26,8 @@ pub struct Output {
     files: BTreeMap<String, File>,
     /// The first file that could not be written, and why.
     pub failed: Option<String>,
+    /// Why a line is missing on the console. The run continues: the files have the line too.
+    console_error: Option<String>,
 }
 
 /// The current time in Vdbench's format.
@@ -87,6 +89,7 @@ impl Output {
                 shown,
                 files: BTreeMap::new(),
                 failed: None,
+                console_error: None,
             },
             is_new,
         ))
@@ -118,9 +121,16 @@ impl Output {
 
     /// Prints a line on the console and in the log file.
     pub fn print_line(&mut self, line: &str) {
-        // A closed pipe does not end a run.
-        let _ = print_stdout(&format!("{line}\n"));
+        if let Err(error) = print_stdout(&format!("{line}\n")) {
+            self.console_error
+                .get_or_insert(format!("cannot write to standard output: {error}"));
+        }
         self.write("logfile", line);
+    }
+
+    /// Takes the first error of a file or of the console.
+    pub fn take_error(&mut self) -> Option<String> {
+        self.failed.take().or_else(|| self.console_error.take())
     }
 
     /// Prints a line with the time in front.
