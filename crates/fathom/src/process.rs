@@ -8,8 +8,6 @@ use engine::Clock;
 use engine::clock::ClockStart;
 use engine::sys::signals;
 
-use crate::drop_in::{Tool, detect_tool};
-
 /// The process facts that every command receives.
 #[derive(Debug)]
 pub struct Process {
@@ -44,11 +42,10 @@ impl Process {
     pub fn new(clock: ClockStart, arguments: Vec<String>) -> Process {
         engine::map_large_blocks();
         // Unlike other programs, fio ends if it receives SIGINT in the background of a script.
-        let is_fio = detect_tool(&arguments).is_some_and(|(tool, _)| tool == Tool::Fio);
         Process {
             clock,
             arguments,
-            interrupt: signals::catch_stop(is_fio),
+            interrupt: signals::catch_stop(),
         }
     }
 

@@ -32,16 +32,11 @@ pub fn ignore_file_size_signal() {
 /// immediately. A thread of its own receives these signals, and all threads that the caller starts
 /// afterwards block them: a call on a file system that does not respond lets no handler run.
 ///
-/// A hangup that the parent process ignores, as `nohup` does, stays ignored. So does an interrupt,
-/// which shells ignore in background jobs of scripts, unless `catches_ignored_interrupt` is set.
-pub fn catch_stop(catches_ignored_interrupt: bool) -> &'static AtomicBool {
+/// A hangup that the parent process ignores, as `nohup` does, stays ignored. An interrupt does not:
+/// shells ignore it in background jobs, and scripts stop those with `kill -INT`.
+pub fn catch_stop() -> &'static AtomicBool {
     for signal in STOP_SIGNALS {
-        let may_stay_ignored = match signal {
-            libc::SIGHUP => true,
-            libc::SIGINT => !catches_ignored_interrupt,
-            _ => false,
-        };
-        if may_stay_ignored && is_ignored(signal) {
+        if signal == libc::SIGHUP && is_ignored(signal) {
             continue;
         }
         // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set
@@ -153,9 +148,6 @@ extern "C" fn on_report(_: libc::c_int) {
 
 /// Acts like Ctrl-C. A terminal in raw mode delivers Ctrl-C as a key.
 pub fn request_stop() {
-    if is_ignored(libc::SIGINT) {
-        return on_stop(libc::SIGINT);
-    }
     // SAFETY: the calls take numbers, and what they set off is the handler above.
     unsafe { libc::kill(libc::getpid(), libc::SIGINT) };
 }

@@ -23,7 +23,7 @@ pub fn ignore_file_size_signal() {}
 
 /// Makes Ctrl-C, Ctrl-Break, a closed console, a sign-out and a shutdown set the returned flag. A
 /// second Ctrl-C or Ctrl-Break ends the process immediately.
-pub fn catch_stop(_catches_ignored_interrupt: bool) -> &'static AtomicBool {
+pub fn catch_stop() -> &'static AtomicBool {
     // Undo an inherited setting that ignores Ctrl-C. SAFETY: a null handler only changes that
     // setting.
     unsafe { SetConsoleCtrlHandler(None, 0) };
