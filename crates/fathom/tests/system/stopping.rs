@@ -59,8 +59,8 @@ fn expect_exit(disposition: &str, name: &str, arguments: &[&str], code: i32) {
     end(child).expect(code, &["IOPS"]);
 }
 
-/// `nohup` ignores SIGHUP. A shell ignores SIGINT in background jobs of scripts, which stop them with
-/// it all the same.
+/// `nohup` ignores SIGHUP. A shell ignores SIGINT in background jobs of scripts, which still stop
+/// them with it.
 #[test]
 fn an_ignored_hangup_stays_ignored() {
     let run = split_words("run --target null --warm-up 0 --time 2s");
