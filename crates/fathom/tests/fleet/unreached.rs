@@ -40,7 +40,7 @@ fn what_does_not_reach_a_host_says_why() {
 #[test]
 fn several_processes_of_one_host_are_named_one_by_one() {
     let Some(ground) = Ground::new(SIMULATED) else { return };
-    let parts = ["`local*2` is not a host", "listen://ADDRESS*COUNT", "local,local"];
+    let parts = ["invalid host `local*2`", "listen://ADDRESS*COUNT", "local,local"];
     end(ground.with_hosts(None, "local*2", "saved")).expect(4, &parts);
 }
 
@@ -82,7 +82,7 @@ fn interrupted(mut child: Child, line: &str) {
 fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
     let Some(ground) = Ground::new(SIMULATED) else { return };
     let hanging = with_ssh(&ground, "exec sleep 50", "db1,db2", &[]);
-    interrupted(hanging, "waiting for db1 to answer, db2");
+    interrupted(hanging, "waiting for db1, db2");
     let listening = with_ssh(&ground, "", "listen://127.0.0.1:0*1", &[]);
     interrupted(listening, "waiting for 1 worker on 127.0.0.1:");
     // No process listens at a port that was just closed.
