@@ -21,9 +21,10 @@ use model::plan::{
 use model::{Bytes, Nanos, PerDirection};
 
 use super::profile::{Cache, Distribution, FlushType, Precreate, Profile, Target, ThroughputUnit, TimeSpan};
+use super::refusals::{check_bounds, reject_impossible_values};
 use super::text::{self, TextForm};
 use super::{paths, xml};
-use crate::{Diagnostic, bounds};
+use crate::Diagnostic;
 
 /// The lowered profile.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,103 +98,6 @@ pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagno
     Ok(Lowered {
         plan,
         notes: notes(profile, env),
-    })
-}
-
-/// Rejects values that DiskSpd accepts, but then fails or hangs with.
-fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
-    let mut complaints = Vec::new();
-    if span.newer.bypass.is_some() && !windows {
-        complaints.push(
-            Diagnostic::new("ERROR: BypassIO (-Sy, -SY) exists only on Windows")
-                .help("bypass the cache with -Su or -Sh"),
-        );
-    }
-    if span.newer.ring.is_some_and(|ring| ring.trailing_p) {
-        complaints.push(
-            Diagnostic::new("ERROR: the meaning of p after the number of -u is not published")
-                .help("omit the p: -u<batch>"),
-        );
-    }
-    if span.duration == 0 {
-        complaints.push(
-            Diagnostic::new("ERROR: a measured duration of 0 seconds (-d0) measures nothing")
-                .help("give the test some time, for example -d10"),
-        );
-    }
-    if span.targets.iter().any(|target| target.block == 0) {
-        complaints.push(
-            Diagnostic::new("ERROR: a block size of 0 bytes (-b0) transfers nothing")
-                .help("give a block size, for example -b4K"),
-        );
-    }
-    complaints
-}
-
-/// The first option that exceeds the bounds of threads or streams. Steps run one after another, so
-/// each time span counts alone.
-fn check_bounds(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
-    let targets = span.targets.len() as u64;
-    let check = |option, threads: u32, total| {
-        let complaint = bounds::WORKERS.check(option, threads, total);
-        complaint.map(|complaint| Diagnostic {
-            what: format!("ERROR: {}", complaint.what),
-            ..complaint
-        })
-    };
-    if span.threads > 0 {
-        let streams = u64::from(span.threads).saturating_mul(targets);
-        return check("ThreadCount (-F)", span.threads, u64::from(span.threads))
-            .or_else(|| bounds::STREAMS.check("ThreadCount (-F)", span.threads, streams))
-            .or_else(|| check_buffers(span, env));
-    }
-    let mut total = 0u64;
-    let too_many_threads = span.targets.iter().find_map(|target| {
-        total = total.saturating_add(u64::from(target.threads));
-        check("ThreadsPerFile (-t)", target.threads, total)
-    });
-    too_many_threads.or_else(|| check_buffers(span, env))
-}
-
-/// Rejects more operations in flight than possible, or more buffers than memory. This is computed
-/// in advance, and reported like DiskSpd's failed buffer allocation.
-fn check_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
-    let common = span.threads > 0 && span.requests > 0;
-    let (mut operations, mut bytes) = (0u64, 0u64);
-    span.targets.iter().find_map(|target| {
-        let threads = u64::from(if span.threads > 0 { span.threads } else { target.threads });
-        let each = u64::from(if common { span.requests } else { target.requests });
-        // In a pool with common requests, a thread has its requests once, not per target.
-        let all = threads * each;
-        operations = if common { all } else { operations.saturating_add(all) };
-        let needed = all.saturating_mul(u64::from(target.block).next_multiple_of(4096));
-        bytes = if common {
-            bytes.max(needed)
-        } else {
-            bytes.saturating_add(needed)
-        };
-        let memory = env.memory.unwrap_or(u64::MAX);
-        let why = match (
-            each > bounds::WORKER_OPERATIONS,
-            operations > bounds::OPERATIONS,
-            bytes > memory,
-        ) {
-            (true, ..) => format!(
-                "a thread keeps at most {} operations in flight",
-                bounds::WORKER_OPERATIONS
-            ),
-            (_, true, _) => format!("a test keeps at most {} operations in flight", bounds::OPERATIONS),
-            (.., true) => format!("the buffers take {bytes} bytes, and {memory} bytes of memory are available"),
-            _ => return None,
-        };
-        let code = if env.windows { 0x8 } else { 0xc };
-        Some(
-            Diagnostic::new(format!(
-                "ERROR: Could not allocate a buffer for target '{}'. Error code: {code:#x}",
-                target.path
-            ))
-            .help(format!("{why}; lower -o, -O, -t, -F or -b")),
-        )
     })
 }
 

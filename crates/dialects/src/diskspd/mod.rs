@@ -18,6 +18,7 @@ mod numbers;
 mod options;
 mod paths;
 mod read;
+mod refusals;
 mod templates;
 mod validate;
 
