@@ -614,3 +614,29 @@ fn json<T: Serialize>(name: &str, document: &T) -> Vec<Download> {
         text: serde_json::to_string_pretty(document).unwrap_or_default(),
     }]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is advised must not overwrite what was compared.
+    #[test]
+    fn a_repetition_is_saved_beside_its_result() {
+        let head = |file: &str| Head {
+            arguments: ["fathom", "run", "a.toml", "--save", file].map(str::to_owned).to_vec(),
+            ..Head::default()
+        };
+        let files = ["a.fathom".to_owned(), "history:12".to_owned(), "runs.1/b".to_owned()];
+        let heads = files.clone().map(|file| head(&file));
+        let lead = next(&files, &heads, &[]);
+        assert_eq!(
+            lead.advice,
+            [
+                "`fathom run a.toml --save a-again.fathom`",
+                "`fathom run a.toml --save again-12.fathom`",
+                "`fathom run a.toml --save runs.1/b-again`",
+                "`fathom compare a-again.fathom again-12.fathom runs.1/b-again`",
+            ]
+        );
+    }
+}

@@ -553,3 +553,19 @@ fn a_run_is_explained_without_repeating_its_findings() {
     assert!(!starved.contains("limited intentionally"), "{starved}");
     explained("", "", "TWO-MODES");
 }
+
+/// The figures before an error keep no promise.
+#[test]
+fn a_job_that_ended_with_an_error_fails_the_promise() {
+    let folder = need(Directory::fast()).expect("a folder can be made");
+    let whole = fs::read_to_string(data("fio/golden/18-env-include/out.json")).unwrap();
+    let judged = |name: &str, report: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, report).unwrap();
+        fathom(&["explain", text(&path), "--require", "iops>=1000"])
+    };
+    judged("whole.json", &whole).expect(0, &["PASS iops >= 1000"]);
+    let failed = whole.replacen("\"error\" : 0", "\"error\" : 5", 1);
+    assert_ne!(failed, whole);
+    judged("failed.json", &failed).expect(1, &["the job ended with error 5", "JOB-FAILED"]);
+}
