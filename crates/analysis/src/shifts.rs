@@ -10,8 +10,8 @@ const MIN_LEVEL_SECONDS: usize = 10;
 const MIN_LEVEL_DIFFERENCE: f64 = 0.03;
 /// Batches that a latency series is cut into.
 const BATCHES: usize = 16;
-/// Minimum t statistic of a latency change. By chance, correlated batches of a nearly saturated
-/// queue reach 4, never this.
+/// Minimum t statistic of a latency change. Chance alone produces values up to 4 in the correlated
+/// batches of a nearly saturated queue, but never this one.
 const MIN_T_STATISTIC: f64 = 9.0;
 /// Latency levels that differ by less than this share count as one.
 const MIN_LATENCY_DIFFERENCE: f64 = 0.10;
@@ -23,7 +23,8 @@ const MIN_STALL_OPERATIONS: f64 = 10.0;
 /// A change of the storage's state within the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shift {
-    /// The rate changed its level: operations per second before and after, and the time in seconds.
+    /// The rate moved to another level: operations per second before and after, and when, in
+    /// seconds.
     Rate {
         /// Before.
         from: f64,
@@ -42,7 +43,7 @@ pub enum Shift {
         /// Last.
         to: f64,
     },
-    /// The mean latency changed its level: nanoseconds before and after, and the time in seconds.
+    /// The mean latency moved to another level: nanoseconds before and after, and when, in seconds.
     Latency {
         /// Before.
         from: f64,
@@ -53,7 +54,7 @@ pub enum Shift {
     },
     /// The mean latency rose or fell steadily: nanoseconds in the first and the last sixteenth of
     /// the window.
-    Drift {
+    LatencyDrift {
         /// First.
         from: f64,
         /// Last.
@@ -70,8 +71,8 @@ pub enum Shift {
     },
 }
 
-/// Finds the most significant change within the window; `None` if the load was stationary or the
-/// data does not show it.
+/// Finds a change within the window: of the rate, else of the latency, else stalls. `None` if the
+/// load was stationary or the data cannot show a change.
 pub fn shift(observation: &Observation) -> Option<Shift> {
     rate_change(observation)
         .or_else(|| latency_shift(observation))
@@ -79,7 +80,7 @@ pub fn shift(observation: &Observation) -> Option<Shift> {
 }
 
 /// Like [`shift`], for the rate alone.
-pub fn rate_shift(observation: &Observation) -> Option<Shift> {
+pub fn rate_shift_or_stalls(observation: &Observation) -> Option<Shift> {
     rate_change(observation).or_else(|| stall_shift(observation))
 }
 
@@ -158,7 +159,7 @@ fn latency_shift(observation: &Observation) -> Option<Shift> {
         });
     }
     let (from, to) = (means[0], means[BATCHES - 1]);
-    (slope_t_statistic(&means) >= MIN_T_STATISTIC && differ(from, to)).then_some(Shift::Drift { from, to })
+    (slope_t_statistic(&means) >= MIN_T_STATISTIC && differ(from, to)).then_some(Shift::LatencyDrift { from, to })
 }
 
 /// Mean latencies of equal parts of a series, and when each begins, in seconds.
@@ -208,8 +209,8 @@ fn stall_shift(observation: &Observation) -> Option<Shift> {
     })
 }
 
-/// Finds the start and length of each stall, in seconds. A gap as short as one operation is no
-/// stall, because operations of equal latency complete in waves.
+/// Finds the start and length of each stall, in seconds. A gap no longer than one operation is not
+/// a stall, because operations of equal latency complete in waves.
 pub fn find_stalls(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
     let mut found = Vec::new();
@@ -295,7 +296,7 @@ mod tests {
     #[test]
     fn a_steadily_rising_latency_drifts() {
         let observation = observed(300, |n| (100, 1e6 + 100.0 * n as f64 + (n % 7) as f64 * 1e4));
-        assert!(matches!(shift(&observation), Some(Shift::Drift { from, to }) if to > 1.2 * from));
+        assert!(matches!(shift(&observation), Some(Shift::LatencyDrift { from, to }) if to > 1.2 * from));
     }
 
     #[test]
@@ -307,7 +308,7 @@ mod tests {
     /// First-order autoregression with a correlation time of two seconds, like a queue near
     /// saturation.
     #[test]
-    fn a_wandering_latency_is_no_change() {
+    fn a_wandering_latency_is_not_a_change() {
         let mut found = 0;
         for seed in 0..200 {
             let mut draws = DrawsForm::Native { seed }.start();

@@ -29,18 +29,18 @@ pub struct CatalogueArgs {
 }
 
 /// The heading of [`InputArgs`].
-const DISK: &str = "Inputs of the policy";
+const DISK: &str = "Policy inputs";
 
 /// Flags that describe a disk.
 #[derive(clap::Args)]
 pub struct InputArgs {
-    /// Ordered size, such as 500GiB
+    /// Provisioned size, such as 500GiB
     #[arg(long, value_name = "SIZE", help_heading = DISK)]
     size: Option<String>,
-    /// Ordered operations per second
+    /// Provisioned operations per second
     #[arg(long, value_name = "NUMBER", help_heading = DISK)]
     iops: Option<String>,
-    /// Ordered throughput, in the vendor's unit
+    /// Provisioned throughput, in the vendor's unit
     #[arg(long, value_name = "NUMBER", help_heading = DISK)]
     mbps: Option<String>,
     /// Row of the policy's table, such as P30

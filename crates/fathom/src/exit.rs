@@ -31,12 +31,12 @@ pub enum Exit {
 /// The text of `fathom help exit-codes`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
-  0        success; every requirement is met: PASS
-  1        I/O errors, warnings with --strict, contradictory figures; a requirement is
-           not met: FAIL
-  2        the evidence does not decide it: INCONCLUSIVE
-  3        refused or impossible: the guard, the target, the plan, a file to read
-           that is not there or not readable
+  0        success; or PASS: every requirement is met
+  1        I/O errors, warnings with --strict, contradictory figures; or FAIL:
+           a requirement is not met
+  2        INCONCLUSIVE: the evidence is not sufficient for PASS or FAIL
+  3        refused or impossible: the guard, the target, the plan, an input
+           file that is missing or unreadable
   4        wrong command line, or a mistake in a job file
   5        internal error, or a result could not be written
   6        partial: a worker or a host was lost, or a conversion lost something

@@ -41,7 +41,7 @@ pub struct LimitArgs {
     /// Number of each of these disks [default: 1]
     #[arg(long, value_name = "N", help_heading = HEADING, requires = "disk", value_parser = value_parser!(u32).range(1..=1024))]
     disks: Option<u32>,
-    /// The host's cache serves every job without a path
+    /// Treat every job without --path as cached by the host
     #[arg(long, help_heading = HEADING, requires = "vm")]
     pub host_cache: bool,
 }

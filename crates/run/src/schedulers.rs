@@ -1,7 +1,7 @@
 //! Sets I/O schedulers for the devices under targets, and restores them at the end of the run. fio
-//! leaves its choice in place; a run restores the original. A device that also serves something
-//! else is refused: system files, swap space, a volume mounted elsewhere, or the disk of a virtual
-//! machine. The run would change their speed without an apparent reason.
+//! leaves its choice in place; a run restores the original. A device that has another user (system
+//! files, swap space, a volume mounted elsewhere, the disk of a virtual machine) is refused,
+//! because the run would change that user's speed for no apparent reason.
 
 use std::fs;
 use std::io;
@@ -26,8 +26,8 @@ impl Schedulers {
     /// such as files in memory or on a network, are ignored.
     ///
     /// # Errors
-    /// [`SetupError`] if a device serves others too, or lacks that scheduler.
-    pub(crate) fn choose(&self, job: &Job, facts: &[TargetFacts]) -> Result<(), SetupError> {
+    /// [`SetupError`] if a device has other users, or does not offer that scheduler.
+    pub(crate) fn set_for_job(&self, job: &Job, facts: &[TargetFacts]) -> Result<(), SetupError> {
         let Some(scheduler) = &job.scheduler else { return Ok(()) };
         let inventory = Inventory::take(&System::live());
         let streams = job.workers.iter().flat_map(|worker| &worker.streams);
@@ -49,7 +49,7 @@ impl Schedulers {
                 .as_deref()
                 .and_then(|disk| inventory.device_by_name(disk));
             let disk = disk.unwrap_or(device);
-            if has(disk, scheduler) {
+            if is_active(disk, scheduler) {
                 continue;
             }
             if let Some(other) = other_use(&inventory, disk, &devices_of_files) {
@@ -75,7 +75,7 @@ impl Schedulers {
         };
         let file = PathBuf::from(format!("/sys/block/{}/queue/scheduler", disk.name));
         let offered = fs::read_to_string(&file).map_err(failed)?;
-        let before = chosen(&offered);
+        let before = active_scheduler(&offered);
         if before == Some(scheduler) {
             return Ok(());
         }
@@ -86,9 +86,9 @@ impl Schedulers {
         if let Some(before) = before.filter(|_| known.iter().all(|(of, _)| *of != file)) {
             known.push((file.clone(), before.to_owned()));
         }
-        // Some kernels accept any word without an effect.
+        // Some kernels accept any name but ignore an unknown one.
         let now = fs::read_to_string(&file).map_err(failed)?;
-        match chosen(&now) == Some(scheduler) {
+        match active_scheduler(&now) == Some(scheduler) {
             true => Ok(()),
             false => Err(failed(io::ErrorKind::InvalidInput.into())),
         }
@@ -106,18 +106,19 @@ impl Drop for Schedulers {
 }
 
 /// True if the device already has this scheduler.
-fn has(disk: &BlockDevice, scheduler: &str) -> bool {
+fn is_active(disk: &BlockDevice, scheduler: &str) -> bool {
     let offered = fs::read_to_string(format!("/sys/block/{}/queue/scheduler", disk.name));
-    offered.is_ok_and(|offered| chosen(&offered) == Some(scheduler))
+    offered.is_ok_and(|offered| active_scheduler(&offered) == Some(scheduler))
 }
 
 /// The word in brackets.
-fn chosen(offered: &str) -> Option<&str> {
+fn active_scheduler(offered: &str) -> Option<&str> {
     let (_, rest) = offered.split_once('[')?;
     rest.split_once(']').map(|(chosen, _)| chosen)
 }
 
-/// Describes what a disk serves besides the test, whose files are on file systems of these devices.
+/// Describes what uses a disk besides the test. The test's files are on file systems of
+/// `devices_of_files`.
 fn other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_files: &[&str]) -> Option<String> {
     let mut devices = vec![disk];
     let mut next = 0;
@@ -151,8 +152,8 @@ mod tests {
 
     #[test]
     fn the_scheduler_in_brackets_is_chosen() {
-        assert_eq!(chosen("none [mq-deadline] kyber bfq\n"), Some("mq-deadline"));
-        assert_eq!(chosen("[none]\n"), Some("none"));
-        assert_eq!(chosen("none\n"), None);
+        assert_eq!(active_scheduler("none [mq-deadline] kyber bfq\n"), Some("mq-deadline"));
+        assert_eq!(active_scheduler("[none]\n"), Some("none"));
+        assert_eq!(active_scheduler("none\n"), None);
     }
 }

@@ -38,11 +38,11 @@ pub enum AdviceKind {
     Flat,
     /// The largest load within the limit.
     LimitKept,
-    /// Every point keeps the limit.
+    /// Every point meets the limit.
     LimitNotReached,
-    /// No point keeps it.
+    /// No point meets the limit.
     LimitMissed,
-    /// Too few operations to tell whether the limit is kept.
+    /// Too few operations to tell whether the limit is met.
     LimitUnknown,
     /// The largest offered rate that was delivered.
     Delivered,
@@ -62,8 +62,8 @@ const MIN_PROPORTIONAL_POWER: f64 = 0.7;
 /// A rate below this share of the offered one was not delivered. The margin allows for the window's
 /// edges.
 const MIN_DELIVERED_SHARE: f64 = 0.99;
-/// Rates that differ by less are the same.
-const SAME_RATE: f64 = 0.02;
+/// Rates that differ by less than this share count as equal.
+const MAX_EQUAL_RATE_DIFFERENCE: f64 = 0.02;
 
 /// A load as text.
 fn format_load(axis: Axis, load: f64) -> String {
@@ -92,7 +92,7 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
         let best = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
         let peak = knee.bounds.map_or(last.load, |bounds| bounds.most_at);
         advice.sentence += &format!(
-            " Beyond {} the rate falls again, by {:.0} % up to {}: operations slow each other down.",
+            " Beyond {} the rate falls again: it is {:.0} % lower at {}, because operations slow each other down.",
             format_load(axis, peak),
             (1.0 - last.iops / best) * 100.0,
             format_load(axis, last.load),
@@ -114,7 +114,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (None, _) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
-                "Cannot tell whether {limit} is kept: even at {} too few operations are beyond the \
+                "Cannot tell whether {limit} is met: even at {}, too few operations lie beyond the \
                 percentile. Measure for longer.",
                 format_load(axis, first)
             ),
@@ -133,7 +133,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (Some(_), None) => (
             AdviceKind::LimitNotReached,
             format!(
-                "{limit} is kept at every point, up to {}: {} operations per second. Higher loads were not measured.",
+                "{limit} is met at every point, up to {}: {} operations per second. Higher loads were not measured.",
                 format_load(axis, last),
                 format_rate(kept.iops.unwrap_or(0.0)),
             ),
@@ -141,8 +141,8 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         (Some(at), Some(next)) if kept.unknown => (
             AdviceKind::LimitUnknown,
             format!(
-                "{limit} is kept up to {}: {} operations per second. At {} too few operations are beyond the \
-                 percentile to decide; measure for longer.",
+                "{limit} is met up to {}: {} operations per second. At {}, too few operations lie beyond the \
+                 percentile to decide this; measure for longer.",
                 format_load(axis, at),
                 format_rate(kept.iops.unwrap_or(0.0)),
                 format_load(axis, next),
@@ -155,17 +155,17 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
     };
     if is_first_unknown {
         sentence += &format!(
-            " At {} too few operations are beyond the percentile to decide{}.",
+            " At {}, too few operations lie beyond the percentile to decide this{}.",
             format_load(axis, first),
             kept.kept_at.map_or(
                 "; measure for longer",
-                |_| ", but a smaller load is assumed to wait no longer"
+                |_| ", but operations of a smaller load are assumed to wait no longer"
             )
         );
     }
     if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
         sentence = format!(
-            "Use {}: {} operations per second at a mean of {}. More load gains at most 2 %: {} takes {} for {}. \
+            "Use {}: {} operations per second at a mean of {}. A higher load gains at most 2 %: at {} the mean is {}, for {} operations per second. \
              {sentence}",
             format_load(axis, enough.load),
             format_rate(enough.iops),
@@ -185,7 +185,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
 }
 
 /// A time beyond a limit, with enough digits to differ from it.
-fn format_beyond(high: f64, most: f64) -> String {
+fn format_above_limit(high: f64, most: f64) -> String {
     match format_time(high) {
         text if text != format_time(most) => text,
         _ => {
@@ -202,7 +202,7 @@ fn format_beyond(high: f64, most: f64) -> String {
     }
 }
 
-/// Describes a limit that the point `at` keeps and the next does not.
+/// Describes a limit that is met at the load `at` and missed at the load `next`.
 fn describe_limit_edge(
     knee: &Knee,
     axis: Axis,
@@ -218,27 +218,27 @@ fn describe_limit_edge(
     let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= max_ns));
     let missed = match uncertain_point.and_then(|point| point.limited_ns_high) {
         Some(high) => format!(
-            "{} may not keep it, since its {} may be as high as {}",
+            "{} might miss it, because its {} could be as high as {}",
             format_load(axis, next),
             limit.figure,
-            format_beyond(high, max_ns)
+            format_above_limit(high, max_ns)
         ),
-        None => format!("{} does not keep it", format_load(axis, next)),
+        None => format!("{} does not meet it", format_load(axis, next)),
     };
     let between = kept.iops.unwrap_or(0.0);
     if axis == Axis::Rate {
         // Operations offered beyond the device's capacity wait without end, so nothing can be
         // interpolated.
         format!(
-            "{limit} is kept up to {}; {missed}. The maximum is in between.",
+            "{limit} is met up to {}; {missed}. The maximum is in between.",
             format_load(axis, at)
         )
     } else if smaller_works {
-        format!("{limit} is kept up to {}; {missed}.", format_load(axis, at))
+        format!("{limit} is met up to {}; {missed}.", format_load(axis, at))
     } else if between > iops {
         format!(
-            "The maximum with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; \
-             the values in between are interpolated.",
+            "The maximum with {limit} is about {} operations per second at about {}: {} meets it with {} per second, and \
+             {missed}; the values in between are interpolated.",
             format_rate(between),
             // Use whole operations, despite rounding of the logarithm.
             format_load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
@@ -268,7 +268,7 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (None, _) => (
             AdviceKind::NoneDelivered,
             format!(
-                "Not even {} operations per second, the lowest offered rate, are delivered: {} are.",
+                "Even the lowest offered rate, {} operations per second, is not delivered: only {} are.",
                 format_rate(points[0].load),
                 format_rate(points[0].iops)
             ),
@@ -285,12 +285,12 @@ fn offered_rate_advice(knee: &Knee) -> Advice {
         (Some(last), Some(missed)) => (
             AdviceKind::Delivered,
             format!(
-                "{} operations per second are delivered with a mean response of {}; of {} offered only {} are. {}",
+                "{} operations per second are delivered, with a mean response time of {}; of {} offered, only {} are delivered. {}",
                 format_rate(last.load),
                 format_time(last.mean_ns),
                 format_rate(missed.load),
                 format_rate(missed.iops),
-                match (missed.iops / last.load - 1.0).abs() < SAME_RATE {
+                match (missed.iops / last.load - 1.0).abs() < MAX_EQUAL_RATE_DIFFERENCE {
                     true => format!("The maximum is about {}.", format_rate(missed.iops)),
                     false => "The maximum is in between.".to_owned(),
                 }
@@ -318,7 +318,7 @@ fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
             at_least: None,
             at_most: Some(first.load),
             sentence: format!(
-                "More load gains almost nothing: {} reach {} operations per second, and no point exceeds {}. The \
+                "More load gains almost nothing: at {} the rate is {} operations per second, and no point exceeds {}. The \
                  knee is at or below {}.",
                 format_load(axis, first.load),
                 format_rate(first.iops),
@@ -343,7 +343,7 @@ fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
             at_least: Some(before.load),
             at_most: None,
             sentence: format!(
-                "No knee up to {}: the rate still rises there, to {} operations per second. Measure higher loads.",
+                "No knee up to {}: the rate is still rising there, at {} operations per second. Measure higher loads.",
                 format_load(axis, last.load),
                 format_rate(last.iops)
             ),
@@ -408,7 +408,7 @@ fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usi
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(
         "The knee is between {} and {}, but the points are too far apart to locate it: an ideal \
-        device is full at {}. At {} the latency is {}, at {} {} times that for {} times the rate.",
+        device is saturated at {}. At {} the latency is {}; at {} it is {} times as long, for {} times the rate.",
         format_number(low.load),
         format_load(axis, high.load),
         format_number(bounds.meet_at),
@@ -420,7 +420,7 @@ fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usi
     );
     if last.load > high.load {
         sentence += &format!(
-            " From {} to {} the rate changes by {} for {} times the latency.",
+            " From {} to {} the rate changes by {}, and the latency becomes {} times as long.",
             format_number(high.load),
             format_number(last.load),
             format_change(last.iops / high.iops),

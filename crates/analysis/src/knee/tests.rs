@@ -40,9 +40,9 @@ fn three_distant_points_do_not_locate_the_knee() {
     assert_eq!(
         knee.advice.sentence,
         "The knee is between 1 and 64 in flight, but the points are too far apart to locate it: an \
-        ideal device is full at 4.9. At 1 the latency is 33.3 us, at 64 17.9 times that for 3.6 \
-        times the rate. From 64 to 512 the rate changes by +36 % for 5.9 times the latency. Measure \
-        between 1 and 64."
+        ideal device is saturated at 4.9. At 1 the latency is 33.3 us; at 64 it is 17.9 times as \
+        long, for 3.6 times the rate. From 64 to 512 the rate changes by +36 %, and the latency \
+        becomes 5.9 times as long. Measure between 1 and 64."
     );
 }
 
@@ -225,8 +225,9 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     );
     assert_eq!(
         knee.advice.sentence,
-        "Use 8 in flight: 80,000 operations per second at a mean of 100 us. More load gains at most 2 %: 32 in \
-         flight takes 400 us for 80,000. p99 <= 1 ms is kept up to 32 in flight; 64 in flight does not keep it."
+        "Use 8 in flight: 80,000 operations per second at a mean of 100 us. A higher load gains at most 2 %: at 32 \
+         in flight the mean is 400 us, for 80,000 operations per second. p99 <= 1 ms is met up to 32 in flight; 64 in \
+         flight does not meet it."
     );
     let point = |load: f64, iops: f64| Point {
         limited_ns: Some(1e5),
@@ -262,18 +263,18 @@ fn a_growing_rate_is_interpolated_between_two_points() {
     // Halfway from 500 us to 1500 us.
     assert_eq!(
         sentence(&[first, point(32.0, 60_000.0, 1.4e6, 1.5e6)]),
-        "The maximum with p99 <= 1 ms is about 50,000 operations per second at about 16 in flight: 8 in flight keeps \
-         it with 40,000, 32 in flight does not keep it; the values in between are interpolated."
+        "The maximum with p99 <= 1 ms is about 50,000 operations per second at about 16 in flight: 8 in flight meets \
+         it with 40,000 per second, and 32 in flight does not meet it; the values in between are interpolated."
     );
-    // The measured value keeps the limit, but its upper bound does not.
+    // The measured value meets the limit, but its upper bound does not.
     assert_eq!(
         sentence(&[first, point(32.0, 40_000.0, 0.9e6, 1.5e6)]),
-        "The maximum with p99 <= 1 ms is 40,000 operations per second at 8 in flight; 32 in flight may not keep it, \
-         since its p99 may be as high as 1.5 ms."
+        "The maximum with p99 <= 1 ms is 40,000 operations per second at 8 in flight; 32 in flight might miss it, \
+         because its p99 could be as high as 1.5 ms."
     );
-    // With three digits, the bound would equal the limit, which keeps it.
+    // With three digits, the bound would equal the limit, which meets it.
     let close = sentence(&[first, point(32.0, 40_000.0, 0.9e6, 1.000_4e6)]);
-    assert!(close.ends_with("its p99 may be as high as 1.0004 ms."), "{close}");
+    assert!(close.ends_with("its p99 could be as high as 1.0004 ms."), "{close}");
 }
 
 #[test]
@@ -290,7 +291,7 @@ fn nothing_is_interpolated_between_offered_rates() {
     let points = [point(4000.0, 4000.0, 3.3e6), point(8000.0, 6500.0, 9e8)];
     assert_eq!(
         analyse(&points, Axis::Rate, Some(&limit)).advice.sentence,
-        "p99 <= 5 ms is kept up to 4,000 per second; 8,000 per second does not keep it. The maximum is in between."
+        "p99 <= 5 ms is met up to 4,000 per second; 8,000 per second does not meet it. The maximum is in between."
     );
 }
 
@@ -319,14 +320,14 @@ fn a_first_point_with_too_few_operations_hides_no_limit() {
     assert_eq!(evaluate_limit(&points, &limit), kept);
     let advice = analyse(&points, Axis::InFlight, Some(&limit)).advice;
     assert_eq!(advice.kind, AdviceKind::LimitKept);
-    let note = "At 1 in flight too few operations are beyond the percentile to decide, but a smaller load is assumed \
-        to wait no longer.";
+    let note = "At 1 in flight, too few operations lie beyond the percentile to decide this, but operations of a \
+        smaller load are assumed to wait no longer.";
     assert!(advice.sentence.ends_with(note), "{}", advice.sentence);
     let strict: Limit = "p99<100us".parse().unwrap();
     let advice = analyse(&points, Axis::InFlight, Some(&strict)).advice;
     assert_eq!(advice.kind, AdviceKind::LimitUnknown);
     assert!(
-        advice.sentence.ends_with("to decide; measure for longer."),
+        advice.sentence.ends_with("to decide this; measure for longer."),
         "{}",
         advice.sentence
     );

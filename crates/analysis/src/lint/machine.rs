@@ -80,8 +80,8 @@ pub(super) const REMOTE_NODE: Rule = Rule {
     name: "REMOTE-NUMA",
     severity: Severity::Note,
     about: "The device is attached to one of several NUMA nodes, and threads may run on the others.",
-    why: "operations of those threads cross the link between the nodes",
-    fix: "pin the threads to the node of the device",
+    why: "I/O from threads on other nodes crosses the link between NUMA nodes",
+    fix: "pin the threads to the device's NUMA node",
     detect: |rule, test, findings| {
         if test.environment.cpu.numa_nodes < 2 {
             return;

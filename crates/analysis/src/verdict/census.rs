@@ -160,7 +160,7 @@ impl Case<'_> {
     /// The change within the window that is relevant for a clause.
     pub(super) fn shift(&self, clause: &Clause) -> Option<Shift> {
         match is_rate(clause) {
-            true => shifts::rate_shift(self.observation),
+            true => shifts::rate_shift_or_stalls(self.observation),
             false => shifts::shift(self.observation),
         }
     }

@@ -366,7 +366,7 @@ pub(super) fn is_rate(clause: &Clause) -> bool {
 fn is_adverse(shift: &Shift) -> bool {
     match *shift {
         Shift::Rate { from, to, .. } | Shift::RateDrift { from, to } => to < from,
-        Shift::Latency { from, to, .. } | Shift::Drift { from, to } => to > from,
+        Shift::Latency { from, to, .. } | Shift::LatencyDrift { from, to } => to > from,
         Shift::Stalls { .. } => true,
     }
 }

@@ -158,7 +158,7 @@ pub(super) fn describe_shift(shift: &Shift) -> String {
         Shift::Latency { from, to, at } => {
             format!("; the mean was {} for {at:.0} s, then {}", latency(from), latency(to))
         }
-        Shift::Drift { from, to } => format!(
+        Shift::LatencyDrift { from, to } => format!(
             "; the mean went from {} at the start to {} at the end",
             latency(from),
             latency(to)

@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath, allow_hyphen_values = true)]
     #[arg(required_unless_present_any = ["from", "on"])]
     b: Option<String>,
-    /// Pairs of runs, at least 6: fewer cannot reach five per cent [default: 6]
+    /// Pairs of runs, at least 6: fewer cannot be significant at 5 % [default: 6]
     #[arg(long, value_name = "N", help_heading = HEADING)]
     #[arg(value_parser = value_parser!(u32).range(i64::from(ab::MIN_PAIRS)..=1000))]
     pairs: Option<u32>,
@@ -65,12 +65,12 @@ pub struct Args {
             the difference is the cost of the network path.",
     )]
     on: Option<String>,
-    /// Judge the difference as that of a three-way mirror
+    /// Compare the difference with that expected of a three-way mirror
     #[arg(
         long,
         help_heading = HEADING,
         long_help = "Check whether the difference matches a three-way mirror over three nodes, with A on the owner \
-            of the volume and B on another node. Reads from the other node cross the network; writes from either do.",
+            of the volume and B on another node. Reads from the other node cross the network; writes cross it from either node.",
     )]
     mirror: bool,
     /// Measure nothing: report a saved comparison again
@@ -113,7 +113,7 @@ pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
     }
 }
 
-/// Runs A and B in turns and compares them.
+/// Runs A and B alternately and compares them.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let margin = margin(&args.margin)?;
@@ -143,7 +143,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Some(_) if session.has_fleet() => {
             let fault = Fault::new("--on alternates between hosts, but this test runs on all of them at once");
             return Err(Faults::usage(
-                fault.help("without FATHOM_HOSTS and without a launcher of MPI"),
+                fault.help("run it without FATHOM_HOSTS and without an MPI launcher"),
             ));
         }
         Some((a, b)) => [
@@ -206,8 +206,8 @@ fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
     }
 }
 
-/// Runs both in turns, each on its own host if it has one. Targets are prepared once. If the first
-/// run cannot begin, this fails.
+/// Runs A and B alternately, each on its own host if it has one. Targets are prepared once. If the
+/// first run cannot begin, this fails.
 fn run_in_turns(
     session: &Session,
     documents: &[Document; 2],
@@ -324,7 +324,7 @@ fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faul
 
 fn complete_document(session: &Session, mut document: Document) -> Result<Document, Faults> {
     document.arguments.clone_from(&session.process.arguments);
-    sweep::one_job(&document, "a comparison in turns runs")?;
+    sweep::one_job(&document, "a comparison of A and B runs")?;
     let job = &mut document.jobs[0];
     if job.operations.is_none() && job.bytes.is_none() && job.passes.is_none() {
         job.time = Some(job.time.unwrap_or(ab::RUN_TIME));
@@ -374,7 +374,7 @@ fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Per
             &lint::SHORT_BY_DESIGN.map(str::to_owned),
         )?;
         refused |= exit == Exit::Refused;
-        text += &format!("{letter}, {} times in turns:\n{described}\n", runs / 2);
+        text += &format!("{letter}, {} alternating runs:\n{described}\n", runs / 2);
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })
@@ -387,7 +387,7 @@ fn text(report: &Report, study: &model::study::Study) -> String {
         .first()
         .and_then(|run| run.results.steps.first()?.jobs.first().map(|job| job.measured()));
     if let Some(length) = length {
-        text += &format!("{} runs of {} in turns\n", study.runs.len(), duration(length));
+        text += &format!("{} alternating runs of {}\n", study.runs.len(), duration(length));
     }
     if let Some(found) = &report.found {
         text += &changes(&found.changes);

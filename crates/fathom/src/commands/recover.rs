@@ -12,7 +12,7 @@ use crate::session::Session;
 
 use super::show::ShowArgs;
 
-/// Merge the results that hosts of an interrupted test kept
+/// Merge the results left on the hosts of an interrupted test
 #[derive(clap::Args)]
 #[command(
     long_about = "Merges the results that the hosts of a test kept, after its coordinator was lost or every process \

@@ -13,7 +13,7 @@ use crate::fault::Faults;
 use crate::screen::{self, Screen};
 use crate::session::Session;
 
-/// Measure the ceiling of each engine, the clock, the timer
+/// Measure the limits of each engine, the clock and the timer
 #[derive(clap::Args)]
 pub struct Args {
     /// Where the file for the engines is made, 64 MiB [default: the directory for temporary files]

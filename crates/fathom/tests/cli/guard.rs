@@ -1,5 +1,5 @@
-//! What is refused, on real devices. The recorded trees of other machines are tests of the guard
-//! itself.
+//! What the guard refuses, on real devices. Tests of the guard itself use recorded trees of other
+//! machines.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{command, fathom, finish, split_words, text};
 
 const MIB: u64 = 1 << 20;
 
-fn writing<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+fn write_arguments<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec![
         "run", "--target", target, "--write", "100", "--time", "300ms", "--warm-up", "0", "-q",
     ];
@@ -17,7 +17,7 @@ fn writing<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     arguments
 }
 
-/// The device that the root file system lies on.
+/// The device that holds the root file system.
 fn system_disk() -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let line = mounts.lines().find(|line| line.split(' ').nth(4) == Some("/"))?;
@@ -26,10 +26,10 @@ fn system_disk() -> Option<String> {
     Some(format!("/dev/{}", name.file_name()?.to_str()?))
 }
 
-/// The folder of a bare name is the current one: a file that fathom has made grows by its name
-/// alone.
+/// A name without a folder means the current folder: a file that fathom created can be extended by
+/// its bare name.
 #[test]
-fn a_bare_file_name_is_grown() {
+fn a_file_given_by_bare_name_is_extended() {
     let Some(folder) = need(Directory::fast()) else { return };
     let run = |size: &str| {
         let line = format!("run --target k.dat --size {size} --time 200ms --warm-up 0");
@@ -48,42 +48,42 @@ fn a_bare_file_name_is_grown() {
 #[test]
 fn the_system_disk_is_refused_whatever_is_said() {
     let Some(disk) = system_disk().filter(|disk| fs::metadata(disk).is_ok()) else {
-        testbed::skip("the root file system lies on no block device");
+        testbed::skip("the root file system is not on a block device");
         return;
     };
     for more in [&["--dry-run"][..], &["--dry-run", "--allow-destroy", &disk]] {
-        let arguments = writing(&disk, more);
+        let arguments = write_arguments(&disk, more);
         fathom(&arguments).expect(3, &["refused", "is mounted at /", "this system runs from it"]);
     }
 }
 
 #[test]
-fn a_mounted_device_is_refused_even_when_it_is_named_again() {
+fn a_mounted_device_is_refused_despite_allow_destroy() {
     let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
         return;
     };
     let device = text(mounted.device().path());
-    let ran = fathom(&writing(device, &["--allow-destroy", device]));
+    let ran = fathom(&write_arguments(device, &["--allow-destroy", device]));
     ran.expect(3, &["is mounted at", text(mounted.path()), "ext4", "umount"]);
     let backing = text(mounted.device().backing());
-    fathom(&writing(backing, &["--allow-destroy", backing])).expect(3, &["the loop device", "losetup -d"]);
+    fathom(&write_arguments(backing, &["--allow-destroy", backing])).expect(3, &["the loop device", "losetup -d"]);
 }
 
 #[test]
-fn a_fresh_device_is_permitted_when_it_is_named_again() {
+fn an_empty_device_needs_allow_destroy() {
     let Some(device) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
-    fathom(&writing(path, &[])).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
-    fathom(&writing(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
-    fathom(&writing(path, &["--allow-destroy", path])).expect(0, &["IOPS"]);
-    finish(command(&writing(path, &[])).env("FATHOM_ALLOW_DESTROY", path)).expect(0, &["IOPS"]);
+    fathom(&write_arguments(path, &[])).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
+    fathom(&write_arguments(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
+    fathom(&write_arguments(path, &["--allow-destroy", path])).expect(0, &["IOPS"]);
+    finish(command(&write_arguments(path, &[])).env("FATHOM_ALLOW_DESTROY", path)).expect(0, &["IOPS"]);
     fathom(&["run", "--target", path, "--time", "300ms", "--warm-up", "0"]).expect(0, &["IOPS"]);
 }
 
 #[test]
-fn what_holds_something_known_is_refused_until_it_is_named_again() {
+fn a_device_with_known_content_needs_allow_destroy() {
     let Some(device) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
@@ -93,11 +93,14 @@ fn what_holds_something_known_is_refused_until_it_is_named_again() {
         testbed::skip("mkswap is not installed");
         return;
     }
-    fathom(&writing(path, &[])).expect(3, &["it contains", "swap", "--allow-destroy"]);
+    fathom(&write_arguments(path, &[])).expect(3, &["it contains", "swap", "--allow-destroy"]);
     let before = fs::read(device.backing()).unwrap();
-    fathom(&writing(path, &["--dry-run"])).expect(3, &["refused"]);
-    assert!(before == fs::read(device.backing()).unwrap(), "not a byte has changed");
-    fathom(&writing(path, &["--allow-destroy", path])).expect(0, &["will be lost"]);
+    fathom(&write_arguments(path, &["--dry-run"])).expect(3, &["refused"]);
+    assert!(
+        before == fs::read(device.backing()).unwrap(),
+        "no byte may have changed"
+    );
+    fathom(&write_arguments(path, &["--allow-destroy", path])).expect(0, &["will be lost"]);
 }
 
 #[test]
@@ -107,20 +110,21 @@ fn a_strangers_file_is_read_but_not_written() {
     fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
     let file = text(&path);
     fathom(&["run", "--target", file, "--time", "300ms", "--warm-up", "0"]).expect(0, &["used unchanged"]);
-    fathom(&writing(file, &[])).expect(3, &["that fathom did not create", "--allow-overwrite"]);
+    fathom(&write_arguments(file, &[])).expect(3, &["that fathom did not create", "--allow-overwrite"]);
     assert!(
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
         "not a byte has changed"
     );
-    fathom(&writing(file, &["--allow-overwrite", file])).expect(0, &["without a mark of fathom's will be changed"]);
+    fathom(&write_arguments(file, &["--allow-overwrite", file]))
+        .expect(0, &["without a mark of fathom's will be changed"]);
 }
 
 #[test]
-fn a_relative_name_is_as_good_as_any() {
+fn allow_overwrite_accepts_a_relative_name() {
     let Some(folder) = need(Directory::fast()) else { return };
     fs::write(folder.path().join("mine"), vec![7; 4 * MIB as usize]).unwrap();
     for name in ["mine", "./mine"] {
-        let arguments = writing("mine", &["--allow-overwrite", name]);
+        let arguments = write_arguments("mine", &["--allow-overwrite", name]);
         finish(command(&arguments).current_dir(folder.path())).expect(0, &["IOPS"]);
     }
 }
@@ -130,12 +134,12 @@ fn a_file_of_ours_needs_no_permission() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("ours");
     let file = text(&path);
-    fathom(&writing(file, &["--size", "16m"])).expect(0, &["16 MiB of random data"]);
-    fathom(&writing(file, &[])).expect(0, &["prepared earlier with 16 MiB of random data"]);
+    fathom(&write_arguments(file, &["--size", "16m"])).expect(0, &["16 MiB of random data"]);
+    fathom(&write_arguments(file, &[])).expect(0, &["prepared earlier with 16 MiB of random data"]);
 }
 
 #[test]
-fn a_screening_reads_what_it_may_not_write() {
+fn quick_only_reads_a_device_without_permission() {
     let Some(device) = need(LoopDevice::of_size(32 * MIB, LoopOptions::default())) else {
         return;
     };

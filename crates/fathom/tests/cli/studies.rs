@@ -72,7 +72,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
     limited.expect(
         0,
-        &["Use 8 in flight", "p99 <= 300 us is kept up to", "does not keep it"],
+        &["Use 8 in flight", "p99 <= 300 us is met up to", "does not meet it"],
     );
     fathom(&["ab", "--from", text(&saved)]).expect(4, &["another kind of study"]);
     fathom(&["compare", text(&saved), text(&saved)]).expect(4, &["a study of"]);
@@ -366,7 +366,7 @@ fn two_sets_of_flags_are_compared_on_one_target() {
         "0",
     ];
     let ran = fathom(&words);
-    ran.expect(0, &["A: --depth 1", "12 runs of 50 ms in turns", "[12/12] A"]);
+    ran.expect(0, &["A: --depth 1", "12 alternating runs of 50 ms", "[12/12] A"]);
     let check = |words: &[&str], part: &str| {
         fathom(&[&["ab"][..], words].concat()).expect(4, &[part]);
     };

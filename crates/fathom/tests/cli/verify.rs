@@ -8,8 +8,8 @@ use testbed::{Directory, need};
 
 use crate::support::{Ran, fathom, split_words, text};
 
-/// A simulated device in a file of its own, and the test of a promise on it. Its time is simulated,
-/// so it is over at once.
+/// Writes a simulated device to its own file and verifies a promise on it. Time is simulated, so
+/// this returns immediately.
 fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
     let folder = need(Directory::fast())?;
     let device = folder.path().join("device.toml");
@@ -19,7 +19,8 @@ fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
     Some(fathom(&words))
 }
 
-/// Serves 4 at once in 2 ms each on average: up to 2000 a second, if nothing else limits it.
+/// Serves 4 operations in parallel, in 2 ms each on average: up to 2000 per second if nothing else
+/// limits it.
 const DEVICE: &str = "servers = 4\nservice = \"exponential 2ms\"";
 
 fn capped(iops: u32) -> String {
@@ -57,7 +58,8 @@ fn a_promise_that_is_kept_passes() {
     }
 }
 
-/// A short transfer was a bare PASS, and `--strict` ended with 1 without a reason.
+/// Regression: a short transfer gave PASS without a warning, and `--strict` exited with 1 without a
+/// reason.
 #[test]
 fn warnings_stand_below_the_verdict() {
     let device = "servers = 8\nservice = \"1ms\"\nfault = \"operation 3000 half\"";
@@ -145,7 +147,7 @@ fn near_the_limit_the_tolerance_decides() {
         text(&page),
     ];
     if let Some(ran) = on_device(DEVICE, &arguments) {
-        // The command that is repeated has the time that is needed.
+        // The suggested command has the time that the test needs.
         let page = fs::read_to_string(&page).unwrap();
         let next = page
             .split("<h2>What next</h2>")
@@ -167,9 +169,9 @@ fn near_the_limit_the_tolerance_decides() {
     }
 }
 
-/// What a device reaches with more depth than the probe before is found by probes.
+/// Probes find what a device reaches at a greater depth.
 #[test]
-fn a_rate_alone_raises_the_depth() {
+fn probes_raise_the_depth_for_a_required_rate() {
     // 20 ms, 256 wide: 12,800 operations per second, but 3,200 at a depth of 64.
     let require = ["--require", "iops>=4000", "--time", "30s", "--out", "json"];
     if let Some(ran) = on_device("servers = 256\nservice = \"20ms\"", &require) {
@@ -183,17 +185,17 @@ fn a_rate_alone_raises_the_depth() {
     if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &auto) {
         ran.expect(0, &["by 1 worker"]);
     }
-    // What the user fixed stays, and then the generator was the limit.
+    // A depth that the user fixed is not changed; then the generator is the limit.
     let fixed = ["--require", "iops>=1200", "--depth", "2", "--time", "30s"];
     if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &fixed) {
         ran.expect(2, &["INCONCLUSIVE  iops >= 1200", "2 slots are too few"]);
     }
 }
 
-/// Loads whose operations found too few slots when slots were a quarter more than Little's law asks
-/// for.
+/// Regression: with only 25 % more slots than Little's law requires, operations of these loads
+/// waited for a slot.
 #[test]
-fn a_latency_that_is_kept_is_not_failed_by_too_few_slots() {
+fn enough_slots_are_used_to_judge_a_latency() {
     for (device, require, rate) in [
         ("servers = 64\nservice = \"lognormal 1ms 0.5\"", "mean<=1.19ms", "2000"),
         (
@@ -232,11 +234,11 @@ fn credits_that_run_out_fail_with_the_change() {
     }
 }
 
-/// A test that is shorter than the promise asks fails a latency only if it is broken whatever comes
-/// later.
+/// A test shorter than the promise requires fails a latency only if no later result could save it.
 #[test]
-fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
-    // At 1,500 per second 300 s have 450,000 operations, and p99 lets 4,500 of them take longer.
+fn a_short_test_fails_a_latency_that_is_already_lost() {
+    // In 300 s at 1,500 per second there are 450,000 operations; p99 lets 4,500 of them take
+    // longer.
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 1500 bucket 30000\"";
     let arguments = ["--require", "iops>=1500,p99<=50ms", "--time", "60s"];
     if let Some(ran) = on_device(credits, &arguments) {
@@ -257,7 +259,7 @@ fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
 
 /// A limit on writes breaks the promised total, not the promise for reads or for writes.
 #[test]
-fn a_direction_is_held_against_its_own_operations() {
+fn a_direction_clause_counts_only_its_operations() {
     let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
     let require = "read.iops>=1000,write.iops>=900,iops>=4000";
     let arguments = ["--require", require, "--read", "70", "--time", "30s"];
@@ -281,7 +283,7 @@ fn a_direction_is_held_against_its_own_operations() {
 
 /// 16 KiB operations at the promised rate move less than the promised throughput.
 #[test]
-fn a_promised_throughput_that_the_load_does_not_reach_is_named() {
+fn an_untested_throughput_is_reported() {
     let capped = "servers = 128\nservice = \"1ms\"\nlayer = [\"iops 6000\", \"bandwidth 100MB\"]";
     let policy = [
         "--policy", "aws/gp3", "--size", "500GiB", "--iops", "6000", "--mbps", "250",
@@ -296,7 +298,7 @@ fn a_promised_throughput_that_the_load_does_not_reach_is_named() {
     }
 }
 
-/// What is served later raises the mean, but it was not there when it was due.
+/// Operations served late raise the mean rate, but they were not served when they were due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
     let outage = "servers = 64\nservice = \"500us\"\niops-cap = 8000\nstall = \"100s 40s\"";
@@ -319,9 +321,9 @@ fn an_outage_that_the_mean_hides_fails_the_rate() {
     }
 }
 
-/// While nothing comes back from the storage, operations wait in the program for no other reason.
+/// During a stall, operations wait in the program only because of the storage.
 #[test]
-fn one_stall_fails_a_tail_in_the_full_time_and_decides_nothing_in_the_short() {
+fn one_stall_fails_a_tail_in_a_full_test_and_is_inconclusive_in_a_short_one() {
     // 12,000 of 1,800,000 operations wait: too many for p99.9, few enough for p99.
     let stall = "servers = 64\nservice = \"500us\"\niops-cap = 20000\nstall = \"100s 2s\"";
     let full = |require: &str| on_device(stall, &["--require", require, "--time", "300s"]);
@@ -345,7 +347,7 @@ fn one_stall_fails_a_tail_in_the_full_time_and_decides_nothing_in_the_short() {
     }
 }
 
-/// The cause that a verdict names is the one that the device has.
+/// The verdict names the cause that was built into the device.
 #[test]
 fn what_changed_in_the_window_is_named_as_the_cause() {
     for (device, require, more, rule) in [
@@ -381,18 +383,18 @@ fn what_changed_in_the_window_is_named_as_the_cause() {
     }
 }
 
-/// A latency that rises all the time is beyond its limit for good.
+/// A latency that keeps rising stays beyond its limit.
 #[test]
-fn a_drifting_latency_fails_the_full_time() {
+fn a_drifting_latency_fails_a_full_test() {
     let drift = "servers = 10\nservice = \"lognormal 1ms 0.3\"\ndrift = 0.001";
     if let Some(ran) = on_device(drift, &["--require", "iops>=8500,p99<=3ms", "--time", "300s"]) {
         ran.expect(1, &["FAIL          p99 <= 3 ms"]);
     }
 }
 
-/// The slots of the program are not the storage's limit, whatever fixed them.
+/// Too few slots in the program are not a limit of the storage, whoever set their number.
 #[test]
-fn slots_that_are_all_in_use_do_not_fail_a_rate() {
+fn too_few_slots_make_a_rate_inconclusive() {
     // 20 ms, 256 wide, reaches 12,800; 64 slots reach 3,200 of them.
     let wide = "servers = 256\nservice = \"20ms\"";
     for (require, depth, enough) in [
@@ -405,7 +407,7 @@ fn slots_that_are_all_in_use_do_not_fail_a_rate() {
             ran.expect(2, &["INCONCLUSIVE  iops >= 4000", "slots are too few", enough]);
         }
     }
-    // 900 ms at 6,000 per second keep 5,400 in flight, and the program offers 4,096 by itself.
+    // 900 ms at 6,000 per second need 5,400 in flight; by default the program offers at most 4,096.
     let deep = "servers = 8192\nservice = \"900ms\"";
     let arguments = ["--require", "iops>=6000,p99<=950ms", "--time", "30s"];
     if let Some(ran) = on_device(deep, &arguments) {
@@ -414,7 +416,7 @@ fn slots_that_are_all_in_use_do_not_fail_a_rate() {
             &["INCONCLUSIVE  iops >= 6000", "4096 slots are too few", "--depth 60"],
         );
     }
-    // Storage that takes longer than was promised has no such excuse.
+    // If the storage exceeds the promised latency, too few slots are no excuse.
     let slow = "servers = 32\nservice = \"20ms\"";
     let arguments = ["--require", "iops>=4000,p99<=5ms", "--depth", "64", "--time", "30s"];
     if let Some(ran) = on_device(slow, &arguments) {
@@ -482,7 +484,7 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
 }
 
 #[test]
-fn what_is_asked_for_must_make_sense() {
+fn bad_requirements_are_refused() {
     let fails = |arguments: &[&str], parts: &[&str]| {
         let words: Vec<&str> = ["verify", "/tmp"].iter().chain(arguments).copied().collect();
         fathom(&words).expect(4, parts);
@@ -582,8 +584,8 @@ fn advice_says_what_to_order() {
     fathom(&["advise", "--from", "/tmp/none.json"]).expect(3, &["cannot read"]);
 }
 
-/// Three disks of 5,000 that keep three copies allow 5,000 writes of a client, and 15,000 of its
-/// reads.
+/// Three disks of 5,000 IOPS each, with three copies of the data, allow a client 5,000 writes or
+/// 15,000 reads per second.
 #[test]
 fn copies_lower_what_disks_can_reach() {
     let reach = |read: &str, replicas: &str| {

@@ -1,12 +1,11 @@
-//! A real result in XML, read as the scripts do that come with DiskSpd, and what must hold between
-//! its figures.
+//! Reads a real XML result as DiskSpd's own scripts do, and checks that its figures are consistent.
 
 use roxmltree::{Document, Node};
 
 use crate::diskspd::support::Place;
 
 /// All nodes at a path of element names: `a/b/c`.
-fn all<'a>(from: Node<'a, 'a>, path: &str) -> Vec<Node<'a, 'a>> {
+fn nodes_at<'a>(from: Node<'a, 'a>, path: &str) -> Vec<Node<'a, 'a>> {
     path.split('/').fold(vec![from], |nodes, name| {
         let children = nodes.iter().flat_map(|node| node.children());
         children.filter(|child| child.has_tag_name(name)).collect()
@@ -14,7 +13,7 @@ fn all<'a>(from: Node<'a, 'a>, path: &str) -> Vec<Node<'a, 'a>> {
 }
 
 fn numbers(from: Node, path: &str) -> Vec<f64> {
-    let nodes = all(from, path).into_iter();
+    let nodes = nodes_at(from, path).into_iter();
     nodes.map(|node| node.text().unwrap().trim().parse().unwrap()).collect()
 }
 
@@ -43,10 +42,10 @@ const THREADS: f64 = 4.0;
 const DEPTH: f64 = 4.0;
 const BUCKET_MS: usize = 500;
 /// Milliseconds have three decimals.
-const DIGIT: f64 = 0.000_501;
+const ROUNDING_MS: f64 = 0.000_501;
 
 #[test]
-fn a_real_result_adds_up_for_its_readers() {
+fn figures_of_a_real_xml_result_are_consistent() {
     let place = Place::new();
     let line = "-Rxml -c16M -b4K -r -w30 -t2 -o4 -Sh -d2 -W0 -L -D500 one.dat two.dat";
     let ran = place.line(line);
@@ -56,18 +55,18 @@ fn a_real_result_adds_up_for_its_readers() {
     assert_eq!(ran.out.lines().next(), Some("<Results>"));
     let document = Document::parse(&ran.out).unwrap();
     let results = document.root_element();
-    let span = all(results, "TimeSpan")[0];
+    let span = nodes_at(results, "TimeSpan")[0];
 
     near(number(span, "ThreadCount"), THREADS, 0.0);
     near(number(results, "Profile/TimeSpans/TimeSpan/Duration"), 2.0, 0.0);
-    let targets = all(results, "Profile/TimeSpans/TimeSpan/Targets/Target");
+    let targets = nodes_at(results, "Profile/TimeSpans/TimeSpan/Targets/Target");
     assert_eq!(targets.len(), 2);
     for target in targets {
         near(number(target, "Random"), BLOCK, 0.0);
         near(number(target, "WriteRatio"), 30.0, 0.0);
         near(number(target, "RequestCount"), DEPTH, 0.0);
     }
-    let threads = all(span, "Thread");
+    let threads = nodes_at(span, "Thread");
     let ids: Vec<f64> = threads.iter().map(|thread| number(*thread, "Id")).collect();
     assert_eq!(ids, [0.0, 1.0, 2.0, 3.0]);
     threads_add_up(&threads);
@@ -87,9 +86,10 @@ fn threads_add_up(threads: &[Node]) {
     }
 }
 
-/// Means of threads make the mean of all, percentiles rise, and stand where they are looked for.
+/// The threads' means add up to the overall mean; percentiles rise and are at the positions where
+/// scripts look for them.
 fn latencies_agree(span: Node) {
-    let latency = all(span, "Latency")[0];
+    let latency = nodes_at(span, "Latency")[0];
     for (of_thread, counted, overall) in [
         ("AverageReadLatencyMilliseconds", "ReadCount", "AverageReadMilliseconds"),
         (
@@ -104,7 +104,7 @@ fn latencies_agree(span: Node) {
         near(
             weighted / counts.iter().sum::<f64>(),
             number(latency, overall),
-            2.0 * DIGIT,
+            2.0 * ROUNDING_MS,
         );
     }
     let (reads, writes) = (
@@ -116,17 +116,17 @@ fn latencies_agree(span: Node) {
     near(
         both / (reads + writes),
         number(latency, "AverageTotalMilliseconds"),
-        2.0 * DIGIT,
+        2.0 * ROUNDING_MS,
     );
 
-    let buckets = all(latency, "Bucket");
+    let buckets = nodes_at(latency, "Bucket");
     assert_eq!(buckets.len(), 108);
     for percentile in [0, 1, 25, 50, 75, 90, 95, 99] {
         near(number(buckets[percentile], "Percentile"), percentile as f64, 0.0);
     }
     let names: Vec<&str> = buckets
         .iter()
-        .map(|bucket| all(*bucket, "Percentile")[0].text().unwrap())
+        .map(|bucket| nodes_at(*bucket, "Percentile")[0].text().unwrap())
         .collect();
     let nines = [
         "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999", "100",
@@ -144,14 +144,14 @@ fn latencies_agree(span: Node) {
     near(largest[2], largest[0].max(largest[1]), 0.0);
 }
 
-/// Operations per second of each interval, times its length, are all operations.
+/// The rates of the intervals, times their length, add up to all operations.
 fn intervals_agree(span: Node) {
-    let iops = all(span, "Iops")[0];
+    let iops = nodes_at(span, "Iops")[0];
     for name in ["ReadIopsStdDev", "WriteIopsStdDev", "IopsStdDev"] {
         assert!(number(iops, name) > 0.0, "{name}");
     }
     let attribute = |node: Node, name: &str| node.attribute(name).unwrap().parse::<f64>().unwrap();
-    let buckets = all(iops, "Bucket");
+    let buckets = nodes_at(iops, "Bucket");
     let ends: Vec<f64> = buckets
         .iter()
         .map(|bucket| attribute(*bucket, "SampleMillisecond"))
@@ -172,12 +172,12 @@ fn intervals_agree(span: Node) {
     for (name, counted) in [("Read", "ReadCount"), ("Write", "WriteCount"), ("Total", "IOCount")] {
         let count = sum(span, &format!("Thread/Target/{counted}"));
         let found = total(&buckets, name);
-        // What ended after the last interval is in none.
+        // Operations that completed after the last interval are in none.
         let missed = count * (late / 2.0).max(0.0) * 2.0 + 4.0 * THREADS * DEPTH;
         assert!(found <= count && count - found <= missed, "{name}: {found} of {count}");
-        let of_threads: f64 = all(span, "Thread/Target/Iops")
+        let of_threads: f64 = nodes_at(span, "Thread/Target/Iops")
             .iter()
-            .map(|iops| total(&all(*iops, "Bucket"), name))
+            .map(|iops| total(&nodes_at(*iops, "Bucket"), name))
             .sum();
         near(of_threads, found, 0.0);
     }
@@ -193,10 +193,9 @@ fn intervals_agree(span: Node) {
     }
 }
 
-/// Little's law: as many operations as the depth allows are always on their way, so that their
-/// times fill the test time. What a thread does between the end of one and the start of the next is
-/// missing in them, and little beside 20 ms; where the processors are busy with other things it is
-/// more.
+/// Little's law: as many operations as the depth allows are always in flight, so their latencies
+/// add up to the test time. They exclude what a thread does between one completion and the next
+/// submission; that is short compared with 20 ms, but longer on busy processors.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_closed_loop_fills_the_time() {
@@ -221,7 +220,7 @@ fn a_closed_loop_fills_the_time() {
     let ran = place.line(&line);
     ran.expect(0, &[]);
     let document = Document::parse(&ran.out).unwrap();
-    let span = all(document.root_element(), "TimeSpan")[0];
+    let span = nodes_at(document.root_element(), "TimeSpan")[0];
     let operations = sum(span, "Thread/Target/IOCount");
     let times = number(span, "Latency/AverageTotalMilliseconds") * operations;
     let requests = THREADS * DEPTH;

@@ -1,5 +1,5 @@
-//! Verification as users of fio see it: state files, where things are kept, discarded blocks on a
-//! device, lives of blocks.
+//! Verification as fio users see it: state files, where files are written, discarded blocks of a
+//! device, block lifetimes.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +13,7 @@ const READ: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=read --ve
 const STATE: &str = "local-a.b-0-verify.state";
 
 #[test]
-fn a_state_is_left_and_limits_a_later_check() {
+fn a_saved_state_limits_a_later_check() {
     let place = Place::new();
     place.line(WRITE).expect(0, &[]);
     assert!(place.path().join(STATE).exists());
@@ -32,8 +32,7 @@ fn a_state_is_left_and_limits_a_later_check() {
     assert!(!place.path().join(STATE).exists());
 }
 
-/// What one process wrote another one checks, whatever the ways in which the two go through the
-/// file.
+/// One process verifies what another wrote, even if the two traverse the file differently.
 #[test]
 fn a_second_process_finds_the_seeds_of_the_first() {
     let place = Place::new();
@@ -66,12 +65,12 @@ fn a_second_process_finds_the_seeds_of_the_first() {
         "{ran:#?}"
     );
     let expected = fs::read(place.path().join("file.98304.expected")).unwrap();
-    // Of the header only the time and the number of the write are others.
+    // In the header, only the time and the write number differ.
     assert_eq!(expected[64..], good[98_304 + 64..98_304 + 4096]);
 }
 
 #[test]
-fn what_is_kept_lies_where_it_was_asked_for() {
+fn states_and_dumps_go_to_aux_path() {
     let place = Place::new();
     fs::create_dir(place.path().join("aux")).unwrap();
     let kept = |name: &str| place.path().join("aux").join(name).exists();
@@ -89,12 +88,12 @@ fn what_is_kept_lies_where_it_was_asked_for() {
     );
 }
 
-/// They are in the count of writes, without bytes, as in fio 3.33 and 3.42.
+/// `verify_only` counts the writes that it skips, but not their bytes, as fio 3.33 and 3.42 do.
 #[test]
-fn a_job_that_only_verifies_reports_the_writes_it_stands_for() {
+fn verify_only_reports_the_skipped_writes() {
     let place = Place::new();
     place.line(WRITE).expect(0, &[]);
-    // What it stands for was flushed by the process that wrote it.
+    // The process that really wrote the blocks also flushed them.
     for policy in ["completed", "fsynced"] {
         let line = format!("{WRITE} --verify_only --verify_policy={policy} --fsync=4 --output-format=json");
         let ran = place.line(&line);
@@ -105,9 +104,9 @@ fn a_job_that_only_verifies_reports_the_writes_it_stands_for() {
     }
 }
 
-/// A state is the same file for fio 3.33 and for this program.
+/// fio 3.33 and fathom can read each other's state files.
 #[test]
-fn states_of_fio_are_read_and_read_by_it() {
+fn state_files_are_interchangeable_with_fio() {
     let fio = |place: &Place, line: &str| {
         let mut command = Command::new("fio");
         command.args(line.split_whitespace()).current_dir(place.path());
@@ -120,7 +119,7 @@ fn states_of_fio_are_read_and_read_by_it() {
     let ran = place.line(&format!("{READ} --verify_state_load=1"));
     ran.expect(0, &[]);
     assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 9);
-    // It knows only older headers, so there are none here.
+    // fio 3.33 knows only older headers, so this pattern is written without headers.
     let pattern = |line: &str| line.replace("crc32c", "pattern --verify_pattern=0xab");
     let place = Place::new();
     place.line(&pattern(WRITE)).expect(0, &[]);
@@ -148,10 +147,10 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
         let job = &ran.json()["jobs"][0];
         ["read", "write", "trim"].map(|direction| job[direction]["total_ios"].as_u64().unwrap())
     };
-    // As fio 3.33 counts: 64 trims before the writes, and 30 of what was written.
+    // Same counts as fio 3.33: 64 trims before the writes, and 30 of written blocks.
     assert_eq!(counts(&ran), [64, 64, 94]);
-    // A write is as long as the trim before it, whatever its own block size says. The map has
-    // numbers for blocks of 4 KiB, so that the pass ends before all 32 had their turn, as in fio.
+    // A write is as long as the trim before it, regardless of its own block size. The block map has
+    // entries of 4 KiB, so, as in fio, the pass ends before all 32 blocks are used.
     let ran = place.line(&format!("{job} --bs=4k,4k,8k --output-format=json"));
     ran.expect(0, &[]);
     let [reads, writes, trims] = counts(&ran);
@@ -177,9 +176,9 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
     assert_eq!(block["states"]["written"], 10);
 }
 
-/// The pass writes some blocks twice; the later data count.
+/// The pass writes some blocks twice; the later data must be found.
 #[test]
-fn what_ages_a_device_can_be_verified() {
+fn a_sprandom_pass_can_be_verified() {
     let place = Place::new();
     let line = "--name=x --filename=f --size=8m --bs=4k --rw=randwrite --sprandom=1 --spr_op=0.25 --verify=crc32c";
     let ran = place.line(&format!("{line} --output-format=json"));
@@ -192,7 +191,7 @@ fn what_ages_a_device_can_be_verified() {
 /// With `verify`, reads and writes draw their lengths from the same seed, as in fio 3.33: a job
 /// that only reads meets the blocks of the job that wrote.
 #[test]
-fn a_later_job_meets_blocks_of_the_same_lengths() {
+fn a_reader_draws_the_writers_block_lengths() {
     for (write, read, lengths) in [
         ("write", "read", "--bssplit=4k/50:64k/50"),
         ("write", "read", "--bsrange=512:1M"),

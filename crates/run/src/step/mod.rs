@@ -94,7 +94,7 @@ impl StepContext<'_> {
     /// Sets the I/O schedulers of the jobs.
     fn choose_schedulers(&self, step: usize) -> Result<(), RunError> {
         for (job, plan) in self.plan.steps[step].jobs.iter().enumerate() {
-            if let Err(why) = self.schedulers.choose(plan, &self.facts) {
+            if let Err(why) = self.schedulers.set_for_job(plan, &self.facts) {
                 // The other jobs do not depend on it.
                 let why = Arc::new(why);
                 let fault = |worker| WorkerFault {

@@ -46,7 +46,7 @@ pub struct Args {
     /// Directories, files, block devices, or a .toml (simulated)
     #[arg(value_name = "TARGET", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
     target: Vec<String>,
-    /// Policy of the catalogue (`fathom policies`), or a file
+    /// Policy from the catalogue (`fathom policies`), or a file
     #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
     policy: Option<String>,
     /// Require clauses such as iops>=4000,p99<=3ms,read.mean<=1ms
@@ -56,28 +56,28 @@ pub struct Args {
     inputs: InputArgs,
     #[command(flatten)]
     catalogue: CatalogueArgs,
-    /// Test for 30 s only: finds a limit, not whether it lasts
+    /// Test for only 30 s: finds a limit, but not whether the rate lasts
     #[arg(long, help_heading = LOAD)]
     pub(super) quick: bool,
-    /// Measured window, if not the policy's
+    /// Measured window, instead of the policy's
     #[arg(long, value_name = "TIME", help_heading = LOAD)]
     time: Option<String>,
-    /// Warm-up before it, if not the policy's
+    /// Warm-up before it, instead of the policy's
     #[arg(long, value_name = "TIME", help_heading = LOAD)]
     warm_up: Option<String>,
-    /// Block size, if not the policy's [alone: 4KiB]
+    /// Block size, instead of the policy's [without a policy: 4KiB]
     #[arg(long, value_name = "SIZE", help_heading = LOAD)]
     block: Option<String>,
-    /// Percent of reads, if not the policy's [alone: 100]
+    /// Percentage of reads, instead of the policy's [without a policy: 100]
     #[arg(long, value_name = "PERCENT", help_heading = LOAD)]
     read: Option<String>,
     /// Sequential positions, whatever the policy says
     #[arg(long, help_heading = LOAD)]
     sequential: bool,
-    /// Operations per second to issue, if not the promised rate
+    /// Operations per second to issue, instead of the promised rate
     #[arg(long, value_name = "IOPS", help_heading = LOAD)]
     rate: Option<String>,
-    /// Operations in flight over all workers, if not the depth that probes find
+    /// Operations in flight over all workers [default: found by probes]
     #[arg(long, value_name = "NUMBER", help_heading = LOAD, value_parser = value_parser!(u32).range(1..=65_536))]
     depth: Option<u32>,
     /// Threads [default: auto, as many as needed]
@@ -89,14 +89,14 @@ pub struct Args {
     /// Size of the virtual machine, such as Standard_B2ms
     #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
     vm: Option<String>,
-    /// Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000
+    /// Disk under the target, such as P30 or aws/gp3:size=500GiB,iops=6000
     #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
     disk: Vec<String>,
-    /// How many of each share the load
+    /// Number of each of these disks
     #[arg(long, value_name = "NUMBER", help_heading = ENVIRONMENT, default_value = "1")]
     #[arg(value_parser = value_parser!(u32).range(1..=1024))]
     disks: u32,
-    /// The host's cache serves the operations
+    /// Treat the target as cached by the host
     #[arg(long, help_heading = ENVIRONMENT)]
     host_cache: bool,
     #[command(flatten, next_help_heading = ENVIRONMENT)]
