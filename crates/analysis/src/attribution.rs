@@ -279,7 +279,7 @@ pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
             100.0 * others.stolen_share
         ),
         Fault::OtherCpu => {
-            let name = |(name, share): &(String, f64)| format!("{name} {:.0} % of one", 100.0 * share);
+            let name = |(name, share): &(String, f64)| format!("{name}: {share:.1} processors");
             let busiest = others.busiest.iter().filter(|(_, share)| *share >= MIN_NAMED_SHARE);
             let named: Vec<String> = busiest.map(name).collect();
             let named = if named.is_empty() {
@@ -288,7 +288,7 @@ pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
                 format!(" ({})", named.join(", "))
             };
             format!(
-                "other programs used {:.0} % of all processors{named}, fathom {:.0} %",
+                "other programs used {:.0} % of all processors{named}, and this test {:.0} %",
                 100.0 * others.cpu_share,
                 100.0 * others.own_share
             )

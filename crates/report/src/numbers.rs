@@ -119,6 +119,18 @@ pub fn duration(length: Nanos) -> String {
     }
 }
 
+/// Formats a duration within a sentence: `15 ms`, `4.2 s`, `5 min`, `1:05 min`, `2 h`.
+pub fn duration_words(length: Nanos) -> String {
+    let seconds = length.0.div_ceil(1_000_000_000);
+    match seconds {
+        0..60 => duration(length),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min", duration(length)),
+        _ if seconds.is_multiple_of(3600) => format!("{} h", seconds / 3600),
+        _ => format!("{} h", duration(length)),
+    }
+}
+
 /// Formats a number with the singular or plural of a word.
 pub fn pluralize(number: u64, word: &str) -> String {
     if number == 1 {

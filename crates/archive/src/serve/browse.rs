@@ -197,20 +197,20 @@ async fn file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Resp
     .await
 }
 
-/// Compares entries: those of the address in their order, or those ticked in the list, the oldest
+/// Compares entries: those of the address in their order, or those selected in the list, the oldest
 /// first.
 async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> {
     render(browse, move |browse| {
         let pairs = pairs(&uri)?;
         let mut entries = Vec::new();
-        let is_ticked = pairs.iter().any(|(key, _)| key == "entry");
+        let is_selected = pairs.iter().any(|(key, _)| key == "entry");
         for (_, text) in pairs
             .iter()
             .filter(|(key, _)| ["a", "b", "entry"].contains(&key.as_str()))
         {
             entries.push(number(text)?);
         }
-        if is_ticked {
+        if is_selected {
             entries.sort_unstable();
         }
         if !(2..=MAX_COMPARED).contains(&entries.len()) {
@@ -234,7 +234,7 @@ type Fields = Vec<(String, String)>;
 /// A form, or why it cannot be parsed.
 type ParsedForm = Result<Form<Fields>, FormRejection>;
 
-/// The fields of a form and the ticked entries.
+/// The fields of a form and the selected entries.
 fn ticked_entries(form: ParsedForm) -> Result<(Fields, Vec<u64>), Trouble> {
     let unreadable = |error: FormRejection| Trouble::new(error.status(), "the form cannot be read", "");
     let Form(fields) = form.map_err(unreadable)?;
@@ -244,7 +244,7 @@ fn ticked_entries(form: ParsedForm) -> Result<(Fields, Vec<u64>), Trouble> {
         .collect::<Result<Vec<u64>, Trouble>>()?;
     if entries.is_empty() {
         let help = "tick entries in the list first";
-        return Err(Trouble::new(StatusCode::BAD_REQUEST, "no entry is ticked", help));
+        return Err(Trouble::new(StatusCode::BAD_REQUEST, "no entry is selected", help));
     }
     Ok((fields, entries))
 }
@@ -257,7 +257,7 @@ fn redirect_to_list() -> Response<Body> {
     answer
 }
 
-/// Labels the ticked entries; an empty text removes their labels.
+/// Labels the selected entries; an empty text removes their labels.
 async fn label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
     render(browse, move |browse| {
         let (fields, entries) = ticked_entries(form)?;
@@ -275,7 +275,7 @@ async fn label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<
     .await
 }
 
-/// Asks for confirmation, then removes the ticked entries.
+/// Asks for confirmation, then removes the selected entries.
 async fn remove(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
     render(browse, move |browse| {
         let (fields, entries) = ticked_entries(form)?;

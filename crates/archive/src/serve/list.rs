@@ -24,11 +24,12 @@ const FIELDS: [(&str, &str, &str); 6] = [
 ];
 
 /// Class and title of each column after the checkbox; narrow screens hide the `wide` ones.
-const COLUMNS: [(&str, &str); 11] = [
+const COLUMNS: [(&str, &str); 12] = [
     ("", "Entry"),
     ("words", "Started"),
     ("words wide", "Command"),
     ("words long", "Name"),
+    ("words", "Load"),
     ("words wide", "Host"),
     ("words long", "Targets"),
     ("figure", "IOPS"),
@@ -151,14 +152,14 @@ fn older_query(pairs: &[(String, String)], before: u64) -> String {
     kept.chain([format!("before={before}")]).collect::<Vec<_>>().join("&")
 }
 
-/// The buttons for ticked entries.
+/// The buttons for selected entries.
 fn buttons(browse: &Browse) -> String {
-    let mut out = String::from("<p class=\"actions\"><button type=\"submit\">Compare ticked entries</button>\n");
+    let mut out = String::from("<p class=\"actions\"><button type=\"submit\">Compare selected entries</button>\n");
     if browse.is_writable {
         let post = "type=\"submit\" formmethod=\"post\"";
         out += &format!(
-            "<label>Label <input name=\"text\"></label> <button {post} formaction=\"/label\">Label ticked entries</button>\n\
-             <button {post} formaction=\"/remove\">Remove ticked entries</button>\n"
+            "<label>Label <input name=\"text\"></label> <button {post} formaction=\"/label\">Label selected entries</button>\n\
+             <button {post} formaction=\"/remove\">Remove selected entries</button>\n"
         );
     }
     out + "</p>\n"
@@ -188,11 +189,9 @@ pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Bo
 }
 
 fn table(browse: &Browse, entries: &[Entry]) -> String {
-    let mut out = String::from(
-        "<form method=\"get\" action=\"/compare\">\n\
-         <div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"Entries\"><table class=\"whole\"><caption>Entries, the latest first</caption>\
-         <thead><tr><th scope=\"col\">Tick</th>",
-    );
+    let mut out = String::from("<form method=\"get\" action=\"/compare\">\n") + &buttons(browse);
+    out += "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"Entries\"><table class=\"whole\"><caption>Entries, the latest first</caption>\
+         <thead><tr><th scope=\"col\">Select</th>";
     for (class, title) in COLUMNS {
         out += &format!("<th scope=\"col\" class=\"{class}\">{title}</th>");
     }
@@ -200,7 +199,7 @@ fn table(browse: &Browse, entries: &[Entry]) -> String {
     for entry in entries {
         out += &row(browse, entry);
     }
-    out + "</tbody></table></div>\n" + &buttons(browse) + "</form>\n"
+    out + "</tbody></table></div>\n</form>\n"
 }
 
 fn name(entry: &Entry) -> String {
@@ -208,6 +207,24 @@ fn name(entry: &Entry) -> String {
         Some(label) => format!("{label} ({})", entry.name),
         None => entry.name.clone(),
     }
+}
+
+/// The load of an entry with one job: `4 KiB random, 70 % reads, 8 in flight, 1,500 IOPS`.
+fn load(entry: &Entry) -> String {
+    let [job] = &entry.jobs[..] else { return String::new() };
+    let fact = |name: &str| {
+        let found = job.facts.iter().find(|fact| fact.name == name);
+        found.map(|fact| fact.value.as_str())
+    };
+    let place = [fact("block size"), fact("pattern")];
+    let place = place.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let parts = [
+        Some(place).filter(|place| !place.is_empty()),
+        fact("reads").map(|share| format!("{share} reads")),
+        fact("in flight").map(|depth| format!("{depth} in flight")),
+        fact("rate").map(str::to_owned),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn row(browse: &Browse, entry: &Entry) -> String {
@@ -230,6 +247,7 @@ fn row(browse: &Browse, entry: &Entry) -> String {
         browse.pages.format_time(entry.started_unix_ns),
         entry.kind.name().to_owned(),
         name(entry),
+        load(entry),
         entry.host.clone(),
         entry.targets.join(", "),
         iops,
@@ -240,7 +258,7 @@ fn row(browse: &Browse, entry: &Entry) -> String {
     ];
     let id = entry.id;
     let mut out = format!(
-        "<tr><td><input type=\"checkbox\" name=\"entry\" value=\"{id}\" aria-label=\"Tick entry {id}\"></td>\
+        "<tr><td><input type=\"checkbox\" name=\"entry\" value=\"{id}\" aria-label=\"Select entry {id}\"></td>\
          <th scope=\"row\"><a href=\"/entry/{id}\">{id}</a></th>"
     );
     for ((class, title), cell) in COLUMNS[1..].iter().zip(cells) {

@@ -47,8 +47,6 @@ pub struct Args {
 }
 
 /// A caveat about the intervals of a comparison.
-const INTERVALS_CAVEAT: &str =
-    "The intervals hold what varied within each run, not what varies from run to run: `fathom ab` measures that.";
 
 /// The forms of its report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
@@ -377,7 +375,10 @@ fn text(comparison: &Comparison) -> String {
         };
         text += "\nWhat this means\n";
         job.sentences.iter().for_each(|sentence| text += &wrapped(sentence));
-        text += &wrapped(INTERVALS_CAVEAT);
+        text += &wrapped(pages::INTERVALS_CAVEAT);
+    }
+    if let Some(warnings) = pages::warnings(&comparison.files, &comparison.heads) {
+        text += &format!("\nWarnings\n{}", wrapped(&warnings));
     }
     let next = pages::next(&comparison.files, &comparison.heads, &sides(comparison));
     text += "\nWhat next\n";
@@ -439,7 +440,7 @@ fn markdown(comparison: &Comparison) -> String {
         for sentence in &job.sentences {
             text += &format!("\n{}\n", formats::markdown_text(sentence));
         }
-        text += &format!("\n{INTERVALS_CAVEAT}\n\n");
+        text += &format!("\n{}\n\n", pages::INTERVALS_CAVEAT);
     }
     text
 }

@@ -6,7 +6,7 @@ use analysis::compare::{self, Fact, Figure, RunRecord, Trend};
 use archive::Saved;
 use archive::history::{Entry, EntryJob, Filter};
 use report::html::page::Page;
-use report::html::run::with_options;
+use report::html::run::repeat_command;
 use serde::Serialize;
 
 use super::ab::{MarginArgs, margin};
@@ -140,7 +140,7 @@ fn latest_command(test: &TestTrend) -> Option<String> {
     let saved = open_existing().ok()??.saved(test.runs.last()?.entry).ok()?;
     let Saved::Run(results) = saved else { return None };
     let arguments = &results.plan.origin.arguments;
-    (!arguments.is_empty()).then(|| with_options(arguments, &[]))
+    (!arguments.is_empty()).then(|| repeat_command(arguments, &[]))
 }
 
 /// Facts that describe the test.

@@ -3,16 +3,19 @@
 mod ab;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranked};
 use model::shell_word;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, with_options};
+use report::html::run::{Head, name_of_repetition, repeat_command, with_options};
 use serde::Serialize;
 
 pub use ab::ab;
+
+/// What the intervals of a comparison of single runs do not cover.
+pub const INTERVALS_CAVEAT: &str =
+    "The intervals cover variation within each run, not from run to run: `fathom ab` measures that.";
 
 /// Lines that the heads of all results share.
 fn common_lines(heads: &[Head]) -> Vec<String> {
@@ -342,7 +345,10 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     }
     sections.extend(commands(files, heads));
     let verdict = match jobs {
-        [only] => judged(files, only),
+        [only] => Verdict {
+            notes: vec![INTERVALS_CAVEAT.into()],
+            ..judged(files, only)
+        },
         _ => Verdict::default(),
     };
     let lead = jobs.iter().map(|job| Lead {
@@ -358,7 +364,14 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         title,
         about,
         verdict,
-        lead: lead.chain([next(files, heads, jobs)]).collect(),
+        lead: lead
+            .chain(warnings(files, heads).map(|sentence| Lead {
+                topic: "Warnings".into(),
+                sentence,
+                advice: Vec::new(),
+            }))
+            .chain([next(files, heads, jobs)])
+            .collect(),
         sections,
         downloads: json("comparison", document),
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
@@ -368,6 +381,20 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         page.promote_charts(&["intervals", "latencies"]);
     }
     page
+}
+
+/// What the checks of each result warned of, if of anything.
+pub fn warnings(files: &[String], heads: &[Head]) -> Option<String> {
+    let warned = files.iter().zip(heads).filter(|(_, head)| !head.warnings.is_empty());
+    let warned: Vec<String> = warned
+        .map(|(file, head)| {
+            format!(
+                "{file}: {}",
+                Vec::from_iter(head.warnings.iter().map(String::as_str)).join(", ")
+            )
+        })
+        .collect();
+    (!warned.is_empty()).then(|| format!("{}. Read them in the report of each result.", warned.join("; ")))
 }
 
 /// Title and first lines: what all results have in common, then each result.
@@ -441,9 +468,13 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
             "NO SINGLE BEST",
             page::Tone::Unsure,
             format!(
-                "{best} is best. Worse by more than chance: {}. Not distinguishable from the best: {}.",
-                names(|word| word == Judgement::Worse),
-                names(|word| word != Judgement::Worse)
+                "{best} has the best {}, but not by more than chance against {}. Worse by more than chance: {}.",
+                job.ranking[0]
+                    .figures
+                    .first()
+                    .map_or_else(String::new, |first| first.figure.name()),
+                names(|word| word != Judgement::Worse),
+                names(|word| word == Judgement::Worse)
             ),
         )
     } else {
@@ -520,7 +551,7 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
             *file = name_of_repetition(file);
             options.push(("--save".to_owned(), file.clone()));
         }
-        advice.push(format!("`{}`", with_options(&head.arguments, &options)));
+        advice.push(format!("`{}`", repeat_command(&head.arguments, &options)));
     }
     if !advice.is_empty() {
         let words: Vec<_> = compared.iter().map(|file| shell_word(file)).collect();
@@ -530,18 +561,6 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
         topic: "What next".into(),
         sentence,
         advice,
-    }
-}
-
-/// A file for the repetition of a result: `a.fathom` becomes `a-again.fathom`, `history:12`
-/// becomes `again-12.fathom`.
-fn name_of_repetition(file: &str) -> String {
-    if let Some(id) = file.strip_prefix("history:") {
-        return format!("again-{id}.fathom");
-    }
-    match Path::new(file).extension().and_then(|extension| extension.to_str()) {
-        Some(extension) => format!("{}-again.{extension}", &file[..file.len() - extension.len() - 1]),
-        None => format!("{file}-again"),
     }
 }
 
@@ -637,6 +656,21 @@ mod tests {
                 "`fathom run a.toml --save runs.1/b-again`",
                 "`fathom compare a-again.fathom again-12.fathom runs.1/b-again`",
             ]
+        );
+    }
+
+    #[test]
+    fn warnings_of_the_results_are_carried_into_the_comparison() {
+        let head = |rules: &[&str]| Head {
+            warnings: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+            ..Head::default()
+        };
+        let files = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(warnings(&files, &[head(&[]), head(&[])]), None);
+        let warned = warnings(&files, &[head(&[]), head(&["OTHER-LOAD", "D-CPU"])]);
+        assert_eq!(
+            warned.as_deref(),
+            Some("b: D-CPU, OTHER-LOAD. Read them in the report of each result.")
         );
     }
 }

@@ -7,7 +7,7 @@ use model::study::{RequiredOf, Study, StudyRun};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
-use report::html::run::{Head, KEEP_AND_REPEAT, command_block, complete_advice, provenance, with_options};
+use report::html::run::{Head, KEEP_AND_REPEAT, command_block, complete_advice, provenance, repeat_command};
 use report::numbers::{rough, time};
 use study::suite::worst;
 
@@ -213,7 +213,7 @@ fn next(study: &Study, held: &[Held<'_>], overall: Outcome) -> Option<Lead> {
     (!arguments.is_empty()).then(|| Lead {
         topic: "What next".into(),
         sentence: sentence.into(),
-        advice: vec![format!("`{}`", with_options(arguments, &options))],
+        advice: vec![format!("`{}`", repeat_command(arguments, &options))],
     })
 }
 

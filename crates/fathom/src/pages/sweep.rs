@@ -3,19 +3,19 @@
 
 mod points;
 
-use analysis::knee::{LimitedFigure, Scalability};
+use analysis::knee::{AdviceKind, LimitedFigure, Scalability};
 use model::observation::Observation;
 use model::results::Results;
 use model::study::{Parameter, Role, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{Block, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, PlanePoint, command_block, plane, provenance, with_options};
+use report::html::run::{Head, PlanePoint, command_block, plane, provenance, repeat_command, run_command};
 use report::numbers::{rate, time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
 pub use points::csv;
-use points::{downloads, table, warnings, weak};
+use points::{caveats, downloads, omitted, table, warnings};
 
 /// From this ratio of the last to the first load on, loads are spread by their logarithm.
 const WIDE: f64 = 8.0;
@@ -34,7 +34,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
         sections.push(curve_section(number, curve, report, study));
     }
     sections.push(table(report));
-    sections.extend(weak(report));
+    sections.extend(omitted(report));
     sections.extend(first.and_then(command_block).map(|block| Section {
         title: "Method".into(),
         blocks: vec![block],
@@ -49,7 +49,9 @@ pub fn page(report: &Report, study: &Study) -> Page {
             .curves
             .iter()
             .map(|curve| lead(curve, report))
+            .chain(caveats(report))
             .chain(worth(report, study))
+            .chain(next(report, study, summary.as_ref()))
             .collect(),
         findings: warnings(report, study),
         tiles: Vec::new(),
@@ -106,15 +108,55 @@ fn worth(report: &Report, study: &Study) -> Option<Lead> {
         .unwrap_or_default();
     let sentence = format!(
         "{usual} The right load depends on the latency that your programs tolerate: set it, and \
-        this command finds the highest load that keeps it."
+        this command finds the highest load that meets it."
     );
     Some(Lead {
         topic: "Is it good?".into(),
         sentence: sentence.trim_start().to_owned(),
         advice: vec![format!(
             "with your own limit instead of 5 ms: `{}`",
-            with_options(&again, &limit)
+            repeat_command(&again, &limit)
         )],
+    })
+}
+
+/// The next command: higher loads if the last point was not the limit, else a longer test of the
+/// recommended load.
+fn next(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lead> {
+    let ([curve], [_]) = (&report.curves[..], &report.varied[..]) else {
+        return None;
+    };
+    let results = &study.runs.first()?.results;
+    let arguments = &results.plan.origin.arguments;
+    let parameter = curve.parameter.name();
+    let last = curve.settings.iter().copied().fold(0.0, f64::max);
+    let (sentence, command) = match curve.knee.advice.kind {
+        AdviceKind::StillRising | AdviceKind::LimitNotReached | AdviceKind::AllDelivered
+            if arguments.get(1).is_some_and(|word| word == "sweep") =>
+        {
+            let higher = format!("{parameter}={}..{}", plain(last), plain(4.0 * last));
+            (
+                "Measure higher loads to find the limit.".to_owned(),
+                repeat_command(arguments, &[("--over".to_owned(), higher)]),
+            )
+        }
+        _ => {
+            let at = curve
+                .knee
+                .points
+                .iter()
+                .position(|point| Some(point.load) == curve.knee.advice.load)?;
+            let setting = plain(*curve.settings.get(at)?);
+            (
+                format!("Confirm the recommended load, {parameter} {setting}, with a longer test."),
+                format!("{} --{parameter} {setting} --time 5m", run_command(results, summary?)?),
+            )
+        }
+    };
+    Some(Lead {
+        topic: "What next".into(),
+        sentence,
+        advice: vec![format!("`{command}`")],
     })
 }
 
@@ -173,11 +215,11 @@ fn limit_words(report: &Report) -> Verdict {
                 .and_then(|kept| Some((kept.kept_at?, kept.iops?)));
             match found {
                 Some((load, iops)) => format!(
-                    "{of}kept up to {} {load:.0}, at about {} IOPS",
+                    "{of}met up to {} {load:.0}, at about {} IOPS",
                     curve.parameter.name(),
                     rate(iops)
                 ),
-                None => format!("{of}kept by no measured point"),
+                None => format!("{of}met by no measured point"),
             }
         })
         .collect();
@@ -242,6 +284,11 @@ fn choices(curve: &Curve, report: &Report) -> Vec<String> {
         .and_then(|load| words("as advised", load))
         .into_iter()
         .chain(words("for short latency", short))
+        .chain(
+            knee.kneedle
+                .filter(|load| ![short, fast].contains(load) && Some(*load) != advised)
+                .and_then(|load| words("at the knee", load)),
+        )
         .chain(words("for the highest rate", fast))
         .collect()
 }
@@ -433,7 +480,7 @@ fn marks(curve: &Curve) -> Vec<Mark> {
     );
     marks.extend(knee.kneedle.map(|load| at(load, "knee", Tone::Write)));
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
-    marks.extend(kept.map(|load| at(load, "limit kept up to here", Tone::Limit)));
+    marks.extend(kept.map(|load| at(load, "limit met up to here", Tone::Limit)));
     marks
 }
 
@@ -584,7 +631,7 @@ fn readings(curve: &Curve) -> Table {
         ));
     }
     if let Some(kept) = &knee.kept {
-        pairs.push(("limit kept up to".into(), or(kept.kept_at)));
+        pairs.push(("limit met up to".into(), or(kept.kept_at)));
     }
     pairs.push((
         "falls again under more load".into(),

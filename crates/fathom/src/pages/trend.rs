@@ -8,6 +8,8 @@ use serde::Serialize;
 
 /// Ticks at most.
 const MAX_TICKS: usize = 12;
+/// Runs among which only a larger change would show cannot be called unchanged.
+const MAX_CLEAR_STEP: f64 = 0.3;
 
 /// One job of a test over its runs.
 pub struct Test<'a> {
@@ -80,7 +82,7 @@ fn next_of_several(test: &Test<'_>) -> Lead {
 fn sureness(figures: &[Trend]) -> Option<Lead> {
     let steps = figures.iter().map(|trend| {
         let step = trend.detectable_step?;
-        Some(format!("about {:.0} % ({})", 100.0 * step, trend.name))
+        Some(format!("about {:.0} % ({})", (100.0 * step).ceil(), trend.name))
     });
     let steps: Vec<String> = steps.collect::<Option<_>>()?;
     Some(Lead {
@@ -109,7 +111,13 @@ fn next(test: &Test<'_>) -> Lead {
             (sentence, Some(command))
         }
         None if test.figures.iter().any(|trend| trend.detectable_step.is_none()) => (
-            format!("Repeat the test until there are {MIN_RUNS} runs."),
+            {
+                let runs = run_count(test.figures);
+                match MIN_RUNS.saturating_sub(runs) {
+                    1 => "Repeat the test once more.".to_owned(),
+                    missing => format!("Repeat the test {missing} more times."),
+                }
+            },
             test.command.clone(),
         ),
         None => (KEEP_AND_REPEAT.to_owned(), test.command.clone()),
@@ -130,6 +138,10 @@ pub fn sentences(figures: &[Trend]) -> Vec<String> {
         .filter(is_last)
         .map(|(_, sentence)| (**sentence).clone())
         .collect()
+}
+
+fn run_count(figures: &[Trend]) -> usize {
+    figures.iter().map(|trend| trend.points.len()).max().unwrap_or_default()
 }
 
 /// Better, worse or the same since the history began, by the last change of each figure.
@@ -162,17 +174,27 @@ fn judge(figures: &[Trend]) -> Verdict {
     let changed: Vec<&Trend> = figures.iter().filter(|trend| !trend.changes.is_empty()).collect();
     let decisive = decisive(figures);
     let few = figures.iter().any(|trend| trend.detectable_step.is_none());
+    let steps = figures.iter().filter_map(|trend| trend.detectable_step);
+    let step = steps.fold(f64::INFINITY, f64::min);
     let (word, tone) = match decisive {
         _ if few => ("TOO FEW RUNS", page::Tone::Unsure),
+        None if step > MAX_CLEAR_STEP => ("UNCLEAR", page::Tone::Unsure),
         None => ("UNCHANGED", page::Tone::Good),
         Some(trend) if is_worse(trend) => ("WORSE", page::Tone::Bad),
         Some(_) => ("BETTER", page::Tone::Good),
     };
-    let runs = figures.iter().map(|trend| trend.points.len()).max().unwrap_or_default();
+    let runs = run_count(figures);
     let (headline, sentence) = match decisive.and_then(|trend| Some((trend, trend.changes.last()?))) {
         _ if few => (
             format!("{runs} runs are too few to show a change"),
-            format!("{runs} runs do not show a change; {MIN_RUNS} do."),
+            format!("{runs} runs so far; at least {MIN_RUNS} are needed to tell a change from chance."),
+        ),
+        None if word == "UNCLEAR" => (
+            format!("{runs} runs vary too much to show a change"),
+            format!(
+                "The runs vary so much that only a change of about {:.0} % would show.",
+                (100.0 * step).ceil()
+            ),
         ),
         None => {
             let levels = figures.iter().filter_map(|trend| {
@@ -294,4 +316,30 @@ fn day(unix_ns: u64) -> String {
     moment
         .map(|moment| moment.strftime("%Y-%m-%d").to_string())
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unchanged(detectable_step: f64) -> Trend {
+        Trend {
+            figure: Figure::Iops,
+            name: "IOPS".into(),
+            points: Vec::new(),
+            levels: Vec::new(),
+            changes: Vec::new(),
+            detectable_step: Some(detectable_step),
+            outlier: None,
+            sentences: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn runs_that_would_hide_a_large_change_are_not_called_unchanged() {
+        assert_eq!(judge(&[unchanged(0.12), unchanged(3.26)]).word, "UNCHANGED");
+        let unclear = judge(&[unchanged(0.71), unchanged(3.26)]);
+        assert_eq!(unclear.word, "UNCLEAR");
+        assert!(unclear.sentence.contains("about 71 % would show"), "{unclear:?}");
+    }
 }

@@ -65,7 +65,7 @@ fn a_sweep_has_no_charts_in_text_and_a_page_whose_warnings_stand_once() {
     let page = fs::read_to_string(&page).unwrap();
     assert_eq!(page.matches("<code>SHORT-RUN</code>").count(), 1);
     for part in [
-        "the first of those at all 2 points",
+        "(depth 1; likewise at all other points)",
         "What to do:",
         "--from</span>",
         "--slo</span>",

@@ -240,9 +240,9 @@ fn the_history_is_listed_shown_and_compared() {
     server
         .get("/compare?a=1&b=2")
         .expect(200, &["history:1", "history:2", "seed"]);
-    let ticked = server.get("/compare?entry=2&entry=1");
+    let selected = server.get("/compare?entry=2&entry=1");
     assert_eq!(
-        ticked.expect(200, &[]).body,
+        selected.expect(200, &[]).body,
         server.get("/compare?a=1&b=2").body,
         "the older one comes first"
     );
@@ -382,7 +382,7 @@ fn entries_are_labelled_and_removed_behind_the_token() {
 
     server
         .post("/remove", "sure=1", &own)
-        .expect(400, &["no entry is ticked"]);
+        .expect(400, &["no entry is selected"]);
     server
         .post("/label", "entry=1&text=x", &own)
         .expect(404, &["no entry 1"]);

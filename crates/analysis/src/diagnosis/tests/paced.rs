@@ -97,7 +97,7 @@ fn processors_kept_busy_by_others_are_attributed_to_them() {
     assert!(
         found
             .sentence
-            .contains("other programs used 91 % of all processors (stress 180 % of one), fathom 8 %"),
+            .contains("other programs used 91 % of all processors (stress: 1.8 processors), and this test 8 %"),
         "{}",
         found.sentence
     );

@@ -6,7 +6,7 @@ use model::study::{Role, Study};
 use report::Summary;
 use report::html::chart::{Axis, Chart, Form, Series};
 use report::html::page::{Block, Lead, Page, Section, Verdict};
-use report::html::run::{Head, provenance, with_options};
+use report::html::run::{Head, provenance, repeat_command};
 use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
@@ -116,7 +116,7 @@ fn next_of_ab(report: &Report, head: Option<&Head>) -> Option<Lead> {
         topic: "What next".into(),
         sentence: sentence.into(),
         advice: takes_options
-            .then(|| format!("`{}`", with_options(arguments, &options)))
+            .then(|| format!("`{}`", repeat_command(arguments, &options)))
             .into_iter()
             .collect(),
     })

@@ -2,39 +2,54 @@
 
 use model::finding::{Finding, Severity};
 use model::study::Study;
-use report::html::page::{Block, Download, Section, Table};
+use report::diagnosis::sentence;
+use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rate, throughput, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
 /// What the checks warn of: a rule once, with the points that it is about.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
-    let mut found: Vec<(Finding, Vec<String>)> = Vec::new();
+    let mut found: Vec<(Finding, Vec<&Row>)> = Vec::new();
     for row in &report.rows {
         let findings = study
             .runs
             .get(row.order - 1)
             .map_or(&[][..], |run| &run.results.findings);
         for warning in findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
-            let at = format_settings(&row.settings);
             match found.iter_mut().find(|(known, _)| known.rule == warning.rule) {
-                Some((_, points)) if points.contains(&at) => {}
-                Some((_, points)) => points.push(at),
-                None => found.push((warning.clone(), vec![at])),
+                Some((_, points)) if points.contains(&row) => {}
+                Some((_, points)) => points.push(row),
+                None => found.push((warning.clone(), vec![row])),
             }
         }
     }
-    let at = |(mut warning, points): (Finding, Vec<String>)| {
-        let words = match points.len() == report.rows.len() && points.len() > 1 {
-            true => format!("at all {} points", points.len()),
-            false => format!("at {}", points.join("; ")),
-        };
+    let at = |(mut warning, points): (Finding, Vec<&Row>)| {
+        let first = format_settings(&points[0].settings);
         if points.len() > 1 {
-            warning.what = format!("{} (the first of those {words})", warning.what);
+            let others = match points.len() == report.rows.len() {
+                true => "all other points".into(),
+                false => join_settings(&points[1..]),
+            };
+            warning.what = format!("{} ({first}; likewise at {others})", warning.what);
         }
-        warning.at = Some(points[0].clone());
+        warning.at = Some(first);
         warning
     };
     found.into_iter().map(at).collect()
+}
+
+/// The settings of several points: `depth 1, 2, 8`, or each one if several parameters vary.
+fn join_settings(points: &[&Row]) -> String {
+    let each: Vec<String> = points
+        .iter()
+        .enumerate()
+        .map(|(number, row)| match &row.settings[..] {
+            [only] if number > 0 => only.value.clone(),
+            settings => format_settings(settings),
+        })
+        .collect();
+    let is_single = points.iter().all(|row| row.settings.len() == 1);
+    each.join(if is_single { ", " } else { "; " })
 }
 
 pub(super) fn table(report: &Report) -> Section {
@@ -77,18 +92,28 @@ pub(super) fn table(report: &Report) -> Section {
     }
 }
 
-/// Caveats, and what was not measured.
-pub(super) fn weak(report: &Report) -> Option<Section> {
+/// The weaknesses of the figures, for the first screen.
+pub(super) fn caveats(report: &Report) -> Option<Lead> {
+    // The page shows warnings among the findings.
+    let warnings = list_warnings(&report.rows);
+    let notes = report.notes.iter().filter(|note| !warnings.contains(note));
+    let sentences: Vec<String> = notes.map(|note| sentence(note)).collect();
+    (!sentences.is_empty()).then(|| Lead {
+        topic: "How sure is it?".into(),
+        sentence: sentences.join(" "),
+        advice: Vec::new(),
+    })
+}
+
+/// What was not measured.
+pub(super) fn omitted(report: &Report) -> Option<Section> {
     let left = report
         .left_out
         .iter()
         .map(|left| format!("Omitted: {}: {}.", format_settings(&left.settings), left.why));
-    // The page shows warnings among the findings.
-    let warnings = list_warnings(&report.rows);
-    let notes = report.notes.iter().filter(|note| !warnings.contains(note)).cloned();
-    let blocks: Vec<Block> = notes.chain(left).map(Block::Text).collect();
+    let blocks: Vec<Block> = left.map(Block::Text).collect();
     (!blocks.is_empty()).then(|| Section {
-        title: "Caveats, and what was omitted".into(),
+        title: "Omitted points".into(),
         blocks,
         ..Section::default()
     })

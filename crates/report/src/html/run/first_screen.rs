@@ -11,10 +11,11 @@ use model::observation::Observation;
 use model::results::Results;
 use model::{Bytes, Nanos, shell_word};
 
+use super::repetition::repeat_command;
 use super::settings::command_line;
 use super::{OPEN_JOBS, PageContext, fleet, percentile};
 use crate::html::page::{Lead, Tile, Tone, Verdict, sort_by_severity};
-use crate::numbers::{duration, local_time, rough, time as time_words};
+use crate::numbers::{duration_words, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
@@ -37,7 +38,7 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
             ),
             _ => String::new(),
         };
-        let measured = duration(job.measured_ns);
+        let measured = duration_words(job.measured_ns);
         let scope = format!("Scope of this verdict: {measured}{region}.");
         verdict.notes.push(scope);
         verdict.notes.extend(warnings(&summary.findings));
@@ -45,7 +46,7 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     verdict
 }
 
-/// Counts the warnings of checks, and quotes the most severe.
+/// Counts the warnings of checks, and quotes the first.
 fn warnings(findings: &[Finding]) -> Option<String> {
     let is_grave = |finding: &&&Finding| finding.severity != Severity::Note;
     let sorted = sort_by_severity(findings);
@@ -54,7 +55,7 @@ fn warnings(findings: &[Finding]) -> Option<String> {
     let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
     Some(match grave.len() {
         1 => format!("Warning: {first}."),
-        count => format!("{count} warnings below; the most severe: {first}."),
+        count => format!("{count} warnings, listed below; the first: {first}."),
     })
 }
 
@@ -76,30 +77,8 @@ pub(super) fn next_step(verdict: &Verdict, results: &Results) -> Option<Lead> {
     Some(Lead {
         topic: "What next".into(),
         sentence: sentence.into(),
-        advice: vec![format!("`{}`", with_options(arguments, options))],
+        advice: vec![format!("`{}`", repeat_command(arguments, options))],
     })
-}
-
-/// Replaces or adds options in a command line.
-pub fn with_options(arguments: &[String], options: &[(String, String)]) -> String {
-    let mut words = arguments.to_vec();
-    for (name, value) in options {
-        if name == "--time" {
-            // `--quick` also sets the time.
-            words.retain(|word| word != "--quick");
-        }
-        let assigned = format!("{name}=");
-        match words
-            .iter()
-            .position(|word| word == name || word.starts_with(&assigned))
-        {
-            Some(at) if words[at] == *name && at + 1 < words.len() => words[at + 1].clone_from(value),
-            Some(at) => words[at] = assigned + value,
-            None => words.extend([name.clone(), value.clone()]),
-        }
-    }
-    let quoted: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
-    quoted.join(" ")
 }
 
 /// Assesses a result that has no requirements.
@@ -120,13 +99,14 @@ pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: 
             true => "The target did not keep the rate that the test set.".into(),
             false => "The target kept the rate that the test set.".into(),
         },
-        Some(percent) => format!("The rate was steady (± {percent:.1} %)."),
+        Some(percent) => format!("The mean rate is known within ± {percent:.1} % (95 %)."),
         None => "The run was too short to say whether the rate is steady.".into(),
     };
+    let warnings = warnings(&summary.findings).unwrap_or_default();
     Some(Lead {
         topic: "Is it good?".into(),
-        sentence: format!("{} {steady} No requirement was tested.", context.comparison)
-            .trim_start()
+        sentence: format!("{} {steady} No requirement was tested. {warnings}", context.comparison)
+            .trim()
             .to_owned(),
         advice: judge_command(results, summary, job)
             .map(|command| format!("judge it by your own limits, in place of those in `{command}`"))
@@ -135,26 +115,31 @@ pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: 
     })
 }
 
-/// Creates a requirement that a result just meets, as a command-line argument. `times` are names
-/// and nanoseconds.
+/// The part of its rate that a result must reach again, and how much longer its operations may
+/// take: limits within its own confidence interval would be neither met nor missed.
+const RATE_ROOM: f64 = 0.9;
+const TIME_ROOM: f64 = 1.2;
+
+/// Creates a requirement that a result meets with some room, as a command-line argument. `times`
+/// are names and nanoseconds.
 pub fn requirement_from_result(iops: f64, times: impl IntoIterator<Item = (String, f64)>) -> String {
     // Rounded to two digits towards the side that still passes.
     let two_digits = |value: f64, round: fn(f64) -> f64| {
         let unit = 10f64.powf(value.max(1.0).log10().floor() - 1.0);
         round(value / unit) * unit
     };
-    let mut clauses = vec![format!("iops>={:.0}", two_digits(iops, f64::floor))];
+    let mut clauses = vec![format!("iops>={:.0}", two_digits(RATE_ROOM * iops, f64::floor))];
     let time = |us: f64| match us {
         us if us < 1000.0 => format!("{us:.0}us"),
         us => format!("{}ms", us / 1000.0),
     };
     let times = times.into_iter();
-    clauses.extend(times.map(|(name, ns)| format!("{name}<={}", time(two_digits(ns / 1e3, f64::ceil)))));
+    clauses.extend(times.map(|(name, ns)| format!("{name}<={}", time(two_digits(TIME_ROOM * ns / 1e3, f64::ceil)))));
     shell_word(&clauses.join(",")).into_owned()
 }
 
 /// A command that judges the saved result, or else repeats the load, against limits that this
-/// result just meets.
+/// result meets.
 fn judge_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<String> {
     let p99 = job.total.latency.percentile(99.0);
     let p99 = p99.filter(|p99| p99.support != PercentileSupport::None);
@@ -204,18 +189,21 @@ pub fn complete_advice(advice: &str, results: &Results) -> String {
 
 /// Completes the commands in advice with target and load, ready to paste.
 fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
-    let load = load_words(results, summary);
-    let advice = complete_sweep(advice, load.as_deref());
-    let is_job = |load: &str| load.trim_end_matches('\'').ends_with(".toml");
-    let run = load.map(|load| match is_job(&load) {
-        true => format!("fathom run {load}"),
-        false => format!("fathom run --target {load}"),
-    });
+    let advice = complete_sweep(advice, load_words(results, summary).as_deref());
     let original_command = command_line(results).filter(|line| line.contains(" run "));
-    match original_command.or(run) {
+    match original_command.or_else(|| run_command(results, summary)) {
         Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
         None => advice,
     }
+}
+
+/// A `fathom run` command for the target and the load of a result.
+pub fn run_command(results: &Results, summary: &Summary) -> Option<String> {
+    let load = load_words(results, summary)?;
+    Some(match load.trim_end_matches('\'').ends_with(".toml") {
+        true => format!("fathom run {load}"),
+        false => format!("fathom run --target {load}"),
+    })
 }
 
 /// Adds the load to a `fathom sweep` command in advice, or removes the command without a load.
@@ -326,7 +314,7 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
     }
     lines.extend(targets.iter().take(4).cloned());
     if let [job] = &summary.jobs[..] {
-        let measured = duration(job.measured_ns);
+        let measured = duration_words(job.measured_ns);
         lines.push(format!("{}; {}; measured for {measured}", job.operations, job.load));
     }
     if targets.len() > 4 {

@@ -3,13 +3,15 @@
 mod first_screen;
 mod fleet;
 mod latency;
+mod repetition;
 mod resources;
 mod settings;
 mod time;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::diagnosis::{JobDiagnosis, LimitTable};
+use model::finding::Severity;
 use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
@@ -21,8 +23,9 @@ use crate::numbers::{count, duration, local_time, rate, rough, throughput, time 
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, requirement_from_result, with_options};
+pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, requirement_from_result, run_command};
 pub use latency::{nines, percentile_axis, percentile_curve};
+pub use repetition::{name_of_repetition, repeat_command, with_options};
 pub use resources::{PlanePoint, plane};
 pub use settings::command_block;
 pub(crate) use time::columns;
@@ -145,6 +148,8 @@ pub struct Head {
     pub about: Vec<String>,
     /// The command line; empty if there was none.
     pub arguments: Vec<String>,
+    /// The rules of the checks that warned.
+    pub warnings: BTreeSet<String>,
 }
 
 impl Head {
@@ -155,6 +160,12 @@ impl Head {
             title: first_screen::title(results, &summary),
             about: first_screen::about(results, &summary),
             arguments: results.plan.origin.arguments.clone(),
+            warnings: results
+                .findings
+                .iter()
+                .filter(|finding| finding.severity != Severity::Note)
+                .map(|finding| finding.rule.clone())
+                .collect(),
         }
     }
 }
