@@ -392,7 +392,7 @@ fn a_drifting_latency_fails_a_full_test() {
     }
 }
 
-/// Too few slots in the program are not a limit of the storage, whoever set their number.
+/// Too few slots in the program are not a limit of the storage, regardless of who set their number.
 #[test]
 fn too_few_slots_make_a_rate_inconclusive() {
     // 20 ms, 256 wide, reaches 12,800; 64 slots reach 3,200 of them.
