@@ -171,6 +171,12 @@ impl Pages for OurPages {
     }
 }
 
+/// The options of `verify` that describe what was promised; `report` has the same.
+const PROMISE_OPTIONS: [&str; 13] = [
+    "--require", "--policy", "--catalogue", "--size", "--iops", "--mbps", "--tier", "--set", "--vm", "--disk",
+    "--disks", "--replicas", "--hops",
+];
+
 /// The verdict at the time of the measurement. The history keeps the command line, not the clauses.
 fn verdict(entry: &Entry, arguments: &[String]) -> Verdict {
     let Some(word) = &entry.verdict else {
@@ -182,17 +188,22 @@ fn verdict(entry: &Entry, arguments: &[String]) -> Verdict {
         word if word == Outcome::Inconclusive.word() => Tone::Unsure,
         _ => Tone::Plain,
     };
-    let promised = arguments
-        .windows(2)
-        .filter(|pair| ["--require", "--policy"].contains(&&*pair[0]));
-    let mut promise: Vec<String> = promised
-        .map(|pair| format!("{} {}", pair[0], shell_word(&pair[1])))
-        .collect();
+    let promised = arguments.iter().enumerate().filter_map(|(at, word)| {
+        let name = word.split('=').next().filter(|name| PROMISE_OPTIONS.contains(name))?;
+        match name == word {
+            true => Some(format!("{name} {}", shell_word(arguments.get(at + 1)?))),
+            false => Some(shell_word(word).into_owned()),
+        }
+    });
+    let mut promise: Vec<String> = promised.collect();
     if promise.is_empty() {
         promise.push("--require 'iops>=4000,p99<=3ms'".into());
     }
     Verdict {
-        word: word.clone(),
+        word: match arguments.iter().any(|argument| argument == "--quick") {
+            true => format!("{word}, short test"),
+            false => word.clone(),
+        },
         tone,
         sentence: format!(
             "was the verdict of `fathom {}` when this was measured. The history does not keep its clauses; to see \

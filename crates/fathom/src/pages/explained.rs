@@ -25,10 +25,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
     let is_judged = judged.clone().next().is_some();
     let worst = study::suite::worst(judged.clone().map(|(verdict, _)| verdict.outcome));
     let verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
-        Some((verdict, length)) => Verdict {
-            word: study::verify::headline(verdict.outcome, &verdict.clauses, length),
-            ..super::verdict(promised, verdict)
-        },
+        Some((verdict, length)) => super::verdict(promised, verdict, length),
         None => Verdict::default(),
     };
     let mut about = vec![format!("{}, {}", source.file, source.form)];

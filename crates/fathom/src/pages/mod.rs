@@ -20,6 +20,7 @@ use model::study::{Question, Study};
 use report::html::page::{self, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
 use study::diagnosis::KnownLimits;
+use study::verify::TestLength;
 
 use crate::judged::Judged;
 
@@ -79,7 +80,7 @@ fn usual(seen: &Observation) -> Option<String> {
 pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
     match judged.verdicts().find(|verdict| verdict.outcome == worst) {
-        Some(found) => verdict(&promised(clauses), found),
+        Some(found) => verdict(&promised(clauses), found, None),
         None => page::Verdict {
             word: worst.word().into(),
             tone: Tone::Unsure,
@@ -129,19 +130,27 @@ pub fn study(study: &Study, margin: f64) -> Option<Page> {
     }
 }
 
-/// A verdict for the first screen. `promised` describes the promise.
-pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
+/// A verdict for the first screen. `promised` describes the promise, `length` that of the test.
+pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) -> page::Verdict {
     let reasons = verdict
         .reasons
         .iter()
         .map(|reason| report::diagnosis::sentence(&reason.what));
     let notes = verdict.notes.iter().map(|note| report::diagnosis::sentence(note));
     let deciding = deciding(verdict);
+    let unproven = verdict.clauses.iter().filter(|one| one.outcome != Outcome::Pass);
+    let unproven: Vec<String> = unproven.map(|one| one.clause.to_string()).collect();
     page::Verdict {
-        word: verdict.outcome.word().into(),
+        word: match (verdict.outcome, length) {
+            (Outcome::Pass, Some(length)) if length.is_short() => "PASS, short test".into(),
+            (outcome, _) => outcome.word().into(),
+        },
         tone: tone(verdict.outcome),
         sentence: match verdict.outcome {
             Outcome::Fail if !deciding.is_empty() => format!("The storage {deciding}."),
+            Outcome::Pass if !unproven.is_empty() => {
+                format!("The storage {deciding}. Not shown: {}.", unproven.join(", "))
+            }
             outcome => format!("{} {promised}", meaning(outcome)),
         },
         headline: deciding,

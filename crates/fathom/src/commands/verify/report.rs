@@ -47,11 +47,8 @@ pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verifi
         ),
         _ => clauses,
     };
-    let mut shown = html::page::Verdict {
-        word: verify::headline_for(verified),
-        ..pages::verdict(&promised, &verified.verdict)
-    };
     let length = TestLength::from_verified(verified);
+    let mut shown = pages::verdict(&promised, &verified.verdict, Some(length));
     if verified.verdict.outcome == Outcome::Pass && length.is_short() {
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }
