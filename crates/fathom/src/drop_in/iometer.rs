@@ -10,7 +10,9 @@ use dialects::iometer::{self, Arguments, Lowered, Machine, Parsed, PathFacts, Re
 use model::results::Results;
 use report::formats::iometer as reports;
 
-use super::{can_save_result, check_outputs, is_this_machine, note, print_findings, print_stderr, print_stdout, record_results};
+use super::{
+    can_save_result, check_outputs, is_this_machine, note, print_findings, print_stderr, print_stdout, record_results,
+};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
@@ -55,7 +57,12 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let Lowered { mut plan, notes } = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
     plan.origin.arguments.clone_from(&session.process.arguments);
     notes.iter().for_each(|text| note(text));
-    check_outputs(&[("results", Path::new(results))], &[PathBuf::from(&arguments.config)], &plan).map_err(|what| {
+    check_outputs(
+        &[("results", Path::new(results))],
+        &[PathBuf::from(&arguments.config)],
+        &plan,
+    )
+    .map_err(|what| {
         let fault = Fault::new(what).help("give another file for the results");
         Faults::one(fault, Exit::Failed)
     })?;

@@ -184,7 +184,9 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     let all = all.chain(result.iter().map(|path| ("FATHOM_RESULT", &**path)));
     let all = all.chain(of_jobs.flatten().map(|path| ("the log of operations", Path::new(path))));
     let streams = plan.jobs().flat_map(|(_, job)| &job.workers);
-    let replays = streams.flat_map(|worker| &worker.streams).filter_map(|stream| stream.replay.as_ref());
+    let replays = streams
+        .flat_map(|worker| &worker.streams)
+        .filter_map(|stream| stream.replay.as_ref());
     let traces: Vec<&Path> = replays.map(|replay| Path::new(&replay.trace)).collect();
     for (role, path) in all {
         let mut read = inputs.iter().map(|input| &**input).chain(traces.iter().copied());

@@ -25,7 +25,8 @@ use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
 use super::{
-    can_save_result, check_outputs, lost_host_lines, note, print_findings, print_notes, print_stderr, print_stdout, record_results,
+    can_save_result, check_outputs, lost_host_lines, note, print_findings, print_notes, print_stderr, print_stdout,
+    record_results,
 };
 use crate::permissions;
 use crate::process::start_thread;
