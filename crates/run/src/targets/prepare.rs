@@ -203,8 +203,10 @@ impl Preparation<'_> {
         // The creator of a file removes it and renews its mark.
         if let (None, Some(handle)) = (elsewhere, file.handle()) {
             self.renew_mark(target, one, handle, &mut ready.cleanup);
-            let id = sys::file::stamp(handle).ok().map(|stamp| stamp.id);
-            note_end(target, one, id, &mut ready.cleanup);
+            // Without an identity it stays: its name may lead to another file by then.
+            if let Ok(stamp) = sys::file::stamp(handle) {
+                note_end(target, one, Some(stamp.id), &mut ready.cleanup);
+            }
             if claim.is_none() {
                 self.lock_created(handle, &mut ready.locked);
             }

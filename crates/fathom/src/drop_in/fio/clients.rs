@@ -83,7 +83,8 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
     }
-    let mut output = match Output::new(file, false) {
+    let opened = Output::new(file, false).and_then(|mut output| output.open().map(|()| output));
+    let mut output = match opened {
         Ok(output) => output,
         Err(error) => {
             print_stderr(&[format!("fio: output file open error: {error}")]);
