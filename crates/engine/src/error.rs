@@ -20,7 +20,7 @@ pub enum EngineError {
         help: String,
     },
     /// There is not enough memory for the buffers.
-    #[error("{slots} buffers of {each} need {needed} of memory, but {free}")]
+    #[error("cannot allocate {slots} buffers of {each} ({needed} in all): {free}")]
     Memory {
         /// How many buffers.
         slots: u32,
@@ -32,7 +32,7 @@ pub enum EngineError {
         free: FreeMemory,
     },
     /// Too few huge pages, or no permission to use them.
-    #[error("{needed} of buffers in huge pages cannot be had: {}", .refusal.map_or(TOO_FEW_HUGE_PAGES, |(why, _)| why))]
+    #[error("cannot allocate {needed} of buffers in huge pages: {}", .refusal.map_or(TOO_FEW_HUGE_PAGES, |(why, _)| why))]
     HugePages {
         /// Bytes in all.
         needed: Bytes,

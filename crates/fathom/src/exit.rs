@@ -35,8 +35,8 @@ Exit codes:
   1        I/O errors, warnings with --strict, contradictory figures; or FAIL:
            a requirement is not met
   2        INCONCLUSIVE: the evidence is not sufficient for PASS or FAIL
-  3        refused or impossible: the guard, the target, the plan, an input
-           file that is missing or unreadable
+  3        refused or impossible: the guard, the target, the plan, a limit of the
+           system, a file that cannot be read or created
   4        wrong command line, or a mistake in a job file
   5        internal error, or a result could not be written
   6        partial: a worker or a host was lost, or a conversion lost something

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use archive::ArchiveError;
 use dialects::Diagnostic;
+use engine::sys;
 use model::visible;
+use run::RunError;
 use run::targets::TargetError;
-use run::{RunError, SetupError};
 
 use crate::exit::Exit;
 
@@ -177,15 +178,11 @@ impl From<Vec<TargetError>> for Faults {
     }
 }
 
-/// True if an operation failed while targets were prepared. A missing permission refuses the test,
-/// so it does not count.
+/// True if an operation failed while targets were prepared: the test could begin, but the storage
+/// did not do what it must. What cannot be created, or does not fit, refuses the test.
 fn is_operation_failure(error: &TargetError) -> bool {
     let TargetError::Fill(error) = error else { return false };
-    let kind = error.errno().map(|errno| io::Error::from_raw_os_error(errno).kind());
-    !matches!(
-        kind,
-        Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
-    )
+    error.errno() == Some(sys::file::IO_ERROR)
 }
 
 impl From<RunError> for Faults {
@@ -215,10 +212,6 @@ impl From<RunError> for Faults {
             RunError::Setup(faults) => {
                 // All workers of a job fail alike, so the fault is reported once.
                 let mut list: Vec<Fault> = Vec::new();
-                let exit = match faults.iter().any(|fault| is_system_error(&fault.why)) {
-                    true => Exit::Failed,
-                    false => Exit::Refused,
-                };
                 for fault in faults {
                     let fault = Fault {
                         help: fault.why.help(),
@@ -228,7 +221,10 @@ impl From<RunError> for Faults {
                         list.push(fault);
                     }
                 }
-                Faults { list, exit }
+                Faults {
+                    list,
+                    exit: Exit::Refused,
+                }
             }
             RunError::Hosts(troubles) => Faults {
                 list: troubles
@@ -247,11 +243,6 @@ impl From<RunError> for Faults {
             }
         }
     }
-}
-
-/// A system call failed, although the request was valid.
-fn is_system_error(error: &SetupError) -> bool {
-    matches!(error, SetupError::Thread(_)) || matches!(error, SetupError::Engine(engine::EngineError::System { .. }))
 }
 
 impl From<ArchiveError> for Faults {
@@ -297,9 +288,11 @@ mod tests {
 
     /// `--help` has 3 for what cannot begin.
     #[test]
-    fn what_the_system_forbids_is_refused() {
-        let (eacces, erofs, eio) = (13, 30, 5);
-        assert_eq!((exit(eacces), exit(erofs)), (Exit::Refused, Exit::Refused));
+    fn what_cannot_be_created_is_refused() {
+        let (eio, eacces, enotdir, emfile, enospc, erofs, enametoolong) = (5, 13, 20, 24, 28, 30, 36);
+        for errno in [eacces, enotdir, emfile, enospc, erofs, enametoolong] {
+            assert_eq!(exit(errno), Exit::Refused, "{errno}");
+        }
         assert_eq!(exit(eio), Exit::Failed);
     }
 }

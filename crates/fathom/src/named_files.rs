@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, ValueHint};
+use engine::Identity;
+use engine::sys::facts::identity_of;
 
 use crate::fault::{Fault, Faults};
 use crate::history;
@@ -38,11 +40,8 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
         is_output: false,
     }));
     for (number, output) in files.iter().enumerate().filter(|(_, file)| file.is_output) {
-        let Some(place) = final_path(&output.path) else {
-            continue;
-        };
         let mut others = files.iter().enumerate().filter(|(other, _)| *other != number);
-        let same = others.find(|(_, other)| final_path(&other.path).as_ref() == Some(&place));
+        let same = others.find(|(_, other)| is_same_file(&output.path, &other.path));
         if let Some((_, other)) = same {
             let what = format!(
                 "cannot write {} to {}: it is also {}",
@@ -84,6 +83,17 @@ fn files_of(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
         Some(_) => Vec::new(),
         None => values.map(|value| file(&value, "an input".into())).collect(),
     }
+}
+
+/// True if two names lead to one regular file, or will once it is created. Two hard links are one
+/// file.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let is_hard_link = || match (identity_of(one), identity_of(other)) {
+        (Some(one @ Identity::File { .. }), Some(other)) => one == other,
+        _ => false,
+    };
+    let place = final_path(one);
+    place.is_some() && (place == final_path(other) || is_hard_link())
 }
 
 /// Where a name leads, if it is a regular file or will become one.

@@ -478,7 +478,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
 }
 
 /// Refuses a report to a block device, which would destroy what it holds.
-fn refuse_block_device(path: &Path) -> Result<(), Faults> {
+pub(crate) fn refuse_block_device(path: &Path) -> Result<(), Faults> {
     match identity_of(path) {
         Some(Identity::BlockDevice(_)) => {
             let what = format!("cannot write a report to {}: it is a block device", path.display());

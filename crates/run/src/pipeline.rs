@@ -23,7 +23,7 @@ use crate::results::{unix_now_ns, without_steps};
 use crate::schedulers::Schedulers;
 use crate::step::{StepContext, run_step};
 use crate::targets::guard::Permissions;
-use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, TargetError};
+use crate::targets::{self, FillError, Objection, Permitted, Preparation, ReadyTargets, Sharing, TargetError};
 use crate::unsupported;
 
 /// Executes a plan.
@@ -68,7 +68,11 @@ impl CheckedPlan {
             system: SystemTimes::read(&System::live()),
         };
         sys::signals::set_examining(true);
-        let permitted = targets::permit(&self.0, context.permissions);
+        let sharing = match context.hooks.others {
+            Some(_) => Sharing::WithPeers,
+            None => Sharing::Alone,
+        };
+        let permitted = targets::permit(&self.0, context.permissions, sharing);
         sys::signals::set_examining(false);
         let permitted = permitted.map_err(|objection| match objection {
             Objection::Unusable(errors) => RunError::Targets(errors),
@@ -208,7 +212,10 @@ impl PreparedTargets<'_> {
         findings.extend(cleanup.remove_trees());
         match hooks.others {
             Some(others) => others.defer_cleanup(cleanup),
-            None => drop(cleanup),
+            None => {
+                findings.extend(cleanup.remove_temporary_files());
+                drop(cleanup);
+            }
         }
         let simulated = run.is_simulated();
         let Run {

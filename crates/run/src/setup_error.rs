@@ -17,7 +17,7 @@ pub enum SetupError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The access pattern does not fit the target.
-    #[error("{path}: {source}")]
+    #[error("cannot test {path} ({size}): {source}")]
     Access {
         /// The target.
         path: String,
@@ -87,8 +87,20 @@ pub enum SetupError {
         help: String,
     },
     /// The system cannot start another thread.
-    #[error("the system cannot start another thread: {0}")]
+    #[error("cannot start another thread: {}", os_error_text(.0))]
     Thread(std::io::Error),
+    /// The limit on the address space does not admit the workers.
+    #[error(
+        "cannot start {workers} workers: they need {needed} of address space, and its limit (RLIMIT_AS) leaves {free}"
+    )]
+    AddressSpace {
+        /// Their number in the step.
+        workers: usize,
+        /// What they need.
+        needed: Bytes,
+        /// What is left.
+        free: Bytes,
+    },
     /// A setting of the system cannot be changed as requested.
     #[error("{what}: {source}")]
     Setting {
@@ -110,6 +122,10 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
+}
+
+fn os_error_text(error: &std::io::Error) -> String {
+    error.raw_os_error().map_or(error.to_string(), engine::os_error_name)
 }
 
 /// Settings of the system that a run changes while it lasts.
@@ -148,12 +164,13 @@ impl SetupError {
             SetupError::Access {
                 source: AccessError::TooSmall { .. },
                 ..
-            } => Some("use a larger target or smaller blocks".into()),
+            } => Some("use a larger target, smaller blocks or a smaller offset".into()),
             SetupError::Alignment { what, alignment, .. } => Some(match *what {
                 "blocks" => format!("use a block size that is a multiple of {alignment}, or `cache buffered`"),
                 _ => format!("use a multiple of {alignment}, or `cache buffered`"),
             }),
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
+            SetupError::AddressSpace { .. } => Some("use fewer workers, or raise the limit (ulimit -v)".into()),
             SetupError::Unfit { help, .. } => Some(help.clone()),
             SetupError::State { .. } => Some(
                 "first run the job that writes, with the same name and in the same directory, or remove \

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::finding::{Finding, Severity};
+use model::results::Results;
 
 use super::Check;
 
@@ -43,7 +44,7 @@ pub(super) const OUTCOME: Check = Check {
             if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {
                 let what = "not a single operation completed in the measured window";
                 let finding = Finding::new("NOTHING-MEASURED", Severity::Error, what).at(&*job.plan.name);
-                findings.push(finding.help("measure for longer"));
+                findings.push(finding.help(what_to_do_without_figures(input.results)));
             }
         }
         if input.results.interrupted {
@@ -52,6 +53,18 @@ pub(super) const OUTCOME: Check = Check {
         }
     },
 };
+
+/// What helps where nothing was measured: more time, unless the run did not reach its end.
+fn what_to_do_without_figures(results: &Results) -> &'static str {
+    let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
+    match () {
+        () if ranks.into_iter().any(|rank| rank.lost.is_some()) => {
+            "repeat the test once the lost host is back, or without it"
+        }
+        () if results.interrupted => "let the test run to its end",
+        () => "measure for longer",
+    }
+}
 
 pub(super) const NOT_HONOURED: Check = Check {
     rules: &["NOT-HONOURED", "SYNC-ENGINE"],
@@ -95,6 +108,7 @@ pub(super) const NOT_HONOURED: Check = Check {
 mod tests {
     use super::super::samples::{self, rules};
     use model::Nanos;
+    use model::fleet::{Fleet, RankFacts};
     use model::plan::EngineKind;
     use model::results::Failure;
 
@@ -147,5 +161,37 @@ mod tests {
             &|results| results.steps[0].jobs[0].workers[0].streams.clear(),
             "NOTHING-MEASURED",
         );
+    }
+
+    /// More time does not bring a host back.
+    #[test]
+    fn the_help_without_figures_names_the_cause() {
+        let help_after = |change: &dyn Fn(&mut model::results::Results)| {
+            let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+            results.steps[0].jobs[0].workers[0].streams.clear();
+            change(&mut results);
+            let findings = super::super::check(&results);
+            let found = findings.into_iter().find(|finding| finding.rule == "NOTHING-MEASURED");
+            found.unwrap().help.unwrap()
+        };
+        assert_eq!(help_after(&|_| ()), "measure for longer");
+        assert_eq!(
+            help_after(&|results| results.interrupted = true),
+            "let the test run to its end"
+        );
+        let lost = RankFacts {
+            lost: Some("its process has ended".into()),
+            ..RankFacts::default()
+        };
+        let fleet = Fleet {
+            goes_on: false,
+            transport: "TCP".into(),
+            ranks: vec![RankFacts::default(), lost],
+        };
+        let help = help_after(&|results| {
+            results.interrupted = true;
+            results.fleet = Some(fleet.clone());
+        });
+        assert!(help.contains("lost host"), "{help}");
     }
 }

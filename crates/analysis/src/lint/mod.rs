@@ -97,7 +97,8 @@ pub const GUARD_RULES: &[(&str, &str)] = &[
     ),
     (
         "IN-USE",
-        "the device is used as swap space, as part of another device, by a loop device, or by a virtual machine",
+        "the target is used as swap space, as part of another device, by a loop device, by a virtual machine, or by \
+         another run that writes to it",
     ),
     (
         "FS-SIGNATURE",

@@ -77,8 +77,8 @@ pub enum BlockKind {
 pub struct Backing {
     /// Its path, as the kernel shows it.
     pub path: String,
-    /// Identity of the file at that path; `None` if it does not exist, as for a deleted file or in
-    /// a container.
+    /// Its identity, as the kernel says, or else that of the file at that path; `None` if there is
+    /// none, as for a deleted file or in a container.
     pub identity: Option<Identity>,
 }
 
@@ -107,8 +107,56 @@ impl BlockDevice {
 
 /// All block devices that have a number, sorted by name.
 pub(super) fn block_devices(system: &System) -> Vec<BlockDevice> {
+    if is_hidden(system) {
+        return loop_devices(system);
+    }
     let names = system.names("/sys/class/block");
     names.iter().filter_map(|name| block_device(system, name)).collect()
+}
+
+/// True if the system shows no block devices, as in a container without sysfs.
+pub(super) fn is_hidden(system: &System) -> bool {
+    !system.has("/sys/class/block")
+}
+
+/// The loop devices in use that have a device node.
+fn loop_devices(system: &System) -> Vec<BlockDevice> {
+    let names = system.names("/dev");
+    let in_use = names
+        .into_iter()
+        .filter(|name| is_numbered(name, "loop"))
+        .filter_map(|name| {
+            let path = format!("/dev/{name}");
+            let (Some(Identity::BlockDevice(number)), Some(backing)) =
+                (system.identity(&path), system.loop_backing(&path))
+            else {
+                return None;
+            };
+            let backing = Backing {
+                path: "a file".into(),
+                identity: Some(backing),
+            };
+            Some(BlockDevice {
+                name,
+                number,
+                size: 0,
+                kind: BlockKind::Loop { backing: Some(backing) },
+                partition_of: None,
+                partitions: Vec::new(),
+                made_of: Vec::new(),
+                part_of: Vec::new(),
+                read_only: false,
+                removable: false,
+                is_bcache_member: false,
+            })
+        });
+    in_use.collect()
+}
+
+/// True for a word and a number: `loop0`.
+fn is_numbered(name: &str, word: &str) -> bool {
+    name.strip_prefix(word)
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The kernel's name of a block device.
@@ -186,13 +234,12 @@ fn kind_of(system: &System, name: &str, is_partition: bool) -> BlockKind {
             level: system.words(&at("md/level")).unwrap_or_default(),
         };
     }
-    let numbered = |word: &str| {
-        name.strip_prefix(word)
-            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
+    let numbered = |word: &str| is_numbered(name, word);
     if numbered("loop") {
         let backing = system.words(&at("loop/backing_file")).map(|path| Backing {
-            identity: system.identity(&path),
+            identity: system
+                .loop_backing(&format!("/dev/{name}"))
+                .or_else(|| system.identity(&path)),
             path,
         });
         return BlockKind::Loop { backing };

@@ -1,6 +1,6 @@
 //! Block devices and their users at one moment.
 
-use super::blocks::{BlockDevice, block_devices};
+use super::blocks::{BlockDevice, block_devices, is_hidden};
 use super::machines::{OpenFile, Process, machine_files};
 use super::mounts::{Mount, mounts};
 use super::swaps::{Swap, swaps};
@@ -24,6 +24,8 @@ pub struct Inventory {
     pub zfs_pools: Vec<String>,
     /// The inventory is complete, so a device that is not listed is hidden.
     pub lists_all: bool,
+    /// The system shows no devices but the loop devices here, so their other uses are unknown.
+    pub hides_devices: bool,
     /// Uses that no device, mount or swap space above reveals.
     pub uses: Vec<Use>,
     /// For each mounted btrfs, the names of its devices; the mount itself names only one.
@@ -67,6 +69,7 @@ impl Inventory {
             hidden_machines,
             zfs_pools: zfs_pools(system),
             lists_all: false,
+            hides_devices: is_hidden(system),
             uses: Vec::new(),
             btrfs: spanned
                 .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))

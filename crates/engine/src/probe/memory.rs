@@ -32,7 +32,7 @@ pub enum MemoryLimit {
 impl fmt::Display for FreeMemory {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.limit {
-            MemoryLimit::Machine => write!(out, "{} are available", self.bytes),
+            MemoryLimit::Machine => write!(out, "only {} of memory are available", self.bytes),
             MemoryLimit::AddressSpace => write!(out, "the limit on address space (ulimit -v) leaves {}", self.bytes),
             MemoryLimit::ControlGroup(file) => write!(out, "the control group leaves {} ({file})", self.bytes),
         }
@@ -46,8 +46,7 @@ pub fn memory_free() -> FreeMemory {
     let system = System::live();
     let reported = sys::native_facts::memory().map(|[_, available]| available);
     let available = reported.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
-    let address_space = sys::memory::address_space_limit()
-        .map(|limit| limit.saturating_sub(field(&system, "/proc/self/status", "VmSize:").unwrap_or(0)));
+    let address_space = address_space_free().map(|free| free.0);
     let groups = GROUPS.get_or_init(|| limited_groups(&system));
     let of_groups = groups.iter().map(|group| FreeMemory {
         bytes: Bytes(group.free(&system)),
@@ -63,6 +62,13 @@ pub fn memory_free() -> FreeMemory {
     });
     let tightest = of_process.chain(of_groups).min_by_key(|free| free.bytes);
     tightest.expect("the list contains the machine")
+}
+
+/// Address space that this process may still map; `None` if it is not limited (`RLIMIT_AS`).
+pub fn address_space_free() -> Option<Bytes> {
+    let limit = sys::memory::address_space_limit()?;
+    let used = field(&System::live(), "/proc/self/status", "VmSize:").unwrap_or(0);
+    Some(Bytes(limit.saturating_sub(used)))
 }
 
 /// Bytes of memory; 0 if unknown.

@@ -38,7 +38,7 @@ pub use host::{cpu, host};
 pub use inventory::{Inventory, Use, UseKind};
 pub use limits::limits;
 pub use machines::{OpenFile, Process};
-pub use memory::{FreeMemory, MemoryLimit, memory_free, memory_total};
+pub use memory::{FreeMemory, MemoryLimit, address_space_free, memory_free, memory_total};
 pub use mounts::Mount;
 pub use network_mounts::{network_mounts, parse_mountstats};
 pub use processes::ProcessTimes;

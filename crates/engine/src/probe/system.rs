@@ -84,6 +84,13 @@ impl System {
         }
     }
 
+    /// Identity of the file or device behind a loop device, as the kernel says.
+    pub(super) fn loop_backing(&self, path: &str) -> Option<Identity> {
+        self.is_live()
+            .then(|| sys::facts::loop_backing(&self.path(path)))
+            .flatten()
+    }
+
     /// Identity of an open file behind a kernel link (`/proc/PID/fd/N`). On this machine that works
     /// even if its path is in another mount namespace or was deleted.
     pub(crate) fn identity_behind(&self, link: &str) -> Option<Identity> {

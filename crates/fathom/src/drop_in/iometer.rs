@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use archive::history::EntryKind;
@@ -10,7 +10,9 @@ use dialects::iometer::{self, Arguments, Lowered, Machine, Parsed, PathFacts, Re
 use model::results::Results;
 use report::formats::iometer as reports;
 
-use super::{can_save_result, is_this_machine, note, print_findings, print_stderr, print_stdout, record_results};
+use super::{
+    can_save_result, check_outputs, is_this_machine, note, print_findings, print_stderr, print_stdout, record_results,
+};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
@@ -55,13 +57,16 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let Lowered { mut plan, notes } = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
     plan.origin.arguments.clone_from(&session.process.arguments);
     notes.iter().for_each(|text| note(text));
-    if is_same_file(&arguments.config, results) {
-        let fault = Fault::new(format!("cannot write results to {results}: this is the configuration"));
-        return Err(Faults::one(
-            fault.help("give another file for the results"),
-            Exit::Failed,
-        ));
-    }
+    check_outputs(
+        &[("results", Path::new(results))],
+        &[PathBuf::from(&arguments.config)],
+        &plan,
+    )
+    .map_err(|what| {
+        let fault = Fault::new(what).help("give another file for the results");
+        Faults::one(fault, Exit::Failed)
+    })?;
+    crate::outputs::refuse_block_device(Path::new(results))?;
     let mut file = open_results(results)?;
     if !can_save_result() {
         return Ok(FAILED);
@@ -139,11 +144,6 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Fa
     let Lowered { plan, mut notes } = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
     notes.splice(0..0, warnings);
     Ok(Lowered { plan, notes })
-}
-
-fn is_same_file(one: &str, other: &str) -> bool {
-    let real = |path: &str| fs::canonicalize(path).ok();
-    real(one).is_some_and(|one| Some(one) == real(other))
 }
 
 fn open_results(path: &str) -> Result<File, Faults> {

@@ -17,13 +17,15 @@ pub mod vdbench;
 
 use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, UdpSocket};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Recording, Subject};
 use model::finding::{Finding, Severity};
+use model::plan::{Plan, TargetKind};
 use model::results::Results;
 
 use crate::history;
+use crate::named_files::is_same_file;
 
 /// A tool that has a drop-in mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +170,36 @@ fn can_save_result() -> bool {
     };
     print_stderr(&[format!("ERROR: FATHOM_RESULT: cannot write {}: {why}", path.display())]);
     false
+}
+
+/// Refuses outputs of a run that would replace one of its inputs or targets: those named here, those
+/// of the plan, and the file of `FATHOM_RESULT`. The other tools overwrite them.
+///
+/// # Errors
+/// What cannot be written, and why.
+fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> Result<(), String> {
+    let result = std::env::var_os("FATHOM_RESULT").map(PathBuf::from);
+    let of_jobs = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);
+    let all = outputs.iter().copied();
+    let all = all.chain(result.iter().map(|path| ("FATHOM_RESULT", &**path)));
+    let all = all.chain(of_jobs.flatten().map(|path| ("the log of operations", Path::new(path))));
+    let streams = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let replays = streams
+        .flat_map(|worker| &worker.streams)
+        .filter_map(|stream| stream.replay.as_ref());
+    let traces: Vec<&Path> = replays.map(|replay| Path::new(&replay.trace)).collect();
+    for (role, path) in all {
+        let mut read = inputs.iter().map(|input| &**input).chain(traces.iter().copied());
+        let is_input = read.any(|input| is_same_file(path, input));
+        let mut targets = plan.targets.iter().filter(|target| target.kind == TargetKind::Path);
+        let what = match is_input {
+            true => "an input",
+            false if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test",
+            false => continue,
+        };
+        return Err(format!("cannot write {role} to {}: it is also {what}", path.display()));
+    }
+    Ok(())
 }
 
 /// Saves the native result and records it in the history, each if its variable is set. False if the

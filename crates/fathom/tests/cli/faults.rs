@@ -225,7 +225,11 @@ fn sizes_that_do_not_fit_are_explained() {
     fathom(&short(file, &["--size", "16m", "--depth", "100000000"])).expect(4, &["`depth`", "1 to", "help:"]);
     fathom(&short(file, &["--size", "64m", "--block", "32m", "--depth", "10000"])).expect(
         3,
-        &["10000 buffers of 32 MiB need", "of memory", "reduce the queue depth"],
+        &[
+            "cannot allocate 10000 buffers of 32 MiB",
+            "of memory",
+            "reduce the queue depth",
+        ],
     );
 }
 
@@ -411,7 +415,7 @@ fn a_limit_on_file_sizes_is_an_error_and_no_end() {
         text(&path)
     );
     let ran = finish(Command::new("sh").args(["-c", &line]));
-    ran.expect(1, &["File too large", "ulimit -f"]);
+    ran.expect(3, &["File too large", "ulimit -f"]);
     assert!(!path.exists(), "nothing half made is left");
 }
 
@@ -477,12 +481,41 @@ fn a_limit_of_memory_is_named() {
         )
     };
     let words = [
-        "64 buffers of 64 MiB need 4 GiB",
+        "cannot allocate 64 buffers of 64 MiB (4 GiB in all)",
         "the limit on address space (ulimit -v) leaves 2.",
     ];
     run(&split_words("run --target null --block 64m --depth 64 --time 1s")).expect(3, &words);
     let fio = split_words("fio --name=a --ioengine=null --size=1g --bs=64m --iodepth=64");
     run(&fio).expect(1, &[words[1], "err=12"]);
+    // What is mapped before a thread can report a fault.
+    let refused = "cannot start 2000 workers: they need 7.";
+    run(&split_words("run --target null --workers 2000 --time 1s")).expect(3, &[refused, "RLIMIT_AS", "ulimit -v"]);
+    let fio = split_words("fio --name=a --ioengine=null --size=1m --numjobs=2000 --thread");
+    let some_run = run(&fio);
+    assert!(
+        some_run.err.contains(refused) && some_run.out.contains("READ: bw="),
+        "{}",
+        some_run.err
+    );
+}
+
+/// The file of a folder that was renamed or unmounted during the test is removed there.
+#[test]
+fn a_test_file_is_found_when_its_folder_has_moved() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+    fs::create_dir(&before).unwrap();
+    let mut child = command(&short(text(&before), &["--size", "16m"]))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let given_up = Instant::now() + Duration::from_secs(30);
+    while names(&before).is_empty() && Instant::now() < given_up {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    fs::rename(&before, &after).unwrap();
+    let ended = child.wait().unwrap();
+    assert!(names(&after).is_empty(), "{ended}");
 }
 
 /// Words of fio, and everyday ones, lead to the option of the same meaning, not to one that shares

@@ -159,7 +159,7 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
         ],
     );
     let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
-    finish(command(&huge).current_dir(folder.path())).expect(3, &["1000 TiB for . would "]);
+    finish(command(&huge).current_dir(folder.path())).expect(3, &["cannot create 1000 TiB at .: this would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
         .expect(4, &["only block jobs can precondition"]);
     assert_eq!(names(folder.path()), ["file"]);

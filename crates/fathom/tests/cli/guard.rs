@@ -2,10 +2,14 @@
 //! machines.
 
 use std::fs;
+use std::os::linux::fs::MetadataExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use testbed::{Directory, LoopDevice, LoopFs, LoopOptions, need};
 
-use crate::support::{command, fathom, finish, split_words, text};
+use crate::support::{PROGRAM, command, fathom, finish, split_words, text};
 
 const MIB: u64 = 1 << 20;
 
@@ -177,4 +181,85 @@ fn targets_are_listed_with_the_reasons() {
     );
     assert_eq!(find(text(mounted.path()))["write"], "yes");
     fathom(&["targets"]).expect(0, &["Disks and partitions", "must not be written", "File systems"]);
+}
+
+/// Whether a process holds a lock of a file, without asking for it.
+fn is_locked(file: &Path) -> bool {
+    let Ok(meta) = fs::metadata(file) else { return false };
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    locks.contains(&format!(":{} 0 EOF", meta.st_ino()))
+}
+
+/// Two runs that write to one file measure each other: fathom refuses the second, and warns in the
+/// place of another tool. Reading disturbs no data.
+#[test]
+fn a_file_that_another_run_writes_to_is_refused() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let file = folder.path().join("f");
+    let first = |more: &[&str]| {
+        let mut arguments = vec![
+            "run",
+            "--target",
+            text(&file),
+            "--write",
+            "100",
+            "--time",
+            "20s",
+            "--warm-up",
+            "0",
+            "-q",
+        ];
+        arguments.extend(more);
+        let mut command = command(&arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let other_run = "another run is writing to it";
+    // A file that the first run makes is locked as well.
+    for more in [&["--size", "8m"][..], &["--allow-overwrite", text(&file)]] {
+        let mut child = first(more);
+        let permitted = ["--allow-overwrite", text(&file)];
+        let given_up = Instant::now() + Duration::from_secs(15);
+        while !is_locked(&file) && Instant::now() < given_up {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        fathom(&writing(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
+        fathom(&["run", "--target", text(&file), "--time", "100ms", "--warm-up", "0"]).expect(0, &["IOPS"]);
+        let fio = format!("--filename={}", text(&file));
+        let warned = fathom(&["fio", "--name=a", &fio, "--rw=randwrite", "--size=1m", "--io_size=64k"]);
+        warned.expect(0, &["warning: ", other_run]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    fathom(&writing(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
+}
+
+/// The kernel knows the file of a loop device even where no path leads to it, and without `/sys`.
+#[test]
+fn the_file_of_a_loop_device_is_refused_without_its_path() {
+    let Some(device) = need(LoopDevice::of_size(8 * MIB, LoopOptions::default())) else {
+        return;
+    };
+    let number = text(device.path()).trim_start_matches("/dev/");
+    let backing = fs::read_to_string(format!("/sys/block/{number}/loop/backing_file")).unwrap();
+    let (path, moved) = (backing.trim_end(), format!("{}.moved", backing.trim_end()));
+    fs::rename(path, &moved).unwrap();
+    let arguments = writing(&moved, &["--allow-overwrite", &moved, "--allow-destroy", &moved]);
+    let by_number = fathom(&arguments);
+    let mut hidden = std::process::Command::new("unshare");
+    hidden.args([
+        "-m",
+        "sh",
+        "-c",
+        "mount -t tmpfs none /sys && exec \"$@\"",
+        "sh",
+        PROGRAM,
+    ]);
+    let without_sys = finish(hidden.args(&arguments));
+    fs::rename(&moved, path).unwrap();
+    for refused in [by_number, without_sys] {
+        refused.expect(
+            3,
+            &["must not be written", &format!("the loop device /dev/{number} uses it")],
+        );
+    }
 }

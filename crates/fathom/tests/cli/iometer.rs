@@ -215,7 +215,7 @@ fn bursts_hold_for_all_targets_of_a_worker() {
     let copy = at("copy.icf");
     fs::copy(&config, &copy).unwrap();
     let words = ["iometer", &copy, &copy, "--map", &maps[0], "--map", &maps[1]];
-    fathom(&words).expect(1, &["this is the configuration"]);
+    fathom(&words).expect(1, &["it is also an input"]);
 }
 
 #[test]

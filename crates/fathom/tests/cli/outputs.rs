@@ -342,3 +342,49 @@ fn an_output_replaces_no_other_file_of_the_command() {
     run(&["compare", "kept.fathom", "kept.fathom"]).expect(0, &[]);
     run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
 }
+
+/// The other tools overwrite these files.
+#[test]
+fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
+    let folder = need(Directory::fast()).expect("a folder can be made");
+    let at = |name: &str| folder.path().join(name);
+    let jobs = "[a]\nfilename=data\nsize=1m\nrw=read\n";
+    let vdbench = "sd=sd1,lun=data,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,elapsed=2,interval=1,iorate=10\n";
+    let kept = [("a.fio", jobs), ("x.xml", "<Profile/>"), ("v.txt", vdbench)];
+    for (name, text) in kept {
+        fs::write(at(name), text).unwrap();
+    }
+    fs::write(at("data"), vec![7; 1 << 20]).unwrap();
+    fs::hard_link(at("a.fio"), at("hard.fio")).unwrap();
+    std::os::unix::fs::symlink("data", at("link")).unwrap();
+    let check = |line: &str, result: &str, code, part: &str| {
+        let mut command = command(&split_words(line));
+        if !result.is_empty() {
+            command.env("FATHOM_RESULT", result);
+        }
+        finish(command.current_dir(folder.path())).expect(code, &["cannot write ", part]);
+        for (name, text) in kept {
+            assert_eq!(fs::read_to_string(at(name)).unwrap(), text, "{line}: {name}");
+        }
+        assert!(fs::read(at("data")).unwrap() == vec![7; 1 << 20], "{line}");
+    };
+    let (input, target) = ("it is also an input", "it is also a target of the test");
+    for (line, part) in [
+        ("fio --output=a.fio a.fio", input),
+        ("fio a.fio --output=./a.fio", input),
+        ("fio --output=hard.fio a.fio", input),
+        ("fio --status-interval=1 --output=a.fio a.fio", input),
+        ("fio --output=a.fio --client=127.0.0.1,9 a.fio", input),
+        ("fio --output=data a.fio", target),
+        ("fio --output=link a.fio", target),
+        ("fio --status-interval=1 --output=link a.fio", target),
+        ("fio a.fio --write_iolog=data", target),
+    ] {
+        check(line, "", 1, part);
+    }
+    check("fio a.fio", "a.fio", 1, input);
+    check("fio a.fio", "data", 1, target);
+    check("diskspd -d1 -W0 data", "data", 1, target);
+    check("vdbench -f v.txt", "v.txt", 157, input);
+    check("vdbench -f v.txt", "data", 157, target);
+}

@@ -159,6 +159,27 @@ fn a_disk_that_is_to_be_filled() {
     ran.expect(1, &["err=28", "cannot reserve space for"]);
 }
 
+/// A file is laid out anew only if its file system has room for it: a mistyped size or offset costs
+/// neither the file nor the space that others need.
+#[test]
+fn a_file_that_cannot_be_laid_out_keeps_its_content() {
+    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+        return;
+    };
+    let place = Place::new();
+    let file = small.path().join("f");
+    let content = vec![7; MIB as usize];
+    fs::write(&file, &content).unwrap();
+    for size in ["--size=64m", "--size=1m --offset=1t"] {
+        let ran = place.line(&format!(
+            "--name=x --filename={} --rw=read --bs=64k {size}",
+            text(&file)
+        ));
+        ran.expect(1, &["err=28", "cannot write ", "has 15 MiB left"]);
+        assert!(fs::read(&file).unwrap() == content, "{size}");
+    }
+}
+
 /// What fio 3.33 gives as the error of jobs that it cannot begin.
 #[test]
 fn errors_of_jobs_that_cannot_begin() {

@@ -359,7 +359,7 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
     // One that says nothing, one that says something else, and one that hangs up, as fio's own
     // does.
     let kinds: [(&[u8], bool, &str); 3] = [
-        (b"", true, "it says nothing"),
+        (b"", true, "it does not answer"),
         (&[b'x'; 200], true, "what answers there is not fathom"),
         (b"", false, "it ends the connection without a greeting"),
     ];

@@ -103,9 +103,7 @@ pub struct PlaceRequest {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     /// The area is smaller than a block.
-    #[error(
-        "the area of {length} bytes from offset {base} is too small for one block of {block} bytes starting {start} bytes into it"
-    )]
+    #[error("{}", too_small(*base, *length, *block, *start))]
     TooSmall {
         /// First byte of the area.
         base: u64,
@@ -129,6 +127,17 @@ pub enum AccessError {
     /// No range of a stepped distribution covers a whole block.
     #[error("no range of the distribution holds a whole block of {0} bytes")]
     EmptyRanges(u64),
+}
+
+fn too_small(base: u64, length: u64, block: u64, start: u64) -> String {
+    let skipped = match start {
+        0 => String::new(),
+        _ => format!(" after the first {start}"),
+    };
+    match length {
+        0 => format!("it ends at byte {base}, and the offset lies there or beyond"),
+        _ => format!("its {length} bytes from byte {base} on do not hold a block of {block} bytes{skipped}"),
+    }
 }
 
 /// The state of a pattern on a real target.

@@ -34,7 +34,7 @@ pub enum HandshakeError {
     #[error("another version of fathom answers there; install the same version on all hosts")]
     OtherVersion,
     /// No greeting came.
-    #[error("it says nothing: it serves another coordinator, or is not fathom")]
+    #[error("it does not answer: it is running another test, or is not fathom")]
     Silent,
     /// The connection ended before a greeting.
     #[error("it ends the connection without a greeting: it is not fathom, or is ending")]
@@ -46,7 +46,7 @@ pub enum HandshakeError {
     #[error("its handshake was not complete within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     Slow,
     /// The agent already has a coordinator.
-    #[error("the agent serves another coordinator")]
+    #[error("the agent is running another test; wait until that ends")]
     Busy,
     /// The coordinator already has all its agents.
     #[error("it came too late: all processes that the coordinator waited for have come")]

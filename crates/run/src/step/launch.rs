@@ -12,7 +12,7 @@ use model::event::{EndReason, Phase};
 use model::plan::Plan;
 use model::results::Failure;
 
-use super::{StepContext, StepState};
+use super::{StepContext, StepState, address_space};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
 use crate::error::{RunError, WorkerFault};
@@ -131,6 +131,7 @@ impl<'a> StepState<'a> {
         targets: &Arc<Vec<ReadyTarget>>,
     ) -> Result<StepState<'a>, RunError> {
         let plan = &context.plan.steps[number];
+        no_faults(address_space::find_excess(plan))?;
         let sources = Sources::from_step(plan)
             .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
         let resources = Arc::new(StepResources {

@@ -1,6 +1,7 @@
 //! Runs one step: launches its workers, starts them together, watches them, and collects their
 //! results.
 
+mod address_space;
 mod counters;
 mod launch;
 mod results;

@@ -40,6 +40,11 @@ impl Cleanup {
         self.trees.push(tree);
     }
 
+    /// Removes the temporary files immediately, and reports those that remain.
+    pub(crate) fn remove_temporary_files(&mut self) -> Vec<Finding> {
+        self.temporary.drain(..).filter_map(TempFile::remove).collect()
+    }
+
     /// Removes the trees immediately, and reports what remains in them.
     pub(crate) fn remove_trees(&mut self) -> Vec<Finding> {
         self.trees.drain(..).filter_map(|mut tree| tree.remove()).collect()

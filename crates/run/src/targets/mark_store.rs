@@ -4,14 +4,14 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use engine::{FileId, sys};
 
 const ATTRIBUTE: &str = "user.fathom";
 
-/// Marks that cannot be stored elsewhere.
+/// Marks that could not be stored elsewhere, newer than those in the registry.
 static REMEMBERED: Mutex<Vec<(FileId, String)>> = Mutex::new(Vec::new());
 
 /// Loads the mark of a file.
@@ -20,13 +20,9 @@ pub(super) fn load(file: &fs::File) -> Option<String> {
         return Some(String::from_utf8_lossy(&bytes).into_owned());
     }
     let id = sys::file::stamp(file).ok()?.id;
-    registered(id).or_else(|| {
-        let remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered
-            .iter()
-            .find(|(of, _)| *of == id)
-            .map(|(_, text)| text.clone())
-    })
+    let remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let newer = remembered.iter().find(|(of, _)| *of == id);
+    newer.map(|(_, text)| text.clone()).or_else(|| registered(id))
 }
 
 /// Saves the mark of a file, replacing an earlier one.
@@ -38,9 +34,9 @@ pub(super) fn save(file: &fs::File, text: &str) -> io::Result<()> {
         return Ok(());
     }
     let id = sys::file::stamp(file)?.id;
+    let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+    remembered.retain(|(of, _)| *of != id);
     if register(id, text).is_err() {
-        let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.retain(|(of, _)| *of != id);
         remembered.push((id, text.to_owned()));
     }
     Ok(())
@@ -64,8 +60,16 @@ fn registry() -> Option<PathBuf> {
 }
 
 fn registered(id: FileId) -> Option<String> {
-    let text = fs::read_to_string(registry()?).ok()?;
+    let path = registry()?;
+    // Windows refuses to open a file that is being replaced.
+    let lock = fs::File::open(lock_path(&path)).ok()?;
+    let _ = lock.lock_shared();
+    let text = fs::read_to_string(path).ok()?;
     text.lines().find_map(|line| mark_in(id, line)).map(str::to_owned)
+}
+
+fn lock_path(registry: &Path) -> PathBuf {
+    registry.with_extension("lock")
 }
 
 /// The mark in a line, if it belongs to this file.
@@ -80,9 +84,12 @@ fn register(id: FileId, text: &str) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     // Take a lock if possible, so that no line is lost.
-    let lock = fs::File::create(path.with_extension("lock"))?;
+    let lock = fs::File::create(lock_path(&path))?;
     let _ = lock.lock();
-    let old = fs::read_to_string(&path).unwrap_or_default();
+    let old = match fs::read_to_string(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        old => old.unwrap_or_default(),
+    };
     let others = old.lines().filter(|line| mark_in(id, line).is_none());
     let mut new: String = others.map(|line| format!("{line}\n")).collect();
     new.push_str(&format!("{id} {text}\n"));
@@ -94,6 +101,23 @@ fn register(id: FileId, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A mark that the registry did not take replaces the one that it has.
+    #[test]
+    fn the_newest_mark_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = fs::File::create(folder.path().join("file")).unwrap();
+        save(&file, "old").unwrap();
+        assert_eq!(load(&file).unwrap(), "old");
+        if sys::file::attribute(&file, ATTRIBUTE).is_some() {
+            return;
+        }
+        let id = sys::file::stamp(&file).unwrap().id;
+        REMEMBERED.lock().unwrap().push((id, "new".into()));
+        assert_eq!(load(&file).unwrap(), "new");
+        save(&file, "newest").unwrap();
+        assert_eq!(load(&file).unwrap(), "newest");
+    }
 
     #[test]
     fn a_line_belongs_to_one_file() {

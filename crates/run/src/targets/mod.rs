@@ -16,6 +16,7 @@ mod shared_files;
 mod survey;
 mod temp_file;
 mod tree;
+mod write_lock;
 
 use std::path::Path;
 
@@ -34,6 +35,7 @@ pub use shared_files::SharedFiles;
 pub use survey::{storage_facts, survey};
 pub use temp_file::TempFile;
 pub use tree::SHORT_FILES;
+pub(crate) use write_lock::Sharing;
 
 /// Why a target cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +71,7 @@ pub enum TargetError {
         help: String,
     },
     /// An existing file is smaller than requested and must not be changed.
-    #[error("{path} has {actual}, but {wanted} are asked for, and it is a file {}", mark.describe())]
+    #[error("cannot enlarge {path} from {actual} to {wanted}: it is a file {}", mark.describe())]
     TooSmall {
         /// The path.
         path: String,
@@ -82,7 +84,8 @@ pub enum TargetError {
     },
     /// Preparation would fill the file system.
     #[error(
-        "{wanted} for {path} would {}: {available} of {total} are available", examine::broken_rule(total.0, available.0)
+        "cannot create {wanted} at {path}: this would {} ({available} of {total} are available)",
+        examine::broken_rule(total.0, available.0)
     )]
     NoRoom {
         /// The path.
@@ -95,7 +98,7 @@ pub enum TargetError {
         total: Bytes,
     },
     /// The file system lacks the space. Nothing was changed.
-    #[error("{wanted} for {path} do not fit on its file system, which has {available} left")]
+    #[error("cannot write {wanted} to {path}: its file system has {available} left")]
     NoSpace {
         /// The path.
         path: String,
@@ -111,7 +114,7 @@ pub enum TargetError {
         path: String,
     },
     /// The system refuses to examine it.
-    #[error("cannot look at {path}: {source}")]
+    #[error("cannot examine {path}: {source}")]
     Look {
         /// The path.
         path: String,

@@ -2,12 +2,16 @@
 
 use std::cell::Cell;
 
+use engine::FileKind;
 use engine::probe::System;
 use model::plan::{Consent, Plan, TargetId};
 
 use super::examine::examine_one;
-use super::guard::{CallerKind, Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Permissions, Refusal};
+use super::guard::{
+    CallerKind, Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Permissions, Reason, Refusal,
+};
 use super::marker::{self, MarkState};
+use super::write_lock::{Sharing, WriteLock};
 use super::{Action, Examined, TargetError, examine};
 
 /// The guard's decision about a target.
@@ -36,6 +40,7 @@ pub(crate) struct Permitted {
     pub(crate) targets: Vec<(Examined, Option<Claim>)>,
     /// Notes with their paths.
     pub(crate) notes: Vec<(String, Note)>,
+    _locks: Vec<WriteLock>,
 }
 
 impl Permitted {
@@ -67,9 +72,13 @@ pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<TargetDecisio
         .collect())
 }
 
-/// Asks the guard, and holds the permitted targets open.
-pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted, Objection> {
-    let answers = ask(plan, permissions).map_err(Objection::Unusable)?;
+/// Asks the guard, and holds the permitted targets open. Locks the files that the plan changes.
+pub(crate) fn permit(plan: &Plan, permissions: &Permissions, sharing: Sharing) -> Result<Permitted, Objection> {
+    let mut answers = ask(plan, permissions).map_err(Objection::Unusable)?;
+    let locks = answers
+        .iter_mut()
+        .filter_map(|answer| lock(answer, caller_of(plan), sharing))
+        .collect();
     let refusals: Vec<Refusal> = answers
         .iter()
         .filter_map(|(target_decision, _)| target_decision.decision.refusal().cloned())
@@ -80,6 +89,7 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted
     let mut permitted = Permitted {
         targets: Vec::new(),
         notes: Vec::new(),
+        _locks: locks,
     };
     for (target_decision, claim) in answers {
         if let Decision::Allowed { notes } = target_decision.decision {
@@ -93,6 +103,25 @@ pub(crate) fn permit(plan: &Plan, permissions: &Permissions) -> Result<Permitted
 }
 
 type Answer = (TargetDecision, Option<Claim>);
+
+/// Locks a permitted file that the plan changes. If another process has locked it, refuses it, or
+/// notes this where the original tool proceeds.
+fn lock((target, claim): &mut Answer, caller: CallerKind, sharing: Sharing) -> Option<WriteLock> {
+    let file = claim.as_ref().and_then(|claim| claim.file().handle())?;
+    let is_changed = target.intent.changes() && target.examined.kind == Some(FileKind::Regular);
+    match is_changed.then(|| WriteLock::take(file, sharing))? {
+        Ok(lock) => return lock,
+        Err(_) => match (caller, &mut target.decision) {
+            (CallerKind::Native, decision) => {
+                let path = &target.examined.path;
+                *decision = Decision::Refused(Refusal::new(path, target.intent, vec![Reason::Locked], caller));
+            }
+            (CallerKind::DropIn, Decision::Allowed { notes }) => notes.push(Note::Locked),
+            (CallerKind::DropIn, Decision::Refused(_)) => {}
+        },
+    }
+    None
+}
 
 /// Asks again about a target that was created in the meantime, and holds it open.
 pub(super) fn permit_again(

@@ -18,6 +18,7 @@ use super::fill::{self, ExpectedFile};
 use super::guard::{Claim, Existing, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
+use super::write_lock::{Sharing, WriteLock};
 use super::{Action, Examined, FillError, Peers, TargetError, parent_folder, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
@@ -31,6 +32,8 @@ pub(crate) struct ReadyTargets {
     made: Vec<(PathBuf, Option<Identity>)>,
     /// Targets that another process of the test has created in the meantime.
     pub(super) elsewhere: Vec<(Examined, Option<Claim>)>,
+    /// Files that were created here, locked against other runs.
+    locked: Vec<(fs::File, WriteLock)>,
 }
 
 impl ReadyTargets {
@@ -70,6 +73,7 @@ pub(crate) fn prepare(
         cleanup: Cleanup::default(),
         made: Vec::new(),
         elsewhere: Vec::new(),
+        locked: Vec::new(),
     };
     match preparation.prepare_all(&mut ready, watcher) {
         Ok(()) => Ok(ready),
@@ -199,8 +203,13 @@ impl Preparation<'_> {
         // The creator of a file removes it and renews its mark.
         if let (None, Some(handle)) = (elsewhere, file.handle()) {
             self.renew_mark(target, one, handle, &mut ready.cleanup);
-            let id = sys::file::stamp(handle).ok().map(|stamp| stamp.id);
-            note_end(target, one, id, &mut ready.cleanup);
+            // Without an identity it stays: its name may lead to another file by then.
+            if let Ok(stamp) = sys::file::stamp(handle) {
+                note_end(target, one, Some(stamp.id), &mut ready.cleanup);
+            }
+            if claim.is_none() {
+                self.lock_created(handle, &mut ready.locked);
+            }
         }
         let mut facts = probe::target(self.system, &file, &how);
         if one.kind == Some(FileKind::CharacterDevice) {
@@ -208,6 +217,24 @@ impl Preparation<'_> {
             facts.size = Bytes(one.size);
         }
         Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
+    }
+}
+
+impl Preparation<'_> {
+    /// Locks a file that was created here; the guard has locked those that existed. Each lock needs
+    /// a descriptor, and another run on the same files meets the first ones too.
+    fn lock_created(&self, file: &fs::File, locked: &mut Vec<(fs::File, WriteLock)>) {
+        const MAX_LOCKS: usize = 64;
+        let sharing = match self.others {
+            Some(_) => Sharing::WithPeers,
+            None => Sharing::Alone,
+        };
+        if locked.len() < MAX_LOCKS
+            && let Ok(file) = file.try_clone()
+            && let Ok(Some(lock)) = WriteLock::take(&file, sharing)
+        {
+            locked.push((file, lock));
+        }
     }
 }
 
@@ -281,7 +308,12 @@ impl Preparation<'_> {
             Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
             Action::Rewrite { size } => (0, size.0, format!("rewritten with {size}")),
         };
-        if matches!(target.prepare, Prepare::Recreate { .. }) {
+        let writes_all = |target: &Target| match &target.prepare {
+            Prepare::Recreate { .. } => true,
+            Prepare::LayOut { content, on_open, .. } => content.is_some() && !on_open,
+            Prepare::Filled { .. } | Prepare::Existing => false,
+        };
+        if writes_all(target) {
             fits(one, size)?;
         }
         if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {

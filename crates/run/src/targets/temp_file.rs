@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{FileStamp, Identity, sys};
+use engine::{Identity, sys};
 use model::Bytes;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 
 use super::mark_store;
+use super::write_lock::WriteLock;
 
 /// Identifies the file that we created, its intended length and its name, so that another file with
 /// such a name is never mistaken for it.
@@ -33,6 +34,10 @@ pub struct TempFile {
     keep: bool,
     /// Open for the lock.
     lock: fs::File,
+    /// Where to remove it; `None` if its folder may not be opened.
+    folder: Option<sys::file::Folder>,
+    /// Marks the lock as ours.
+    _is_ours: Option<WriteLock>,
     /// The note that identifies the file if attributes cannot.
     note: Option<PathBuf>,
 }
@@ -68,6 +73,8 @@ impl TempFile {
             } else {
                 None
             },
+            _is_ours: WriteLock::for_locked(&lock),
+            folder: sys::file::Folder::of_file(path).ok(),
             lock,
         })
     }
@@ -93,6 +100,8 @@ impl TempFile {
             } else {
                 None
             },
+            _is_ours: WriteLock::for_locked(&lock),
+            folder: sys::file::Folder::of_file(path).ok(),
             lock,
         })
     }
@@ -116,16 +125,48 @@ pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
         path: path.to_owned(),
         keep: false,
         note: note_of(&lock),
+        _is_ours: None,
+        folder: sys::file::Folder::of_file(path).ok(),
         lock,
     })
 }
 
+impl TempFile {
+    /// Removes it unless it is kept. Returns a finding if it remains.
+    pub(super) fn remove(mut self) -> Option<Finding> {
+        let error = self.try_remove().err()?;
+        let (name, size) = (
+            self.path.display(),
+            Bytes(self.lock.metadata().map_or(0, |meta| meta.len())),
+        );
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!("the test file {name} ({size}) was moved during the test, so it was not removed")
+            }
+            _ => format!("cannot remove the test file {name} ({size}): {error}"),
+        };
+        let finding = Finding::new("LEFTOVER", Severity::Warning, what);
+        Some(finding.help("remove it if you do not need it"))
+    }
+
+    /// Removes it unless it is kept or has no name any more.
+    fn try_remove(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.keep, true) || sys::file::is_unlinked(&self.lock) {
+            return Ok(());
+        }
+        let id = sys::file::stamp(&self.lock)?.id;
+        match (&self.folder, self.path.file_name()) {
+            (Some(folder), Some(name)) => folder.remove(name, id)?,
+            _ => sys::file::remove(&self.path, id)?,
+        }
+        forget(self.note.as_deref());
+        Ok(())
+    }
+}
+
 impl Drop for TempFile {
     fn drop(&mut self) {
-        let remove = |stamp: FileStamp| sys::file::remove(&self.path, stamp.id);
-        if !self.keep && sys::file::stamp(&self.lock).and_then(remove).is_ok() {
-            forget(self.note.as_deref());
-        }
+        let _ = self.try_remove();
     }
 }
 
@@ -246,6 +287,40 @@ mod tests {
         assert!(!path.exists());
         drop(TempFile::create(&path, 0, true).unwrap());
         assert!(path.exists(), "kept");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_is_removed_where_it_is_and_only_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+        fs::create_dir(&before).unwrap();
+        let create = |folder: &Path, number| {
+            let path = path_in(folder, number);
+            (TempFile::create(&path, 0, false).unwrap(), path)
+        };
+        let (renamed, _) = create(&before, 0);
+        fs::rename(&before, &after).unwrap();
+        assert_eq!(renamed.remove(), None);
+        assert_eq!(fs::read_dir(&after).unwrap().count(), 0);
+        // The user has moved it, and another file has its name.
+        let (moved, path) = create(&after, 1);
+        let kept = after.join("kept");
+        fs::rename(&path, &kept).unwrap();
+        for name_is_taken in [false, true] {
+            if name_is_taken {
+                fs::write(&path, b"precious").unwrap();
+            }
+            let error = sys::file::Folder::of_file(&path)
+                .unwrap()
+                .remove(path.file_name().unwrap(), sys::file::stamp(&moved.lock).unwrap().id);
+            assert_eq!(error.unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
+        assert!(moved.remove().unwrap().what.contains("was moved"));
+        assert!(kept.exists() && fs::read(&path).unwrap() == b"precious");
+        let (gone, path) = create(&after, 2);
+        fs::remove_file(path).unwrap();
+        assert_eq!(gone.remove(), None);
     }
 
     #[test]

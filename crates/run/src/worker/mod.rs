@@ -38,7 +38,7 @@ use lifecycle::Lifecycle;
 pub(crate) use lifecycle::Ended;
 pub(crate) use outbox::{Inbox, mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
-pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
+pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, buffer_bytes, set_up};
 
 /// A worker, ready to run.
 pub(crate) struct Worker<'plan> {

@@ -54,6 +54,35 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     })
 }
 
+/// The file or device behind a loop device; `None` if it is free, or this user may not open it. The
+/// kernel knows the file itself, whatever its path means in this mount namespace.
+pub fn loop_backing(path: &Path) -> Option<Identity> {
+    const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
+    /// The beginning of `struct loop_info64` (linux/loop.h), and its length in words.
+    const DEVICE: usize = 0;
+    const INODE: usize = 1;
+    const OWN_DEVICE: usize = 2;
+    const WORDS: usize = 29;
+    let file = super::file::open_without_waiting(path).ok()?;
+    if !file.metadata().ok()?.file_type().is_block_device() {
+        return None;
+    }
+    let mut info = [0_u64; WORDS];
+    // SAFETY: the kernel writes a `struct loop_info64`, which is as long as the array, and the array
+    // is borrowed for the length of the call.
+    if unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, info.as_mut_ptr()) } != 0 {
+        return None;
+    }
+    let number = |raw: u64| DeviceNumber::new(libc::major(raw), libc::minor(raw));
+    Some(match info[OWN_DEVICE] {
+        0 => Identity::File {
+            device: number(info[DEVICE]),
+            inode: info[INODE],
+        },
+        device => Identity::BlockDevice(number(device)),
+    })
+}
+
 /// True if a path names a device even if it does not exist. On Linux, device names look like other
 /// names.
 pub fn names_a_device(_: &Path) -> bool {

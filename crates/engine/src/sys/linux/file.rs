@@ -1,15 +1,18 @@
 //! Opens files and devices; positioned reads and writes, flushes, trims.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
 use model::plan::{BypassIo, CacheMode, FileRangeFlags, OpenHint, WriteThrough};
-use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync};
+use rustix::fs::{
+    Advice, AtFlags, FallocateFlags, Mode, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync,
+};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
 use crate::file::{Access, FileKind, OpenOptions};
@@ -161,7 +164,7 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     match rustix::fs::statx(
         file,
         "",
-        rustix::fs::AtFlags::EMPTY_PATH,
+        AtFlags::EMPTY_PATH,
         rustix::fs::StatxFlags::from_bits_retain(STATX_DIOALIGN),
     ) {
         Ok(stat) if stat.stx_mask & STATX_DIOALIGN != 0 && stat.stx_dio_offset_align > 0 => {
@@ -176,7 +179,7 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
 pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
     let flags = rustix::fs::StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
-    let stat = rustix::fs::statx(file, "", rustix::fs::AtFlags::EMPTY_PATH, flags).ok()?;
+    let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags).ok()?;
     let known = stat.stx_mask & STATX_WRITE_ATOMIC != 0 && stat.stx_atomic_write_unit_max > 0;
     known.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
 }
@@ -403,7 +406,7 @@ pub fn remove_attribute(file: &fs::File, name: &str) -> io::Result<()> {
 /// Identifies a file permanently: device, inode and creation time.
 pub fn identity(file: &fs::File) -> Option<String> {
     let flags = rustix::fs::StatxFlags::BTIME | rustix::fs::StatxFlags::INO;
-    let stat = rustix::fs::statx(file, "", rustix::fs::AtFlags::EMPTY_PATH, flags).ok()?;
+    let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, flags).ok()?;
     let birth = stat.stx_btime;
     let device = (stat.stx_dev_major, stat.stx_dev_minor);
     Some(format!(
@@ -416,6 +419,20 @@ pub fn identity(file: &fs::File) -> Option<String> {
 /// process holds it.
 pub fn try_lock(file: &fs::File) -> bool {
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Takes the advisory lock of a file that will be changed, which is held until the file is closed.
+/// `shared` admits others that share it.
+///
+/// # Errors
+/// [`io::ErrorKind::WouldBlock`] if another process holds it; other kinds if there are no locks.
+pub fn try_lock_for_writing(file: &fs::File, shared: bool) -> io::Result<()> {
+    use rustix::fs::FlockOperation as Operation;
+    let operation = match shared {
+        true => Operation::NonBlockingLockShared,
+        false => Operation::NonBlockingLockExclusive,
+    };
+    Ok(rustix::fs::flock(file, operation)?)
 }
 
 /// Not needed on Linux, where attributes mark files.
@@ -470,6 +487,45 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
         true => fs::remove_file(path),
         false => Err(io::ErrorKind::NotFound.into()),
     }
+}
+
+/// The folder of a file, held open, so that the file can be removed even if its path no longer leads
+/// there: after `umount -l`, or when a folder was renamed.
+#[derive(Debug)]
+pub struct Folder(OwnedFd);
+
+impl Folder {
+    /// Opens the folder of a file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn of_file(path: &Path) -> io::Result<Folder> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Folder(rustix::fs::open(
+            folder.unwrap_or(Path::new(".")),
+            flags,
+            Mode::empty(),
+        )?))
+    }
+
+    /// Removes the file of this name, if it is the one with this id.
+    ///
+    /// # Errors
+    /// The system's error; [`io::ErrorKind::NotFound`] if it is another file.
+    pub fn remove(&self, name: &OsStr, id: FileId) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = fs::File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
+        match stamp(&found)?.id == id {
+            true => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+}
+
+/// True if an open file has no name any more.
+pub fn is_unlinked(file: &fs::File) -> bool {
+    file.metadata().is_ok_and(|meta| meta.st_nlink() == 0)
 }
 
 /// Disables read-ahead, for single reads at scattered offsets.

@@ -14,6 +14,10 @@ pub fn map_large_blocks() {
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 10);
+        // Otherwise each thread reserves 64 MiB of address space for a heap of its own.
+        if address_space_limit().is_some() {
+            libc::mallopt(libc::M_ARENA_MAX, 1);
+        }
     }
 }
 

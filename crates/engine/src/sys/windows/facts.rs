@@ -25,6 +25,11 @@ pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
     device_types::identity(file)
 }
 
+/// This system has no loop devices.
+pub fn loop_backing(_: &Path) -> Option<Identity> {
+    None
+}
+
 /// Kind of the file or device at a path. Needs no access to its contents.
 ///
 /// # Errors

@@ -1,10 +1,11 @@
 //! Opens files and devices; positioned reads and writes, flushes.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::AsRawHandle;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use model::plan::{BypassIo, FileRangeFlags, WriteThrough};
 use windows_sys::Win32::Foundation::{ERROR_INVALID_FUNCTION, HANDLE};
@@ -407,6 +408,33 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
     }
 }
 
+/// The folder of a file. It cannot be renamed while a file in it is open.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder of a file.
+    ///
+    /// # Errors
+    /// None.
+    pub fn of_file(path: &Path) -> io::Result<Folder> {
+        Ok(Folder(path.parent().unwrap_or(Path::new("")).to_owned()))
+    }
+
+    /// Removes the file of this name, if it is the one with this id.
+    ///
+    /// # Errors
+    /// As [`remove`].
+    pub fn remove(&self, name: &OsStr, id: FileId) -> io::Result<()> {
+        remove(&self.0.join(name), id)
+    }
+}
+
+/// False: a file keeps its name while it is open.
+pub fn is_unlinked(_: &fs::File) -> bool {
+    false
+}
+
 /// Does nothing: read-ahead is set when a handle is opened.
 pub fn disable_read_ahead(_file: &fs::File) {}
 
@@ -414,6 +442,14 @@ pub fn disable_read_ahead(_file: &fs::File) {}
 /// exclusively.
 pub fn try_lock(_file: &fs::File) -> bool {
     true
+}
+
+/// Locks nothing: a lock of this system would stop the operations on the file.
+///
+/// # Errors
+/// None.
+pub fn try_lock_for_writing(_file: &fs::File, _shared: bool) -> io::Result<()> {
+    Ok(())
 }
 
 /// Opens a file that no other process has open, in order to remove it. Other processes cannot open

@@ -361,6 +361,7 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
         | SetupError::Setting { .. }
         | SetupError::Common(_)
         | SetupError::Trace { .. }
+        | SetupError::AddressSpace { .. }
         | SetupError::Thread(_) => messages.line(format!("ERROR: {}", fault.why)),
     }
 }

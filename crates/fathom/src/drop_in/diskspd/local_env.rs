@@ -1,6 +1,7 @@
 //! The environment for parsing a DiskSpd command line: files, processors, named events.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use dialects::diskspd::{EventRole, ParseEnv, Processors, Version};
@@ -12,6 +13,8 @@ use crate::user_file;
 #[derive(Debug, Default)]
 pub struct LocalEnv {
     events: Vec<(EventRole, NamedEvent)>,
+    /// Profiles, which no output may replace.
+    pub(super) inputs: Vec<PathBuf>,
     /// Threads also run on other machines, whose processors are unknown.
     has_other_hosts: bool,
 }
@@ -25,9 +28,9 @@ const MAX_CPUS_ELSEWHERE: u32 = 4096;
 impl LocalEnv {
     /// An environment; `has_other_hosts` if threads also run on other machines.
     pub fn for_hosts(has_other_hosts: bool) -> LocalEnv {
-        let events = Vec::new();
         LocalEnv {
-            events,
+            events: Vec::new(),
+            inputs: Vec::new(),
             has_other_hosts,
         }
     }
@@ -78,6 +81,7 @@ impl ParseEnv for LocalEnv {
     }
 
     fn read_profile(&mut self, path: &str) -> Result<String, String> {
+        self.inputs.push(path.into());
         let bytes =
             user_file::read_bytes(path.as_ref(), user_file::MAX_TEXT).map_err(|error| match error.raw_os_error() {
                 Some(number) => engine::os_error_name(number),

@@ -25,7 +25,8 @@ use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
 use super::{
-    can_save_result, lost_host_lines, note, print_findings, print_notes, print_stderr, print_stdout, record_results,
+    can_save_result, check_outputs, lost_host_lines, note, print_findings, print_notes, print_stderr, print_stdout,
+    record_results,
 };
 use crate::permissions;
 use crate::process::start_thread;
@@ -186,6 +187,10 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
         stop_on(event, session.process.interrupt_flag());
     }
     let mut plan = lowered.plan;
+    if let Err(what) = check_outputs(&[], &env.inputs, &plan) {
+        print_stderr(&[format!("ERROR: {what}")]);
+        return FAILED;
+    }
     if session.has_fleet() {
         assign_cpus_in_turn(profile, &mut plan);
         if arranged {

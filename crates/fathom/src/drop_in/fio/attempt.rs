@@ -44,6 +44,9 @@ pub(super) fn execute_usable(
     let snapshots = status::start_report_watch(actions.jobs);
     loop {
         let partial = PartialPlan::new(plan, &unusable);
+        if session.process.is_interrupted() {
+            return Ok(partial.empty_results(session));
+        }
         if partial.plan.steps.is_empty() {
             let mut nothing = partial.empty_results(session);
             add_disks(&mut nothing, &unusable);

@@ -26,7 +26,7 @@ use super::local_env::{self, LocalEnv, RealDisk};
 use super::output::Output;
 use super::server::{TOKEN_HELP, addresses, token_from_env};
 use super::status::Status;
-use super::{FAILED, SIGNALLED, banner, failures, logs, print_parse_messages};
+use super::{FAILED, Files, SIGNALLED, banner, failures, logs, print_parse_messages};
 use crate::drop_in::{can_save_result, note, print_stderr, record_results};
 use crate::fleet;
 use crate::fleet::link::{self, ConnectError, Connector};
@@ -66,13 +66,25 @@ impl From<String> for Refused {
 /// Runs a command line with `--client`.
 pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitCode {
     let mut file = None;
+    let mut inputs = Vec::new();
     let mut readings = Vec::new();
     for part in parts {
         let mut env = LocalEnv::default();
         readings.push(fio::read(program, &part.arguments, &mut env));
         file = env.output().or(file);
+        inputs.append(&mut env.inputs);
     }
-    let mut output = match Output::new(file, false) {
+    let files = Files {
+        output: file.as_deref(),
+        inputs: &inputs,
+    };
+    // The targets are those of other hosts.
+    if let Err(line) = files.check(&Plan::default()) {
+        print_stderr(&[line]);
+        return ExitCode::from(FAILED);
+    }
+    let opened = Output::new(file, false).and_then(|mut output| output.open().map(|()| output));
+    let mut output = match opened {
         Ok(output) => output,
         Err(error) => {
             print_stderr(&[format!("fio: output file open error: {error}")]);

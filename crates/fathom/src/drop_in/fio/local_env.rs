@@ -16,6 +16,8 @@ use crate::user_file::{self, MAX_TEXT};
 #[derive(Debug, Default)]
 pub(super) struct LocalEnv {
     output: Option<PathBuf>,
+    /// Job files and what they include, which no output may replace.
+    pub(super) inputs: Vec<PathBuf>,
     /// No file may be changed.
     only_reads: bool,
 }
@@ -45,7 +47,10 @@ impl ParseEnv for LocalEnv {
     fn read_job_file(&mut self, path: &str) -> Result<String, String> {
         let read = match path {
             "-" => user_file::read_limited(std::io::stdin().lock(), MAX_TEXT),
-            path => user_file::read_bytes(path.as_ref(), MAX_TEXT),
+            path => {
+                self.inputs.push(path.into());
+                user_file::read_bytes(path.as_ref(), MAX_TEXT)
+            }
         };
         let bytes = read.map_err(|error| words(&error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -66,7 +71,7 @@ impl ParseEnv for LocalEnv {
             return Ok(());
         }
         // Only checks that the file is writable; its content is replaced later.
-        let existing = fs::metadata(path).is_ok();
+        let existing = fs::symlink_metadata(path).is_ok();
         let opened = match fs::metadata(path) {
             // Opening a pipe would block, and closing it would end its reader.
             Ok(meta) if !meta.is_file() && !meta.is_dir() => Ok(()),

@@ -17,7 +17,7 @@ mod status;
 mod together;
 mod trigger;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -31,7 +31,7 @@ use model::plan::{Plan, Prepare};
 use model::results::Results;
 use report::formats::fio as reports;
 
-use super::{can_save_result, lost_host_lines, note, print_findings, print_stderr, record_results};
+use super::{can_save_result, check_outputs, lost_host_lines, note, print_findings, print_stderr, record_results};
 use crate::session::Session;
 use attempt::RunActions;
 use exec::Commands;
@@ -61,7 +61,16 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         Reading::End(end) => &end.read.flags,
         Reading::Run(jobs) => &jobs.flags,
     };
-    let mut output = match Output::new(env.output(), flags.status_interval_us > 0) {
+    let file = env.output();
+    let files = Files {
+        output: file.as_deref(),
+        inputs: &env.inputs,
+    };
+    if let Err(line) = files.check(&Plan::default()) {
+        print_stderr(&[line]);
+        return ExitCode::from(FAILED);
+    }
+    let mut output = match Output::new(file.clone(), flags.status_interval_us > 0) {
         Ok(output) => output,
         Err(error) => {
             print_stderr(&[format!("fio: output file open error: {error}")]);
@@ -70,6 +79,10 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     };
     let code = match reading {
         Reading::End(end) => {
+            if let Err(error) = output.open() {
+                print_stderr(&[format!("fio: output file open error: {error}")]);
+                return ExitCode::from(FAILED);
+            }
             let banners = match end.read.flags.formats.normal {
                 true => banner::lines(&end.read),
                 false => Vec::new(),
@@ -88,7 +101,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
             }
         }
         Reading::Run(jobs) => match can_save_result() {
-            true => run(session, (&jobs, started), &mut output),
+            true => run(session, (&jobs, started), files, &mut output),
             false => FAILED,
         },
     };
@@ -186,7 +199,25 @@ fn print_parse_messages(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>
     jobs.hints.iter().for_each(|hint| output.hint(hint));
 }
 
-fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output) -> u8 {
+/// The files that a command line names.
+#[derive(Clone, Copy)]
+struct Files<'a> {
+    output: Option<&'a Path>,
+    inputs: &'a [PathBuf],
+}
+
+impl Files<'_> {
+    /// Refuses outputs that would replace an input, or a target of the plan.
+    ///
+    /// # Errors
+    /// The line that refuses one.
+    fn check(self, plan: &Plan) -> Result<(), String> {
+        let outputs: Vec<_> = self.output.map(|path| ("--output", path)).into_iter().collect();
+        check_outputs(&outputs, self.inputs, plan).map_err(|line| format!("fio: {line}"))
+    }
+}
+
+fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, output: &mut Output) -> u8 {
     let banners = banner::lines(jobs);
     let normal = jobs.flags.formats.normal;
     if jobs.flags.formats.is_json_only() {
@@ -212,6 +243,15 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
         }
     };
     let plan = &prepared.plan;
+    if let Err(line) = files.check(plan) {
+        output.discard();
+        output.complaint(&line);
+        return FAILED;
+    }
+    if let Err(error) = output.open() {
+        print_stderr(&[format!("fio: output file open error: {error}")]);
+        return FAILED;
+    }
     if normal {
         output.bytes(|out| reports::starting(plan, out));
     }

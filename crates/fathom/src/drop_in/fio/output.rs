@@ -23,8 +23,13 @@ pub(super) struct Output {
 enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
-    /// A file that is written at once: a pipe, or a report that is repeated during the run.
-    Direct(File),
+    /// A file that is written at once: a pipe, or a report that is repeated during the run. It is
+    /// opened, and emptied, only once the run is permitted; `held` is written then.
+    Direct {
+        path: PathBuf,
+        file: Option<File>,
+        held: Vec<u8>,
+    },
     /// A file that is replaced at the end, so that no reader sees half a document.
     Whole { path: PathBuf, bytes: Vec<u8> },
 }
@@ -46,7 +51,7 @@ impl Output {
     /// Opens the output. `renewed` is true if reports are repeated during the run.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// The file is a block device, or cannot be opened.
     pub(super) fn new(file: Option<PathBuf>, renewed: bool) -> io::Result<Output> {
         let to = match file {
             None => Destination::Terminal,
@@ -57,13 +62,36 @@ impl Output {
             Some(path) if matches!(identity_of(&path), Some(Identity::BlockDevice(_))) => {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a block device"));
             }
-            Some(path) => Destination::Direct(File::create(path)?),
+            Some(path) => Destination::Direct {
+                path,
+                file: None,
+                held: Vec::new(),
+            },
         };
         Ok(Output {
             to,
             has_information: true,
             first_error: None,
         })
+    }
+
+    /// Opens a file that is written at once, which empties it. Called once no input and no target
+    /// can be lost by that.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub(super) fn open(&mut self) -> io::Result<()> {
+        if let Destination::Direct { path, file, held } = &mut self.to
+            && file.is_none()
+        {
+            file.insert(File::create(path)?).write_all(&std::mem::take(held))?;
+        }
+        Ok(())
+    }
+
+    /// Writes nothing to the file, which stays as it is.
+    pub(super) fn discard(&mut self) {
+        self.to = Destination::Terminal;
     }
 
     /// Prints no more information lines.
@@ -90,7 +118,7 @@ impl Output {
     pub(super) fn complaint(&mut self, line: &str) {
         print_stderr(&[line.to_owned()]);
         match &self.to {
-            Destination::Direct(_) | Destination::Whole { .. } => self.put(&format!("{line}\n")),
+            Destination::Direct { .. } | Destination::Whole { .. } => self.put(&format!("{line}\n")),
             Destination::Terminal => {}
         }
     }
@@ -111,8 +139,8 @@ impl Output {
 
     fn put(&mut self, text: &str) {
         let written = match &mut self.to {
-            Destination::Direct(file) => file.write_all(text_mode(text).as_bytes()),
-            Destination::Whole { bytes, .. } => {
+            Destination::Direct { file: Some(file), .. } => file.write_all(text_mode(text).as_bytes()),
+            Destination::Direct { held: bytes, .. } | Destination::Whole { bytes, .. } => {
                 bytes.extend(text_mode(text).as_bytes());
                 Ok(())
             }
@@ -128,6 +156,7 @@ impl Output {
     /// # Errors
     /// The first error of any write.
     pub(super) fn close(mut self) -> io::Result<()> {
+        self.open()?;
         if let Destination::Whole { path, bytes } = &self.to {
             archive::write_whole(path, bytes)?;
         }

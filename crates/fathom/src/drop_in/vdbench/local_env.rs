@@ -26,6 +26,13 @@ pub struct LocalEnv {
     texts: HashMap<String, String>,
 }
 
+impl LocalEnv {
+    /// The parameter files, which no output may replace.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        self.texts.keys().map(PathBuf::from).collect()
+    }
+}
+
 impl VdbenchEnv for LocalEnv {
     fn read_file(&mut self, path: &str) -> Result<String, String> {
         if let Some(text) = self.self_test.as_ref().filter(|_| path == SELF_TEST) {

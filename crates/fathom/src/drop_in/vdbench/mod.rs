@@ -26,7 +26,7 @@ use model::plan::Plan;
 use model::results::Results;
 use report::formats::vdbench::{FlatFacts, Layout};
 
-use super::{print_findings, print_stderr, print_stdout};
+use super::{check_outputs, print_findings, print_stderr, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use failure::{Failure, failure_of};
@@ -338,6 +338,7 @@ impl<'a> Drive<'a> {
         }
         for run in runs {
             let plan = lower(run, parameters, &self.env, self.seed)?.plan;
+            check_outputs(&[], &self.env.inputs(), &plan)?;
             let luns: Vec<&str> = run.sds.iter().map(|sd| &*sd.lun).collect();
             if run.files.is_some() {
                 ask(&plan).map_err(|error| failure_of(&error))?;

@@ -154,6 +154,7 @@ impl<'a> Guard<'a> {
         let mut reasons = contents_of(subject);
         match device {
             None => reasons.push(Reason::NotInSystem),
+            Some(_) if self.inventory().hides_devices => reasons.push(Reason::NotInSystem),
             Some(device) if !device.partitions.is_empty() => reasons.push(Reason::HasPartitions {
                 names: device.partitions.clone(),
             }),
@@ -183,6 +184,9 @@ impl<'a> Guard<'a> {
         // count.
         let mut reasons = contents_of(subject);
         self.note_hidden_machines(notes);
+        if self.inventory().hides_devices {
+            notes.push(Note::DevicesHidden);
+        }
         let unresolved = self
             .inventory()
             .devices

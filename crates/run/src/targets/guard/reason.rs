@@ -98,6 +98,8 @@ pub enum Reason {
     },
     /// Something has claimed it exclusively.
     Claimed,
+    /// Another process has locked it: a run that changes it, too.
+    Locked,
     /// It has known contents.
     Holds(Signature),
     /// The kernel knows partitions on it, even if its first bytes show none.
@@ -157,7 +159,8 @@ impl Reason {
             | Reason::ZfsPool { .. }
             | Reason::System { .. }
             | Reason::InDoubt { .. }
-            | Reason::Claimed => true,
+            | Reason::Claimed
+            | Reason::Locked => true,
             Reason::Holds(_)
             | Reason::HasPartitions { .. }
             | Reason::CannotLook { .. }
@@ -180,7 +183,8 @@ impl Reason {
             | Reason::LoopDevice { .. }
             | Reason::VirtualMachine { .. }
             | Reason::ZfsPool { .. }
-            | Reason::Claimed => "IN-USE",
+            | Reason::Claimed
+            | Reason::Locked => "IN-USE",
             Reason::System { .. } => "SYSTEM-DISK",
             Reason::InDoubt { .. } => "IN-DOUBT",
             Reason::Holds(_) | Reason::HasPartitions { .. } | Reason::CannotLook { .. } => "FS-SIGNATURE",
@@ -210,7 +214,7 @@ impl Refusal {
         self.reasons.iter().all(|reason| reason.lift() != Lift::Never)
     }
 
-    pub(super) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, caller: CallerKind) -> Refusal {
+    pub(in crate::targets) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, caller: CallerKind) -> Refusal {
         let help = help(path, &reasons, caller);
         Refusal {
             path: path.to_owned(),
@@ -269,11 +273,16 @@ fn release(reasons: &[Reason], hardest: &Reason) -> String {
         Reason::LoopDevice { by, .. } => format!("detach the loop device (losetup -d {by})"),
         Reason::VirtualMachine { .. } => "stop the virtual machine".into(),
         Reason::ZfsPool { pool } => format!("export the pool (zpool export {pool})"),
+        Reason::Locked => "wait until it ends".into(),
         Reason::AmongDevices => return "check the spelling, and that the device is attached".into(),
         Reason::KernelFile { .. } | Reason::ReadOnly => return "choose another target".into(),
         _ => "stop the program that uses it".into(),
     };
-    format!("{first} first, or choose another target; no option overrides this")
+    let first = match hardest {
+        Reason::Locked => first,
+        _ => format!("{first} first"),
+    };
+    format!("{first}, or choose another target; no option overrides this")
 }
 
 impl fmt::Display for Refusal {
@@ -325,6 +334,7 @@ impl fmt::Display for Reason {
             Reason::Claimed => {
                 f.write_str("something else uses it exclusively: a mount, an array, a volume or another program")
             }
+            Reason::Locked => f.write_str("another run is writing to it, or another program has locked it"),
             Reason::Holds(signature) => write!(f, "it contains {signature}"),
             Reason::HasPartitions { names } => write!(f, "it has partitions: {}", names.join(", ")),
             Reason::CannotLook { why } => write!(f, "cannot examine its contents: {why}"),
@@ -421,17 +431,21 @@ pub enum Note {
     BlankDevice,
     /// A file will be created among the devices, in memory.
     AmongDevices,
+    /// Another process has locked it: a run that changes it, too.
+    Locked,
     /// The open files of these virtual machines cannot be examined, so one of them might use it.
     HiddenMachines(Vec<Process>),
     /// The backing files of these loop devices are unknown, so one might be this file.
     LoopsUnresolved(Vec<String>),
+    /// The system shows no devices, so a loop device might use this file.
+    DevicesHidden,
 }
 
 impl Note {
-    /// A file among the devices is rarely intended.
+    /// A file among the devices is rarely intended; two runs on one file measure each other.
     pub(crate) fn severity(&self) -> Severity {
         match self {
-            Note::AmongDevices => Severity::Warning,
+            Note::AmongDevices | Note::Locked => Severity::Warning,
             _ => Severity::Note,
         }
     }
@@ -450,6 +464,9 @@ impl fmt::Display for Note {
             }
             Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
             Note::AmongDevices => f.write_str("no such device exists; a file is created in its place, in memory"),
+            Note::Locked => f.write_str(
+                "another run is writing to it, too, so the figures of both are wrong (or another program has locked it)",
+            ),
             Note::HiddenMachines(processes) => {
                 let names: Vec<String> = processes
                     .iter()
@@ -460,6 +477,9 @@ impl fmt::Display for Note {
                     "only root can see whether these virtual machines use it: {}",
                     names.join(", ")
                 )
+            }
+            Note::DevicesHidden => {
+                f.write_str("/sys shows no devices here, so it is unknown whether a loop device uses this file")
             }
             Note::LoopsUnresolved(names) => write!(
                 f,

@@ -173,7 +173,8 @@ fn keeps_buffers(plan: &Plan) -> bool {
     plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write))
 }
 
-fn buffer_bytes(plan: &Plan) -> usize {
+/// Bytes of each buffer of a worker.
+pub(crate) fn buffer_bytes(plan: &Plan) -> usize {
     plan.streams.iter().map(max_buffer).max().unwrap_or(1)
 }
 

@@ -32,9 +32,10 @@ use crate::control_groups::ControlGroups;
 use crate::file_claims::FileClaims;
 use crate::file_lock::FileLock;
 use crate::flow::Flows;
+use crate::setup_error::SetupError;
 use crate::sources::Sources;
 
-use crate::setup_error::SetupError;
+pub(crate) use engine::buffer_bytes;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
 /// Spare rows of interval series per cell of a recorder, because an interval may be merged with the

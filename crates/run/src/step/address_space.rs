@@ -1,0 +1,50 @@
+//! Checks that the threads of a step fit into the address space of this process, where that is
+//! limited (`ulimit -v`). Neither the standard library nor the allocator survives a lack of it.
+
+use std::sync::Arc;
+
+use engine::probe::address_space_free;
+use model::Bytes;
+use model::plan::{Step, Worker};
+
+use crate::error::WorkerFault;
+use crate::setup_error::SetupError;
+use crate::worker::buffer_bytes;
+
+/// What a worker maps beside its buffers: 2 MiB of stack, histograms of 34 KiB (up to about 50), and
+/// their ends.
+const PER_WORKER: u64 = 4 << 20;
+/// For everything else: the report, other threads, the heap's growth.
+const RESERVE: u64 = 64 << 20;
+
+/// The workers that the address space does not hold, after those that it does.
+pub(super) fn find_excess(step: &Step) -> Vec<WorkerFault> {
+    let Some(free) = address_space_free() else {
+        return Vec::new();
+    };
+    let buffers = |worker: &Worker| u64::from(worker.slots()).saturating_mul(buffer_bytes(worker) as u64);
+    let mut needed = RESERVE;
+    let mut excess = Vec::new();
+    for (job, plan) in step.jobs.iter().enumerate() {
+        for (worker, one) in plan.workers.iter().enumerate() {
+            // Its engine says more about buffers that do not fit alone.
+            let buffers = Some(buffers(one)).filter(|bytes| *bytes <= free.0).unwrap_or(0);
+            needed = needed.saturating_add(PER_WORKER).saturating_add(buffers);
+            if needed > free.0 {
+                excess.push((job, worker));
+            }
+        }
+    }
+    let workers = step.jobs.iter().map(|job| job.workers.len()).sum();
+    let why = Arc::new(SetupError::AddressSpace {
+        workers,
+        needed: Bytes(needed),
+        free,
+    });
+    let fault = |(job, worker)| WorkerFault {
+        job,
+        worker,
+        why: SetupError::Common(Arc::clone(&why)),
+    };
+    excess.into_iter().map(fault).collect()
+}
