@@ -222,7 +222,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
         while !is_locked(&file) && Instant::now() < given_up {
             std::thread::sleep(Duration::from_millis(10));
         }
-        fathom(&writing(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
+        fathom(&write_arguments(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
         fathom(&["run", "--target", text(&file), "--time", "100ms", "--warm-up", "0"]).expect(0, &["IOPS"]);
         let fio = format!("--filename={}", text(&file));
         let warned = fathom(&["fio", "--name=a", &fio, "--rw=randwrite", "--size=1m", "--io_size=64k"]);
@@ -230,7 +230,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    fathom(&writing(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
+    fathom(&write_arguments(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
 }
 
 /// The kernel knows the file of a loop device even where no path leads to it, and without `/sys`.
@@ -243,7 +243,7 @@ fn the_file_of_a_loop_device_is_refused_without_its_path() {
     let backing = fs::read_to_string(format!("/sys/block/{number}/loop/backing_file")).unwrap();
     let (path, moved) = (backing.trim_end(), format!("{}.moved", backing.trim_end()));
     fs::rename(path, &moved).unwrap();
-    let arguments = writing(&moved, &["--allow-overwrite", &moved, "--allow-destroy", &moved]);
+    let arguments = write_arguments(&moved, &["--allow-overwrite", &moved, "--allow-destroy", &moved]);
     let by_number = fathom(&arguments);
     let mut hidden = std::process::Command::new("unshare");
     hidden.args([
