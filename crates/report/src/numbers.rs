@@ -62,7 +62,9 @@ pub fn group_thousands(words: &str) -> String {
             Some('.' | ',') => following.next().is_none_or(|letter| !letter.is_alphabetic()),
             next => stands_alone(next),
         };
-        let named = WORDS_BEFORE_NAMES.iter().any(|word| out.trim_end().ends_with(word));
+        let word = out.trim_end().rsplit(' ').next().unwrap_or_default();
+        // The value of an option must stay a number that the option accepts.
+        let named = word.starts_with("--") || WORDS_BEFORE_NAMES.iter().any(|known| word.ends_with(known));
         let groups = digits.len() > 3 && stands_alone(out.chars().next_back()) && is_end && !named;
         out += &match digits.parse() {
             Ok(value) if groups => count(value),
@@ -170,6 +172,7 @@ mod tests {
                 "on 2026-11-27 by cargo (pid 2743), /dev/sd1234, port 7744, Standard_E6400",
             ),
             ("1,234,567 and 0.12345", "1,234,567 and 0.12345"),
+            ("repeat with --rate 2000, 4000 are due", "repeat with --rate 2000, 4,000 are due"),
         ] {
             assert_eq!(group_thousands(plain), grouped);
         }

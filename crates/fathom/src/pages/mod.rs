@@ -199,6 +199,10 @@ fn shortfall(one: &ClauseVerdict) -> String {
     }
 }
 
+/// A shorter repetition might decide a clause, but the checks would warn of its length.
+const MIN_REPEATED_SECS: f64 = 60.0;
+const MIN_REPEATED_TIME: &str = "60s";
+
 /// The options of the clauses' actions, with their values; for several times the longest.
 fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     let number = |value: &str| {
@@ -211,9 +215,12 @@ fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     for action in clauses.iter().filter_map(|clause| clause.action.as_deref()) {
         let words: Vec<&str> = action.split_whitespace().collect();
         for pair in words.windows(2) {
-            let (name, value) = (pair[0], pair[1].trim_end_matches([',', '.']));
+            let (name, mut value) = (pair[0], pair[1].trim_end_matches([',', '.']));
             if !name.starts_with("--") || !value.starts_with(|letter: char| letter.is_ascii_digit()) {
                 continue;
+            }
+            if name == "--time" && value.ends_with('s') && number(value) < MIN_REPEATED_SECS {
+                value = MIN_REPEATED_TIME;
             }
             match found.iter_mut().find(|(known, _)| known == name) {
                 Some((_, known)) if number(known) < number(value) => *known = value.to_owned(),
