@@ -172,7 +172,10 @@ mod tests {
                 "on 2026-11-27 by cargo (pid 2743), /dev/sd1234, port 7744, Standard_E6400",
             ),
             ("1,234,567 and 0.12345", "1,234,567 and 0.12345"),
-            ("repeat with --rate 2000, 4000 are due", "repeat with --rate 2000, 4,000 are due"),
+            (
+                "repeat with --rate 2000, 4000 are due",
+                "repeat with --rate 2000, 4,000 are due",
+            ),
         ] {
             assert_eq!(group_thousands(plain), grouped);
         }

@@ -13,13 +13,18 @@ type Term = (&'static str, &'static str);
 
 /// All terms, the most important first. `|` separates the words of a term; any of them on a page is
 /// enough to list it.
-const TERMS: [Term; 12] = [
+const TERMS: [Term; 14] = [
     ("IOPS", "operations (reads or writes) per second; more is better"),
-    ("latency|response time", "how long one operation takes; less is better"),
+    ("latency", "how long one operation takes; less is better"),
+    (
+        "response time",
+        "from when an operation was due until it completed: the wait before it was issued, and its latency",
+    ),
     (
         "p99|p99.9|percentile",
         "99 % (or 99.9 %, and so on) of the operations took no longer than this",
     ),
+    ("~", "a weak percentile: fewer than 100 operations were slower"),
     ("±|95 %", "the range in which the figure lies with 95 % confidence"),
     (
         "in flight|depth|QD",
@@ -73,9 +78,10 @@ pub(super) fn find_terms(page: &Page) -> Vec<Term> {
     TERMS.into_iter().filter(is_seen).take(MAX_TERMS).collect()
 }
 
-/// True if the text contains a whole word or phrase.
+/// True if the text contains a whole word or phrase, or a sign anywhere.
 fn has_word(text: &str, word: &str) -> bool {
-    let is_end = |letter: Option<char>| !letter.is_some_and(char::is_alphanumeric);
+    let is_sign = !word.contains(char::is_alphanumeric);
+    let is_end = |letter: Option<char>| is_sign || !letter.is_some_and(char::is_alphanumeric);
     text.match_indices(word)
         .any(|(at, _)| is_end(text[..at].chars().next_back()) && is_end(text[at + word.len()..].chars().next()))
 }
