@@ -147,7 +147,10 @@ fn requirement(explanation: &Explanation) -> String {
 fn next(explanation: &Explanation) -> Lead {
     let require = requirement(explanation);
     let measure = match &explanation.loads[..] {
-        [only] => load_words(&only.observation).map(|load| format!("`fathom verify {load} --require {require}`")),
+        [only] => load_words(&only.observation).map(|load| {
+            let note = overwrite_note(&only.observation);
+            format!("`fathom verify {load} --require {require}`{note}")
+        }),
         _ => None,
     };
     let worst = study::suite::worst(
@@ -187,6 +190,17 @@ fn load_words(seen: &Observation) -> Option<String> {
     ))
 }
 
+/// What a command needs in addition if it writes to a target of another tool.
+fn overwrite_note(seen: &Observation) -> String {
+    match (&seen.load.targets[..], seen.load.read_percent) {
+        ([target], Some(reads)) if reads < 100.0 => format!(
+            ", with `--allow-overwrite {0}` if {0} is a file whose data may be lost",
+            shell_word(target)
+        ),
+        _ => String::new(),
+    }
+}
+
 /// Load and target, if there is a single load and the source has them.
 fn title(explanation: &Explanation) -> Option<String> {
     let [only] = &explanation.loads[..] else { return None };
@@ -214,10 +228,13 @@ fn lead(load: &Explained, several: bool) -> Lead {
         sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
         advice: {
             let words = load_words(&load.observation);
+            let depth = load.observation.load.depth;
+            let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
+            let note = overwrite_note(&load.observation);
             let advice = load.diagnosis.advice.iter();
             let run = words
                 .as_ref()
-                .map(|load| format!("`fathom run --target {load} --confirm`"));
+                .map(|words| format!("`fathom run --target {words}{depth} --confirm`{note}"));
             let with_run = |advice: String| match &run {
                 Some(run) => advice.replace("`fathom run --confirm`", run),
                 None => advice,

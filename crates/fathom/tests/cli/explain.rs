@@ -282,7 +282,10 @@ fn the_page_of_a_report_of_fio_says_how_it_can_be_judged() {
     made(
         &["--require", "iops>=5000,mean<=3ms"],
         2,
-        &["fathom verify data05 --block 32KiB --read 70 --require &#39;iops&gt;=5000,mean&lt;=3ms&#39;"],
+        &[
+            "fathom verify data05 --block 32KiB --read 70 --require &#39;iops&gt;=5000,mean&lt;=3ms&#39;",
+            "--allow-overwrite data05</code> if data05 is a file whose data may be lost",
+        ],
     );
 }
 
