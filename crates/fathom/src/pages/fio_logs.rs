@@ -63,9 +63,24 @@ impl Curve {
     }
 
     fn mean(&self) -> Option<f64> {
-        let n = self.values().count();
-        (n > 0).then(|| self.values().sum::<f64>() / n as f64)
+        mean(self.values())
     }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (n, sum) = values.fold((0, 0.0), |(n, sum), value| (n + 1, sum + value));
+    (n > 0).then(|| sum / f64::from(n))
+}
+
+/// The mean of averages, each of the time since the one before.
+fn mean_over_windows(points: &[(f64, Option<f64>)]) -> Option<f64> {
+    let (mut start, mut length, mut sum) = (0.0, 0.0, 0.0);
+    for (end, value) in points {
+        length += end - start;
+        sum += value.unwrap_or(0.0) * (end - start);
+        start = *end;
+    }
+    (length > 0.0).then(|| sum / length)
 }
 
 /// Builds the page. `others` are files of a directory that are not logs.
@@ -81,6 +96,18 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         jobs.entry(&one.name.job).or_default().push(one);
     }
     let mut about = vec![format!("{} log files of fio", logs.len())];
+    let last = logs
+        .iter()
+        .filter_map(|one| one.log.times_ms)
+        .map(|times| times.1)
+        .max();
+    about.extend(last.map(|last| {
+        let length = last.saturating_sub(origin.unwrap_or(0));
+        format!(
+            "lines over {}",
+            report::numbers::duration_words(model::Nanos::millis(length))
+        )
+    }));
     about.extend(
         origin
             .and_then(|ms| jiff::Timestamp::from_millisecond(ms as i64).ok())
@@ -421,22 +448,33 @@ fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
 
 /// Figures that the logs allow.
 fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
-    // Only counted operations give a rate: averages lack the length of their window.
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
-        let found = curves(files, kind, origin);
-        let logs = files.iter().filter(|one| one.name.kind == kind).map(|one| &one.log);
-        let ends: Vec<(u64, u64)> = logs.filter_map(|log| log.times_ms).collect();
+        // Without a log of the rate, the lines of single operations in another log are counted.
+        let kinds = [kind, LogKind::Latency, LogKind::Completion];
+        let of_kind = |kind: LogKind| files.iter().filter(move |one| one.name.kind == kind);
+        let source = kinds.into_iter().find(|kind| of_kind(*kind).next().is_some())?;
+        let logs: Vec<&Log> = of_kind(source).map(|one| &one.log).collect();
+        let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.times_ms).collect();
         let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
         let length = ends.iter().map(|at| at.1 - at.0).max()?;
         let at_once = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
-        if !at_once || found.iter().any(|curve| curve.form != Form::Steps) {
+        if !at_once || logs.iter().any(|log| log.is_merged) {
             return None;
         }
-        let means = found.iter().map(Curve::mean);
+        let lines = logs
+            .iter()
+            .flat_map(|log| log.directions.iter().map(move |(_, lines)| (log, lines)))
+            .filter(|(_, lines)| !lines.samples.is_empty() || !lines.intervals.is_empty());
+        let means = lines.map(|(log, lines)| match counted(lines, log, kind, origin) {
+            Some((points, _)) => mean(points.iter().filter_map(|point| point.1)),
+            None if source == kind => mean_over_windows(&averaged(&lines.samples, kind, origin).0),
+            None => None,
+        });
         let value: f64 = means.sum::<Option<f64>>().filter(|value| *value > 0.0)?;
-        let note = match ends.len() {
-            1 => "mean over the log's time".to_owned(),
-            several => format!("sum of {several} workers, if they ran at the same time"),
+        let note = match (ends.len(), source == kind) {
+            (1, true) => "mean over the log's time".to_owned(),
+            (1, false) => "counted in the latency log".to_owned(),
+            (several, _) => format!("sum of {several} workers, if they ran at the same time"),
         };
         Some(Tile {
             name: name.into(),
