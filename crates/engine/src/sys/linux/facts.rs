@@ -68,8 +68,8 @@ pub fn loop_backing(path: &Path) -> Option<Identity> {
         return None;
     }
     let mut info = [0_u64; WORDS];
-    // SAFETY: the kernel writes a `struct loop_info64`, which is as long as the array, and the array
-    // is borrowed for the length of the call.
+    // SAFETY: the kernel writes a `struct loop_info64`, which is as long as the array, and the
+    // array is borrowed for the length of the call.
     if unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, info.as_mut_ptr()) } != 0 {
         return None;
     }
