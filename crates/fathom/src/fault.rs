@@ -234,7 +234,7 @@ impl From<RunError> for Faults {
                 exit: Exit::Refused,
             },
             RunError::Interrupted => {
-                let signal = engine::sys::signals::stop_signal().unwrap_or(2);
+                let signal = sys::signals::stop_signal().unwrap_or(2);
                 let fault = Fault::new(
                     "interrupted before the measurement; files that were being \
                     prepared are removed",

@@ -172,8 +172,8 @@ fn can_save_result() -> bool {
     false
 }
 
-/// Refuses outputs of a run that would replace one of its inputs or targets: those named here, those
-/// of the plan, and the file of `FATHOM_RESULT`. The other tools overwrite them.
+/// Refuses outputs of a run that would replace one of its inputs or targets: those named here,
+/// those of the plan, and the file of `FATHOM_RESULT`. The other tools overwrite them.
 ///
 /// # Errors
 /// What cannot be written, and why.
@@ -193,11 +193,11 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
         let is_input = read.any(|input| is_same_file(path, input));
         let mut targets = plan.targets.iter().filter(|target| target.kind == TargetKind::Path);
         let what = match is_input {
-            true => "an input",
+            true => "also an input",
             false if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test",
             false => continue,
         };
-        return Err(format!("cannot write {role} to {}: it is also {what}", path.display()));
+        return Err(format!("cannot write {role} to {}: it is {what}", path.display()));
     }
     Ok(())
 }

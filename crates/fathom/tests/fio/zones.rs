@@ -128,7 +128,7 @@ fn what_zones_cannot_be_is_refused() {
             "--rw=randwrite --zone_reset_threshold=0.5",
             "zone_reset_threshold and zone_reset_frequency need each other",
         ),
-        ("--rw=write --size=8k", "too small for one block of 16384 bytes"),
+        ("--rw=write --size=8k", "do not hold a block of 16384 bytes"),
         ("--rw=write --bs=32k", "the capacity of a zone"),
     ] {
         let ran = place.line(&format!("{ZONES} {line}"));

@@ -11,8 +11,8 @@ use crate::error::WorkerFault;
 use crate::setup_error::SetupError;
 use crate::worker::buffer_bytes;
 
-/// What a worker maps beside its buffers: 2 MiB of stack, histograms of 34 KiB (up to about 50), and
-/// their ends.
+/// What a worker maps beside its buffers: 2 MiB of stack, histograms of 34 KiB (up to about 50),
+/// and their ends.
 const PER_WORKER: u64 = 4 << 20;
 /// For everything else: the report, other threads, the heap's growth.
 const RESERVE: u64 = 64 << 20;

@@ -283,7 +283,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, b"data").unwrap();
-        assert_eq!(inspect(&open(&path)), MarkState::Unmarked);
+        // Wine reuses the numbers of removed files, whose marks remain.
+        let fresh = inspect(&open(&path));
+        assert!(
+            fresh == MarkState::Unmarked || cfg!(windows) && fresh == MarkState::Changed,
+            "{fresh:?}"
+        );
         let intact = MarkState::Intact { random_len: RANDOM };
         let mut file = marked(&path);
         assert_eq!(inspect(&file), intact);

@@ -111,6 +111,8 @@ fn lock((target, claim): &mut Answer, caller: CallerKind, sharing: Sharing) -> O
     let is_changed = target.intent.changes() && target.examined.kind == Some(FileKind::Regular);
     match is_changed.then(|| WriteLock::take(file, sharing))? {
         Ok(lock) => return lock,
+        // The coordinator of this test may hold it.
+        Err(_) if sharing == Sharing::WithPeers => {}
         Err(_) => match (caller, &mut target.decision) {
             (CallerKind::Native, decision) => {
                 let path = &target.examined.path;

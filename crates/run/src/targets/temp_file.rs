@@ -159,7 +159,7 @@ impl TempFile {
             (Some(folder), Some(name)) => folder.remove(name, id)?,
             _ => sys::file::remove(&self.path, id)?,
         }
-        forget(self.note.as_deref());
+        forget(self.note.as_deref(), &self.path);
         Ok(())
     }
 }
@@ -231,8 +231,12 @@ fn name_of(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
-fn forget(note: Option<&Path>) {
-    if let Some(note) = note {
+/// Removes the note of a file. Its number may be that of a new file by now, with a note of its own.
+fn forget(note: Option<&Path>, path: &Path) {
+    let name = name_of(path).unwrap_or_default();
+    if let Some(note) = note
+        && fs::read_to_string(note).is_ok_and(|text| text.split(' ').next_back() == Some(name))
+    {
         let _ = fs::remove_file(note);
     }
 }
@@ -262,7 +266,7 @@ pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
             if sys::file::remove_abandoned(file, &path).is_err() {
                 continue;
             }
-            forget(note.as_deref());
+            forget(note.as_deref(), &path);
             format!("removed {name} ({size}), a leftover of a killed run")
         };
         watcher(Event::Notice {
@@ -411,13 +415,13 @@ mod tests {
         fs::rename(&other, &path).unwrap();
         assert_eq!(swept(folder.path()), 0);
         assert_eq!(fs::read(&path).unwrap(), b"precious");
-        forget(note.as_deref());
+        forget(note.as_deref(), &path);
         // The same holds for a file that the user has adopted for another purpose.
         let (left, renamed) = (unused_path(folder.path()), unused_path(folder.path()));
         leave(&left).unwrap();
         fs::rename(&left, &renamed).unwrap();
         assert_eq!(swept(folder.path()), 0);
         assert!(renamed.exists());
-        forget(note_of(&fs::File::open(&renamed).unwrap()).as_deref());
+        forget(note_of(&fs::File::open(&renamed).unwrap()).as_deref(), &left);
     }
 }

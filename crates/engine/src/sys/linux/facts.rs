@@ -54,8 +54,8 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     })
 }
 
-/// The file or device behind a loop device; `None` if it is free, or this user may not open it. The
-/// kernel knows the file itself, whatever its path means in this mount namespace.
+/// The file or device behind a loop device; `None` if it is free, or this user may not open it.
+/// The kernel knows the file itself, whatever its path means in this mount namespace.
 pub fn loop_backing(path: &Path) -> Option<Identity> {
     const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
     /// The beginning of `struct loop_info64` (linux/loop.h), and its length in words.
@@ -68,8 +68,8 @@ pub fn loop_backing(path: &Path) -> Option<Identity> {
         return None;
     }
     let mut info = [0_u64; WORDS];
-    // SAFETY: the kernel writes a `struct loop_info64`, which is as long as the array, and the array
-    // is borrowed for the length of the call.
+    // SAFETY: the kernel writes a `struct loop_info64`, which is as long as the array, and the
+    // array is borrowed for the length of the call.
     if unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64, info.as_mut_ptr()) } != 0 {
         return None;
     }

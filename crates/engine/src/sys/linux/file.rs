@@ -489,8 +489,8 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
     }
 }
 
-/// The folder of a file, held open, so that the file can be removed even if its path no longer leads
-/// there: after `umount -l`, or when a folder was renamed.
+/// The folder of a file, held open, so that the file can be removed even if its path no longer
+/// leads there: after `umount -l`, or when a folder was renamed.
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 

@@ -295,7 +295,7 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
         SetupError::Common(why) => setup_error_place(why),
         SetupError::Engine(error) => (error.errno().map_or(INVALID, number), "setup".into()),
         SetupError::Thread(source) => (fio_errno(source).unwrap_or(INVALID), "setup".into()),
-        SetupError::AddressSpace { .. } => (number(engine::sys::file::NO_MEMORY), "setup".into()),
+        SetupError::AddressSpace { .. } => (number(sys::file::NO_MEMORY), "setup".into()),
         _ => (INVALID, "setup".into()),
     }
 }
