@@ -563,3 +563,15 @@ fn sources(logs: &[LogFile]) -> Section {
         ..Section::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_average_counts_by_the_length_of_its_window() {
+        let points = [(0.5, Some(100.0)), (1.5, Some(400.0))];
+        assert_eq!(mean_over_windows(&points), Some(300.0));
+        assert_eq!(mean_over_windows(&[]), None);
+    }
+}
