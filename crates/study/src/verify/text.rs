@@ -169,7 +169,7 @@ fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {
         1 => String::new(),
-        number => format!(", in window {number} with more slots"),
+        number => format!(", in window {number} with another depth"),
     };
     let shared = match issued.targets {
         1 => String::new(),
