@@ -224,16 +224,21 @@ impl Search {
         let iops = self.recheck?;
         let missed = self.windows.iter().find(|window| window.shallower_slots.is_some())?;
         let (slots, shallower) = (missed.slots, missed.shallower_slots?);
-        let show = |iops: f64| Metric::Iops.show(iops);
+        let (show, last) = (|iops: f64| Metric::Iops.show(iops), self.windows.last()?);
         Some(match self.windows.len() {
             1 => format!(
                 "a probe with {shallower} slots after the window did not meet the rate either: {} IOPS",
                 show(iops)
             ),
-            _ => format!(
+            _ if last.iops > missed.iops * (1.0 + GROWTH_MIN) => format!(
                 "with up to {slots} in flight the storage served only {} IOPS, and with {shallower} again {}: a \
                  deeper queue slows it down, so the verdict is about {shallower}",
                 show(missed.iops),
+                show(last.iops)
+            ),
+            _ => format!(
+                "probes of {PROBE_TIME} reach {} IOPS with {shallower} slots, and a whole window with {shallower} or \
+                 {slots} does not: the storage is slower under lasting load, as with credits that end in the warm-up",
                 show(iops)
             ),
         })
