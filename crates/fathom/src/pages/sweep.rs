@@ -34,7 +34,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
         sections.push(curve_section(number, curve, report, study));
     }
     sections.push(table(report));
-    sections.extend(weak(report));
+    sections.extend(weak(report, study));
     sections.extend(first.and_then(command_block).map(|block| Section {
         title: "Method".into(),
         blocks: vec![block],

@@ -127,7 +127,7 @@ impl Report {
         let curves = curves(varied, &study.runs, limit.as_ref());
         let mut notes: Vec<String> = find_drift(&study.runs).into_iter().collect();
         notes.extend(list_cut_short(&study.runs));
-        notes.extend(list_warnings(&rows));
+        notes.extend(list_warnings(&rows, &study.runs));
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
         notes.extend(axis.map(|(_, parameter)| {
             format!(
@@ -353,8 +353,9 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
     .collect()
 }
 
-/// Lists which rules warned at which points, one sentence per rule.
-pub fn list_warnings(rows: &[Row]) -> Vec<String> {
+/// Lists which rules warned at which points, one sentence per rule. What is wrong at all points has
+/// a cause outside of them, so its sentence says what that is, and what to do.
+pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
     rules.dedup();
@@ -365,7 +366,15 @@ pub fn list_warnings(rows: &[Row]) -> Vec<String> {
             .map(|row| format_settings(&row.settings))
             .collect();
         match points.len() == rows.len() && rows.len() > 1 {
-            true => format!("{rule} warns at all {} points", rows.len()),
+            true => {
+                let mut findings = runs.iter().flat_map(|run| &run.results.findings);
+                let first = findings.find(|finding| finding.rule == *rule && finding.severity >= Severity::Warning);
+                let what = first.map_or_else(String::new, |first| {
+                    let help = first.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+                    format!(": {}{help}", first.what)
+                });
+                format!("{rule} warns at all {} points{what}", rows.len())
+            }
             false => format!("{rule} warns at {}", points.join("; ")),
         }
     };

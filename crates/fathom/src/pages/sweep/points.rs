@@ -78,13 +78,13 @@ pub(super) fn table(report: &Report) -> Section {
 }
 
 /// Caveats, and what was not measured.
-pub(super) fn weak(report: &Report) -> Option<Section> {
+pub(super) fn weak(report: &Report, study: &Study) -> Option<Section> {
     let left = report
         .left_out
         .iter()
         .map(|left| format!("Omitted: {}: {}.", format_settings(&left.settings), left.why));
     // The page shows warnings among the findings.
-    let warnings = list_warnings(&report.rows);
+    let warnings = list_warnings(&report.rows, &study.runs);
     let notes = report.notes.iter().filter(|note| !warnings.contains(note)).cloned();
     let blocks: Vec<Block> = notes.chain(left).map(Block::Text).collect();
     (!blocks.is_empty()).then(|| Section {
