@@ -35,6 +35,8 @@ pub struct Context<'a> {
     pub unloaded_ns: Option<f64>,
     /// The workers use a whole processor by design, because they poll.
     pub polls: bool,
+    /// The test measured until its rule of a steady state was met.
+    pub awaits_steady_state: bool,
     /// The load waits for flushes, which empty the queue but count in no latency.
     pub flushes: bool,
     /// The question to answer.
@@ -103,6 +105,7 @@ impl Context<'_> {
         let mut context = Context::default();
         let planned = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
         if let Some(planned) = planned {
+            context.awaits_steady_state = planned.awaits_steady_state();
             context.flushes = flushes(planned);
             context.polls = polls(planned);
         }

@@ -158,7 +158,7 @@ impl Case<'_> {
             .filter(|(_, share)| *share > MAX_DISTURBED_EXCESS)
         {
             let found = match fault {
-                Fault::Generator => "fathom itself was late".to_owned(),
+                Fault::Generator if !self.was_stopped() => "fathom itself was late".to_owned(),
                 _ => self.describe_seconds(attribution.as_ref(), fault),
             };
             let excess = match clause.metric {
@@ -169,7 +169,7 @@ impl Case<'_> {
                 "{:.0} % of the {excess} fell in{SECONDS_IN_WHICH}{found}",
                 100.0 * share
             );
-            return Some(Doubt::new(cause_of(fault), why).with_shared(found));
+            return Some(self.without_stops(Doubt::new(cause_of(fault), why).with_shared(found)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
@@ -359,7 +359,21 @@ impl Case<'_> {
             found.missed.len(),
             found.seconds(fault)
         );
-        Doubt::new(cause_of(fault), why).with_shared(observed)
+        self.without_stops(Doubt::new(cause_of(fault), why).with_shared(observed))
+    }
+
+    /// True if fathom, or its machine, was stopped for a time.
+    fn was_stopped(&self) -> bool {
+        let mut hosts = self.observation.seconds.iter().flat_map(|second| &second.hosts);
+        hosts.any(|host| host.paused_ns.is_some())
+    }
+
+    /// A doubt about a generator that was stopped: more workers do not help it.
+    fn without_stops(&self, doubt: Doubt) -> Doubt {
+        match doubt.cause == Cause::Generator && self.was_stopped() {
+            true => doubt.with_action("repeat the test while nothing stops fathom or its machine".into()),
+            false => doubt,
+        }
     }
 
     /// What was observed in the seconds that were missed because of a fault, or in all if there are

@@ -194,8 +194,12 @@ impl Verification {
 }
 
 /// True if the storage missed the rate in each of the last seconds. A stall that has passed is no
-/// sign that the depth slows the storage down.
+/// sign that the depth slows the storage down, and neither is a limit that was changed.
 fn misses_rate_at_end(observed: &Observation) -> bool {
+    let mut hosts = observed.seconds.iter().flat_map(|second| &second.hosts);
+    if hosts.any(|host| host.changed_limits.is_some()) {
+        return false;
+    }
     let seconds = observed.seconds.iter().rev().take(RECHECK_SECONDS);
     let last: Vec<f64> = seconds.map(|second| second.facts.start_ns.as_secs()).collect();
     Attribution::new(observed, None).is_some_and(|found| {
@@ -256,7 +260,7 @@ mod tests {
     use super::*;
     use analysis::verdict::{Context, judge};
     use model::observation::Second;
-    use model::seconds::{IntervalFacts, QueueUse};
+    use model::seconds::{HostSample, IntervalFacts, QueueUse};
 
     #[test]
     fn a_window_has_the_depth_at_which_the_storage_did_most() {
@@ -349,6 +353,13 @@ mod tests {
         let (probe, next, note) = after_missed_window(&[2000, 2000, 500, 500, 500, 500, 500, 500], 500.0);
         assert_eq!((probe, next), (Some(at(32, 2, true)), None));
         assert!(note.unwrap().contains("did not meet the rate either: 500 IOPS"));
+        // A limit that somebody lowered is no matter of the depth.
+        let mut lowered = window(256, &[1300; 10]);
+        lowered.seconds[3].hosts.push(HostSample {
+            changed_limits: Some(Vec::new()),
+            ..HostSample::default()
+        });
+        assert!(misses_rate_at_end(&window(256, &[1300; 10])) && !misses_rate_at_end(&lowered));
         // A stall that has passed is the storage's, at any depth.
         let stalled = [2000, 0, 0, 0, 2000, 2000, 2000, 2000, 2000, 2000];
         assert_eq!(after_missed_window(&stalled, 2000.0), (None, None, None));
