@@ -48,7 +48,7 @@ impl Bound {
         self.limit.is_exceeded_by(self.used)
     }
 
-    /// True if somebody changed the limit during the test.
+    /// True if the limit was changed during the test.
     pub(super) fn is_variable(&self) -> bool {
         self.kind == LayerKind::ControlGroup && self.limit.high > self.limit.low
     }

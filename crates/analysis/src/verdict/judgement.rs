@@ -284,8 +284,8 @@ impl Case<'_> {
         text
     }
 
-    /// Describes the time in which the storage completed nothing, if that is more than the tolerance
-    /// of a kept rate. The rate was made up for later, which a promise of a rate alone permits.
+    /// Describes the time in which the storage completed nothing, if that is more than the
+    /// tolerance of a kept rate. A promise of a rate alone permits to make up for it later.
     fn describe_dead_time(&self, clause: &Clause) -> Option<String> {
         let measured = self.observation.measured_ns.filter(|_| is_rate(clause))?.as_secs();
         let dead: f64 = self.stalls_of_storage().iter().map(|(_, length)| length).sum();

@@ -366,19 +366,39 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
             .map(|row| format_settings(&row.settings))
             .collect();
         match points.len() == rows.len() && rows.len() > 1 {
-            true => {
-                let mut findings = runs.iter().flat_map(|run| &run.results.findings);
-                let first = findings.find(|finding| finding.rule == *rule && finding.severity >= Severity::Warning);
-                let what = first.map_or_else(String::new, |first| {
-                    let help = first.help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
-                    format!(": {}{help}", first.what)
-                });
-                format!("{rule} warns at all {} points{what}", rows.len())
-            }
+            true => format!(
+                "{rule} warns at all {} points{}",
+                rows.len(),
+                describe_findings(rule, runs)
+            ),
             false => format!("{rule} warns at {}", points.join("; ")),
         }
     };
     rules.into_iter().map(at).collect()
+}
+
+/// What a rule says about the first run of which it warns, and what to do.
+fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
+    let found = |run: &StudyRun| {
+        let findings = run.results.findings.iter();
+        let findings = findings.filter(|finding| finding.rule == rule && finding.severity >= Severity::Warning);
+        findings.cloned().collect::<Vec<_>>()
+    };
+    let first = runs
+        .iter()
+        .map(found)
+        .find(|found| !found.is_empty())
+        .unwrap_or_default();
+    let each = first.iter().map(|finding| match &finding.at {
+        Some(at) => format!("{at}: {}", finding.what),
+        None => finding.what.clone(),
+    });
+    let help = first.iter().find_map(|finding| finding.help.clone());
+    let sentences: Vec<String> = each.chain(help).collect();
+    match sentences.is_empty() {
+        true => String::new(),
+        false => format!(": {}", sentences.join("; ")),
+    }
 }
 
 /// Settings as text: `depth 8, block 4 KiB`.

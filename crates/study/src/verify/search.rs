@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(climbed(&[]).best_slots(), None);
     }
 
-    /// A window of ten seconds with every slot in use, of which each serves so many operations.
+    /// A window with every slot in use, and the number of operations that each second served.
     fn window(slots: u32, served: &[u64]) -> Observation {
         let second = |(number, operations): (usize, &u64)| Second {
             facts: IntervalFacts {
@@ -353,7 +353,7 @@ mod tests {
         let (probe, next, note) = after_missed_window(&[2000, 2000, 500, 500, 500, 500, 500, 500], 500.0);
         assert_eq!((probe, next), (Some(at(32, 2, true)), None));
         assert!(note.unwrap().contains("did not meet the rate either: 500 IOPS"));
-        // A limit that somebody lowered is no matter of the depth.
+        // A lowered limit has nothing to do with the depth.
         let mut lowered = window(256, &[1300; 10]);
         lowered.seconds[3].hosts.push(HostSample {
             changed_limits: Some(Vec::new()),
