@@ -4,9 +4,9 @@
 //! and how long our threads waited for a processor. An average over the window could not
 //! distinguish a disk whose credits ran out halfway from a generator that was always slow.
 
-use model::Bytes;
 use model::environment::BusyProgram;
 use model::observation::{Observation, Second};
+use model::{Bytes, Nanos};
 
 use crate::requirement::Metric;
 
@@ -220,6 +220,8 @@ pub struct OtherActivity {
     pub bytes_per_sec: f64,
     /// CPU time of this program as a share of all processors.
     pub own_share: f64,
+    /// The longest time, in seconds, for which this program was stopped.
+    pub paused_secs: f64,
 }
 
 /// Sums the activity of others over all hosts, in the seconds that `within` accepts.
@@ -229,6 +231,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     let chosen = chosen.filter(|second| within(second.facts.start_ns.as_secs()));
     let (mut cpus, mut cpu, mut own, mut stolen, mut bytes, mut length) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
     let mut programs: Vec<(String, f64, f64)> = Vec::new();
+    let mut paused_secs = 0.0_f64;
     for second in chosen {
         length += second.facts.length_ns.as_secs();
         bytes += SecondView::new(second, observation, others_in_window)
@@ -239,6 +242,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
             cpu += host.others_ns().as_secs();
             own += host.own_ns.as_secs();
             stolen += host.stolen_ns.as_secs();
+            paused_secs = paused_secs.max(host.paused_ns.map_or(0.0, Nanos::as_secs));
             for process in &host.busiest_others {
                 let (used, over) = (process.cpu_ns.as_secs(), host.length_ns.as_secs());
                 match programs.iter_mut().find(|(name, ..)| *name == process.name) {
@@ -257,6 +261,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
         cpu_share: share(cpu),
         own_share: share(own),
         stolen_share: share(stolen),
+        paused_secs,
         bytes_per_sec: if length > 0.0 { bytes / length } else { 0.0 },
         busiest: programs
             .into_iter()
@@ -269,6 +274,10 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
 pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
     match fault {
         Fault::Storage => "every slot was in use".into(),
+        Fault::Generator if others.paused_secs > 0.0 => format!(
+            "fathom or its machine was stopped for up to {:.1} s",
+            others.paused_secs
+        ),
         Fault::Generator => "slots were free and fathom issued operations late".into(),
         Fault::OtherIo => format!(
             "other programs moved {} on the device",
@@ -352,8 +361,11 @@ impl<'a> SecondView<'a> {
 
 impl SecondView<'_> {
     fn fault(&self, due: f64, missing: f64, limit_ns: Option<f64>) -> Fault {
+        if self.paused_secs() * due / self.second.facts.length_ns.as_secs() >= MIN_EXPLAINED_SHARE * missing {
+            return Fault::Generator;
+        }
         let queue = &self.second.facts.queue;
-        let share = |part: model::Nanos, whole: model::Nanos| part.0 as f64 / whole.0.max(1) as f64;
+        let share = |part: Nanos, whole: Nanos| part.0 as f64 / whole.0.max(1) as f64;
         let waited = self.waited_share();
         let is_queue_full = share(queue.in_use_ns, queue.slots_ns) >= MIN_SHARE_IN_USE;
         if waited * due >= MIN_EXPLAINED_SHARE * missing && !(is_queue_full && self.storage_never_idles()) {
@@ -388,6 +400,16 @@ impl SecondView<'_> {
         } else {
             Fault::Generator
         }
+    }
+
+    /// The time for which this program was stopped, in or around this second. If others keep the
+    /// processors busy, it may only have waited for one.
+    fn paused_secs(&self) -> f64 {
+        if self.others_are_busy() {
+            return 0.0;
+        }
+        let pauses = self.second.hosts.iter().filter_map(|host| host.paused_ns);
+        pauses.map(Nanos::as_secs).fold(0.0, f64::max)
     }
 
     /// True if the operations in flight take longer than all waits for a processor in this second:
@@ -427,6 +449,9 @@ impl SecondView<'_> {
     /// What, besides the storage, raised the latencies of this second.
     fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
         let facts = &self.second.facts;
+        if self.paused_secs() > 0.0 {
+            return Some(Fault::Generator);
+        }
         if !limit_ns.is_some_and(|limit| self.exceeds_without_delay(limit)) {
             if self.others_are_busy() && self.waited_share() > MIN_WAITED_SHARE {
                 return Some(Fault::OtherCpu);
@@ -454,7 +479,6 @@ pub(crate) mod tests {
     use super::*;
     use model::observation::Load;
     use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
-    use model::{Bytes, Nanos};
 
     const DUE: f64 = 1000.0;
 
@@ -582,6 +606,23 @@ pub(crate) mod tests {
         waiting.hosts[0].busy_ns = Nanos::millis(1950);
         waiting.hosts[0].own_ns = Nanos::millis(100);
         assert_eq!(faults(vec![waiting], None), [Fault::OtherCpu]);
+    }
+
+    /// Everything in flight completes while the program is stopped, and nothing new is issued.
+    #[test]
+    fn a_stopped_program_is_not_the_storages_fault() {
+        let mut stopped = second(0, 0, 0.99, 0.99);
+        assert_eq!(faults(vec![stopped.clone()], None), [Fault::Storage]);
+        stopped.hosts[0].paused_ns = Some(Nanos::secs(3));
+        assert_eq!(faults(vec![stopped.clone()], Some(0.1e6)), [Fault::Generator]);
+        let observation = Observation {
+            seconds: vec![stopped],
+            ..Observation::default()
+        };
+        assert_eq!(
+            describe_fault(Fault::Generator, &other_activity(&observation, |_| true)),
+            "fathom or its machine was stopped for up to 3.0 s"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::environment::DeviceLimit;
 use crate::units::{Bytes, Nanos};
 
 /// How the workers of a job used one interval of the measured window.
@@ -130,6 +131,14 @@ pub struct HostSample {
     /// others use much.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub busiest_others: Vec<BusyProcess>,
+    /// The I/O limits of the control group at its end, if they have changed since the previous
+    /// sample; in the first sample, since the start of the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_limits: Option<Vec<DeviceLimit>>,
+    /// The longest time for which the thread that takes these samples did not run, if that is 0.2 s
+    /// or more. This process, or the machine, was stopped then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_ns: Option<Nanos>,
 }
 
 /// What a device completed in an interval.

@@ -4,8 +4,9 @@
 use std::rc::Rc;
 
 use engine::Clock;
-use engine::probe::{CoreTimes, DeviceTimes, ProcessTimes, System};
+use engine::probe::{CoreTimes, DeviceLimitReader, DeviceTimes, ProcessTimes, System};
 use engine::sys;
+use model::environment::DeviceLimit;
 use model::seconds::{DeviceSample, HostSample};
 use model::{Bytes, Nanos};
 
@@ -13,6 +14,8 @@ use model::{Bytes, Nanos};
 const SECOND: Nanos = Nanos::secs(1);
 /// A shorter last sample is dropped.
 const MIN_LENGTH: Nanos = Nanos::millis(100);
+/// A thread that polls every 50 ms and comes later than this was stopped.
+const MIN_PAUSE: Nanos = Nanos::millis(200);
 /// Others are examined if they use at least this share of all processors.
 const BUSY_OTHERS_SHARE: f64 = 0.25;
 
@@ -36,23 +39,55 @@ impl Reading {
     }
 }
 
+/// The I/O limits of this program's control group.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupLimits {
+    reader: DeviceLimitReader,
+    known: Vec<DeviceLimit>,
+}
+
+impl GroupLimits {
+    pub(crate) fn read() -> GroupLimits {
+        let system = System::live();
+        let reader = DeviceLimitReader::new(&system);
+        let known = reader.read(&system);
+        GroupLimits { reader, known }
+    }
+
+    /// The limits, if they have changed.
+    fn changed(&mut self) -> Option<Vec<DeviceLimit>> {
+        let now = self.reader.read(&System::live());
+        (now != self.known).then(|| {
+            self.known.clone_from(&now);
+            now
+        })
+    }
+}
+
 /// Turns readings into samples.
 pub(crate) struct Sampler {
     /// The device that programs address, if there is one.
     device: Option<String>,
     start: Nanos,
     last: Rc<Reading>,
+    limits: GroupLimits,
+    polled: Nanos,
+    /// The longest time between two polls since the last reading.
+    longest_pause: Nanos,
     /// CPU times of all processes at the last reading, while others are busy.
     processes: Option<ProcessTimes>,
     samples: Vec<HostSample>,
 }
 
 impl Sampler {
-    pub(crate) fn start(device: Option<String>, first: Rc<Reading>) -> Sampler {
+    pub(crate) fn start(device: Option<String>, first: Rc<Reading>, limits: GroupLimits) -> Sampler {
         Sampler {
             device,
             start: first.at,
+            polled: first.at,
+            longest_pause: Nanos(0),
             last: first,
+            limits,
             processes: None,
             samples: Vec::new(),
         }
@@ -63,7 +98,10 @@ impl Sampler {
         // The next sample ends a whole number of seconds after the start, so that samples do not
         // drift.
         let due = self.start + Nanos((self.samples.len() as u64 + 1) * SECOND.0);
-        if clock.now() >= due {
+        let now = clock.now();
+        self.longest_pause = self.longest_pause.max(now.since(self.polled));
+        self.polled = now;
+        if now >= due {
             self.sample(Reading::take(clock), ProcessTimes::read);
         }
     }
@@ -105,6 +143,8 @@ impl Sampler {
             stolen_ns: sum(|core| core.stolen_ns),
             device,
             busiest_others: Vec::new(),
+            changed_limits: self.limits.changed(),
+            paused_ns: Some(std::mem::take(&mut self.longest_pause)).filter(|pause| *pause >= MIN_PAUSE),
         };
         let busy = sample.others_ns().0 as f64 > BUSY_OTHERS_SHARE * sample.cpus_ns.0 as f64;
         let processes = busy.then(|| read_processes(&System::live()));

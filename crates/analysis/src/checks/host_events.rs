@@ -1,9 +1,12 @@
 //! Events on the hosts during the test: lost packets, throttled CPUs, devices whose health
 //! declined.
 
-use model::Nanos;
-use model::environment::{Device, Health};
+use std::collections::BTreeSet;
+
+use model::environment::{Device, DeviceLimit, Health};
 use model::finding::{Finding, Severity};
+use model::seconds::HostSample;
+use model::{Bytes, Nanos};
 
 use super::Check;
 
@@ -107,6 +110,62 @@ pub(super) const DEVICE_HEALTH: Check = Check {
     },
 };
 
+pub(super) const LIMIT_CHANGED: Check = Check {
+    rules: &["LIMIT-CHANGED"],
+    about: "Whether the I/O limits of the control group changed during the test.",
+    detect: |input, findings| {
+        for step in &input.results.steps {
+            for (number, host) in input.results.hosts.iter().enumerate() {
+                let devices = host.environment.targets.iter().flat_map(|target| &target.devices);
+                let devices: BTreeSet<&str> = devices.map(|device| device.number.as_str()).collect();
+                let samples = step.samples.iter().filter(|sample| sample.host as usize == number);
+                let samples: Vec<&HostSample> = samples.filter(|sample| sample.changed_limits.is_some()).collect();
+                for device in devices.into_iter().filter(|_| !samples.is_empty()) {
+                    let before = &host.environment.limits.devices;
+                    findings.extend(find_limit_changes(device, before, &samples));
+                }
+            }
+        }
+    },
+};
+
+/// Finds the changes of each limit of a device.
+fn find_limit_changes(device: &str, before: &[DeviceLimit], samples: &[&HostSample]) -> Option<Finding> {
+    let rate = |value: u64| format!("{value} per second");
+    let bytes = |value: u64| format!("{} per second", Bytes(value));
+    type Field = (&'static str, fn(&DeviceLimit) -> Option<u64>, fn(u64) -> String);
+    let fields: [Field; 4] = [
+        ("reads", |limit| limit.read_iops, rate),
+        ("writes", |limit| limit.write_iops, rate),
+        ("bytes read", |limit| limit.read_bytes, bytes),
+        ("bytes written", |limit| limit.write_bytes, bytes),
+    ];
+    let changes = fields.into_iter().filter_map(|(what, value, show)| {
+        let find = |limits: &[DeviceLimit]| limits.iter().find(|limit| limit.device == device).and_then(value);
+        let show = |limit: Option<u64>| limit.map_or_else(|| "no limit".to_owned(), show);
+        let mut last = find(before);
+        let mut text = format!("{what}: {} at the start", show(last));
+        let mut has_changed = false;
+        for sample in samples {
+            let now = find(sample.changed_limits.as_deref().unwrap_or_default());
+            if now != last {
+                let at = (sample.start_ns + sample.length_ns).as_secs();
+                text += &format!(", {} from {at:.0} s on", show(now));
+                (last, has_changed) = (now, true);
+            }
+        }
+        has_changed.then_some(text)
+    });
+    let changes: Vec<String> = changes.collect();
+    if changes.is_empty() {
+        return None;
+    }
+    let what = format!("the limits of the control group changed: {}", changes.join("; "));
+    let finding = Finding::new("LIMIT-CHANGED", Severity::Warning, what).at(format!("device {device}"));
+    let finding = finding.why("the figures mix different limits, none of which is the storage's");
+    Some(finding.help("repeat the test with constant limits (`io.max`, `blkio.throttle.*`)"))
+}
+
 /// Finds health complaints and link errors that are new since the test began.
 fn find_health_change(device: &Device) -> Option<Finding> {
     let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
@@ -134,8 +193,9 @@ fn find_health_change(device: &Device) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use model::Nanos;
-    use model::environment::{Device, FileSystem, Health, InterfaceLosses, SystemUse, TargetFacts};
+    use model::environment::{Device, DeviceLimit, FileSystem, Health, InterfaceLosses, SystemUse, TargetFacts};
     use model::finding::Severity;
+    use model::seconds::HostSample;
 
     use super::super::{check, samples};
 
@@ -193,6 +253,47 @@ mod tests {
             ..SystemUse::default()
         };
         assert_eq!(with(hot, "ext4"), [("THROTTLED-CPU".to_owned(), Severity::Warning)]);
+    }
+
+    #[test]
+    fn a_limit_that_changes_during_the_test_is_reported() {
+        let reads = |device: &str, read_iops: Option<u64>| DeviceLimit {
+            device: device.into(),
+            read_iops,
+            ..DeviceLimit::default()
+        };
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        let environment = &mut results.hosts[0].environment;
+        environment.limits.devices = vec![reads("7:0", Some(4000)), reads("8:0", Some(50))];
+        environment.targets = vec![TargetFacts {
+            devices: vec![Device {
+                number: "7:0".into(),
+                ..Device::default()
+            }],
+            ..TargetFacts::default()
+        }];
+        let what = |changes: &[(u64, Option<u64>)]| {
+            let sample = |(second, limit): &(u64, Option<u64>)| HostSample {
+                start_ns: Nanos::secs(*second),
+                length_ns: Nanos::secs(1),
+                changed_limits: Some(vec![reads("7:0", *limit), reads("8:0", Some(*second))]),
+                ..HostSample::default()
+            };
+            let mut results = results.clone();
+            results.steps[0].samples = changes.iter().map(sample).collect();
+            let mut found = check(&results).into_iter();
+            found
+                .find(|finding| finding.rule == "LIMIT-CHANGED")
+                .map(|finding| finding.what)
+        };
+        assert_eq!(
+            what(&[(9, Some(2000)), (19, Some(4000)), (24, None)]).unwrap(),
+            "the limits of the control group changed: reads: 4000 per second at the start, 2000 per second from 10 s \
+             on, 4000 per second from 20 s on, no limit from 25 s on"
+        );
+        // The limit of another device is irrelevant.
+        assert_eq!(what(&[(9, Some(4000))]), None);
+        assert_eq!(what(&[]), None);
     }
 
     #[test]

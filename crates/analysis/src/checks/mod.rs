@@ -70,6 +70,7 @@ pub const CHECKS: &[Check] = &[
     host_events::PACKET_LOSS,
     host_events::CPU_THROTTLING,
     host_events::DEVICE_HEALTH,
+    host_events::LIMIT_CHANGED,
     support::PERCENTILES,
     support::MODES,
     diagnosis::DIAGNOSIS,

@@ -32,15 +32,14 @@ const MIN_STALL: Nanos = Nanos::millis(500);
 const MIN_MEAN_OPERATIONS_PER_INTERVAL: f64 = 10.0;
 
 pub(super) const STEADINESS: Check = Check {
-    rules: &["NOT-STEADY", "STALLS"],
-    about: "Whether the rate drifted over the measured window, and whether it dropped to zero at times.",
+    rules: &["NOT-STEADY", "STALLS", "PROGRAM-STOPPED"],
+    about: "Whether the rate drifted over the measured window, and whether it dropped to zero at times, because of \
+        the storage or of a program that was stopped.",
     detect: |input, findings| {
-        for (_, _, observation) in input.observations() {
-            findings.extend(
-                detect_drift(&observation)
-                    .into_iter()
-                    .chain(detect_stalls(&observation)),
-            );
+        for (step, job, observation) in input.observations() {
+            let awaited = input.results.plan.steps[step].jobs[job].awaits_steady_state();
+            findings.extend(detect_drift(&observation, awaited));
+            findings.extend(detect_stalls(&observation));
         }
     },
 };
@@ -143,7 +142,7 @@ fn level_error(values: &[f64], levels: &[Segment]) -> f64 {
 }
 
 /// Finds a drift. Only a closed loop can drift, because a paced rate is fixed.
-fn detect_drift(observation: &Observation) -> Option<Finding> {
+fn detect_drift(observation: &Observation, awaited: bool) -> Option<Finding> {
     if observation.load.closed_loop != Some(true) {
         return None;
     }
@@ -175,7 +174,10 @@ fn detect_drift(observation: &Observation) -> Option<Finding> {
     };
     let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the rate was still changing, so the mean depends on how long the test ran");
-    Some(finding.help("warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)"))
+    Some(finding.help(match awaited {
+        true => "the test ended by `--until-steady` all the same: use a smaller limit or a longer window for it",
+        false => "warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)",
+    }))
 }
 
 fn largest_change(observation: &Observation) -> Option<LevelChange> {
@@ -221,42 +223,83 @@ fn time_correlation(values: &[f64], slope: f64) -> f64 {
     }
 }
 
-fn detect_stalls(observation: &Observation) -> Option<Finding> {
+/// Gaps of the storage, and gaps in which this program did not run.
+fn detect_stalls(observation: &Observation) -> Vec<Finding> {
+    let (stopped, stalled): (Vec<Gap>, Vec<Gap>) = find_gaps(observation)
+        .into_iter()
+        .partition(|gap| was_stopped(observation, *gap));
+    let longest = |gaps: &[Gap]| gaps.iter().map(|gap| gap.length_ns).max();
+    let mut findings = Vec::new();
+    if let Some(longest) = longest(&stopped) {
+        let times = if stopped.len() == 1 {
+            "once".to_owned()
+        } else {
+            format!("{} times", stopped.len())
+        };
+        let what = format!(
+            "this program did not run for up to {longest}, {times}: it, or its machine, was stopped, or no processor \
+             was free"
+        );
+        let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, what).at(&*observation.name);
+        let finding = finding.why("no operation was issued or counted during that time, whatever the storage did");
+        findings.push(finding.help("repeat the test while nothing stops it (SIGSTOP, a freezer, a paused machine)"));
+    }
+    if let Some(longest) = longest(&stalled) {
+        findings.push(stalls_finding(observation, stalled.len(), longest));
+    }
+    findings
+}
+
+/// A time without completions.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    start_ns: Nanos,
+    length_ns: Nanos,
+}
+
+/// True if this program did not run for most of a gap.
+fn was_stopped(observation: &Observation, gap: Gap) -> bool {
+    let end = gap.start_ns + gap.length_ns;
+    let hosts = observation.seconds.iter().flat_map(|second| &second.hosts);
+    let mut around = hosts.filter(|host| host.start_ns < end && gap.start_ns < host.start_ns + host.length_ns);
+    around.any(|host| host.paused_ns.is_some_and(|pause| 2 * pause.0 > gap.length_ns.0))
+}
+
+fn find_gaps(observation: &Observation) -> Vec<Gap> {
     let total: u64 = observation.series.iter().flat_map(|point| point.operations).sum();
     let is_even = observation.load.closed_loop == Some(true) || observation.load.rate_iops.is_some();
     if !is_even || (total as f64) < MIN_MEAN_OPERATIONS_PER_INTERVAL * observation.series.len() as f64 {
-        return None;
+        return Vec::new();
     }
-    let is_empty_interval = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
-    let mut lengths: Vec<Nanos> = Vec::new();
-    let mut current = Nanos(0);
-    for point in &observation.series {
-        if is_empty_interval(point) {
-            current += point.length_ns;
-        } else if current > Nanos(0) {
-            lengths.push(std::mem::take(&mut current));
-        }
-    }
-    lengths.push(current);
-    lengths.retain(|length| *length >= MIN_STALL);
-    let longest = lengths.iter().max()?;
+    let is_empty = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
+    let runs = observation.series.chunk_by(|one, next| is_empty(one) == is_empty(next));
+    let gap = |run: &[SeriesPoint]| Gap {
+        start_ns: run[0].start_ns,
+        length_ns: Nanos(run.iter().map(|point| point.length_ns.0).sum()),
+    };
+    let gaps = runs.filter(|run| is_empty(&run[0])).map(gap);
+    gaps.filter(|gap| gap.length_ns >= MIN_STALL).collect()
+}
+
+fn stalls_finding(observation: &Observation, count: usize, longest: Nanos) -> Finding {
     let ended = match observation.errors {
         None | Some(0) => "completed",
         Some(_) => "succeeded",
     };
-    let what = match lengths.len() {
+    let what = match count {
         1 => format!("no operation {ended} for at least {longest}, once"),
         times => format!("no operation {ended} during {times} gaps; the longest lasted at least {longest}"),
     };
     let finding = Finding::new("STALLS", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
-    Some(finding.help("check the system log and the device's health at that time; `--out csv` lists the intervals"))
+    finding.help("check the system log and the device's health at that time; `--out csv` lists the intervals")
 }
 
 #[cfg(test)]
 mod tests {
     use model::plan::{Pacing, Rate, Stop, TargetId, Workload};
     use model::results::Results;
+    use model::seconds::{HostSample, IntervalFacts};
     use model::{Direction, Nanos};
 
     use super::super::samples;
@@ -275,6 +318,39 @@ mod tests {
             .into_iter()
             .filter(|rule| rule == "NOT-STEADY" || rule == "STALLS")
             .collect()
+    }
+
+    /// The thread that samples did not run either.
+    #[test]
+    fn a_stopped_program_is_no_stall() {
+        let gap: Vec<u64> = (0..300)
+            .map(|n| if (100..130).contains(&n) { 0 } else { 100 })
+            .collect();
+        let mut results = results(&gap);
+        let second = |number: u64| IntervalFacts {
+            start_ns: Nanos::secs(number),
+            length_ns: Nanos::secs(1),
+            ..IntervalFacts::default()
+        };
+        results.steps[0].jobs[0].seconds = (0..30).map(second).collect();
+        let sample = |start: u64, length: u64, paused: Option<u64>| HostSample {
+            start_ns: Nanos::secs(start),
+            length_ns: Nanos::secs(length),
+            paused_ns: paused.map(Nanos::millis),
+            ..HostSample::default()
+        };
+        let rules = |results: &Results| samples::rules(results);
+        results.steps[0].samples = vec![sample(9, 4, None)];
+        assert!(rules(&results).contains(&"STALLS".to_owned()));
+        results.steps[0].samples = vec![sample(9, 4, Some(2900))];
+        let found = rules(&results);
+        assert!(
+            found.contains(&"PROGRAM-STOPPED".to_owned()) && !found.contains(&"STALLS".to_owned()),
+            "{found:?}"
+        );
+        // A pause elsewhere explains nothing.
+        results.steps[0].samples = vec![sample(5, 4, Some(2900)), sample(9, 4, None)];
+        assert!(rules(&results).contains(&"STALLS".to_owned()));
     }
 
     /// Only completely empty intervals count, so the real stall may be longer.

@@ -48,6 +48,11 @@ impl Bound {
         self.limit.is_exceeded_by(self.used)
     }
 
+    /// True if the limit was changed during the test.
+    pub(super) fn is_variable(&self) -> bool {
+        self.kind == LayerKind::ControlGroup && self.limit.high > self.limit.low
+    }
+
     pub(crate) fn share(&self) -> f64 {
         self.limit.share(self.used)
     }

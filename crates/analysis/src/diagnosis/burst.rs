@@ -12,6 +12,8 @@ use super::symptom::{Symptom, figure, figure_vs};
 
 /// Minimum drop at the step, as a share of the level before it.
 const MIN_DROP: f64 = 0.10;
+/// Minimum length of a level in the warm-up.
+const MIN_WARM_UP_LEVEL_SECONDS: usize = 3;
 /// An enforced baseline varies by less than this.
 const MAX_FLAT_VARIATION: f64 = 0.015;
 /// Alternatively, its variance divided by its mean is below this: token buckets are near 0, real
@@ -38,10 +40,11 @@ pub(super) struct StepDown {
     pub(super) at: f64,
 }
 
-/// Finds the step in a series with exactly two levels, the second lower.
+/// Finds the step in a series with exactly two levels, the second lower. The first may have ended
+/// within the warm-up.
 pub(super) fn find_step_down(input: &Input<'_>) -> Option<StepDown> {
     let [before, after] = input.levels[..] else {
-        return None;
+        return find_step_in_warm_up(input);
     };
     // The second in which the step occurs belongs to neither level.
     let after = Segment::new(&input.rates_by_second, after.start + 1, after.end);
@@ -50,6 +53,26 @@ pub(super) fn find_step_down(input: &Input<'_>) -> Option<StepDown> {
         before,
         after,
         at: warm_up + (after.start - 1) as f64,
+    })
+}
+
+/// Finds a level of the warm-up above that of the whole window.
+fn find_step_in_warm_up(input: &Input<'_>) -> Option<StepDown> {
+    let warm_up = &input.context.warm_up_rates;
+    let after = input.levels.first().filter(|_| input.has_one_level())?;
+    let is_above = |rate: &&f64| after.mean < **rate * (1.0 - MIN_DROP);
+    let length = warm_up.iter().take_while(is_above).count();
+    if length <= MIN_WARM_UP_LEVEL_SECONDS || warm_up[length..].iter().any(|rate| is_above(&rate)) {
+        return None;
+    }
+    // The last second may have parts of both levels.
+    let whole = length - 1;
+    let before = Segment::new(warm_up, 0, whole);
+    let rest = (warm_up[whole] - after.mean) / (before.mean - after.mean);
+    Some(StepDown {
+        before,
+        after: *after,
+        at: whole as f64 + rest.min(1.0),
     })
 }
 
@@ -68,8 +91,13 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         return None;
     }
     let refill_secs = bucket / step.after.mean.max(f64::MIN_POSITIVE);
+    let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
+    let when = match step.at < warm_up {
+        true => "within the warm-up, so the measured window shows only the lower rate",
+        false => "warm-up included",
+    };
     let fell = format!(
-        "the rate fell from {:.0} to {:.0} IOPS after {:.0} s of load, warm-up included",
+        "the rate fell from {:.0} to {:.0} IOPS after {:.0} s of load, {when}",
         step.before.mean, step.after.mean, step.at
     );
     let sentence = match burst {

@@ -75,10 +75,17 @@ fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
                 0 | 1 => String::new(),
                 _ => format!(" ({} together)", bound.jobs.join(" + ")),
             };
-            format!(
-                "{}: {used}{all} are {percent:.1} % of its limit of {limit}",
-                bound.layer
-            )
+            match bound.is_variable() {
+                true => format!(
+                    "{}: {used}{all}; its limit changed during the test, between {limit} and {}",
+                    bound.layer,
+                    format_figure(bound.limit.high, unit)
+                ),
+                false => format!(
+                    "{}: {used}{all} are {percent:.1} % of its limit of {limit}",
+                    bound.layer
+                ),
+            }
         }
     };
     let sentence = match bound.is_met() {

@@ -2,9 +2,10 @@
 
 use model::Nanos;
 use model::environment::VolumeUse;
+use model::event::Phase;
 use model::observation::Observation;
 use model::plan::{EngineKind, Job};
-use model::results::Results;
+use model::results::{JobResults, Results};
 
 /// Facts for a diagnosis in addition to the observation and the layers. Each may be absent.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,8 @@ pub struct Context<'a> {
     pub window_ns: Nanos,
     /// Known burst credits of the layers.
     pub bursts: Vec<KnownBurst>,
+    /// Operations per second in each whole second of the warm-up.
+    pub warm_up_rates: Vec<f64>,
     /// The network between machine and storage, if there is one.
     pub network: Option<Network>,
     /// Temperature of the device.
@@ -32,6 +35,8 @@ pub struct Context<'a> {
     pub unloaded_ns: Option<f64>,
     /// The workers use a whole processor by design, because they poll.
     pub polls: bool,
+    /// The test measured until its rule of a steady state was met.
+    pub awaits_steady_state: bool,
     /// The load waits for flushes, which empty the queue but count in no latency.
     pub flushes: bool,
     /// The question to answer.
@@ -100,10 +105,12 @@ impl Context<'_> {
         let mut context = Context::default();
         let planned = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
         if let Some(planned) = planned {
+            context.awaits_steady_state = planned.awaits_steady_state();
             context.flushes = flushes(planned);
             context.polls = polls(planned);
         }
         if let Some(step_results) = results.steps.get(step) {
+            context.warm_up_rates = step_results.jobs.get(job).map(warm_up_rates).unwrap_or_default();
             context.volumes = step_results.volumes.iter().map(|entry| entry.volume.clone()).collect();
             context.window_ns = step_results.observed_ns;
             // Simulated engines do not show how a device uses the processor.
@@ -114,6 +121,24 @@ impl Context<'_> {
         }
         context
     }
+}
+
+/// Operations per second in each whole second of the warm-up.
+fn warm_up_rates(job: &JobResults) -> Vec<f64> {
+    let (mut rates, mut operations, mut length) = (Vec::new(), 0.0, 0.0);
+    for interval in job.around.iter().filter(|one| one.phase == Phase::WarmUp) {
+        operations += interval
+            .counts
+            .iter()
+            .map(|(_, counts)| counts.operations as f64)
+            .sum::<f64>();
+        length += interval.length_ns.as_secs();
+        if length >= 0.999 {
+            rates.push(operations / length);
+            (operations, length) = (0.0, 0.0);
+        }
+    }
+    rates
 }
 
 fn flushes(job: &Job) -> bool {

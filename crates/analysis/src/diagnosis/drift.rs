@@ -48,7 +48,10 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Symptom::new(sentence)
             .with_evidence(first)
             .with_evidence(last)
-            .with_advice("measure until the rate no longer changes: `fathom run --until-steady 0.3%`")
+            .with_advice(match input.context.awaits_steady_state {
+                true => "`fathom run --until-steady` permitted this drift: repeat with a smaller limit",
+                false => "measure until the rate no longer changes: `fathom run --until-steady 0.3%`",
+            })
             .with_advice("disks become slower like this as they fill, fragment or heat up"),
     )
 }

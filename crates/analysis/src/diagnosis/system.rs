@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use model::Direction;
 use model::environment::{DeviceLimit, Environment};
 use model::results::{JobResults, Results};
+use model::seconds::HostSample;
 
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
@@ -15,7 +16,42 @@ pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<Layer> {
     let (Some([job_results]), Some(host)) = (jobs, results.hosts.first()) else {
         return Vec::new();
     };
-    layers_of_targets(&host.environment, &targets(results, step, job), job_results)
+    let limits = limit_ranges(&host.environment, &results.steps[step].samples);
+    layers_of_targets(&host.environment, &limits, &targets(results, step, job), job_results)
+}
+
+/// The lowest and the highest values of a limit during a step.
+type LimitRange = (DeviceLimit, DeviceLimit);
+
+/// The limits of each device. One that was absent for a time is omitted.
+fn limit_ranges(environment: &Environment, samples: &[HostSample]) -> Vec<LimitRange> {
+    let mut ranges: Vec<LimitRange> = environment
+        .limits
+        .devices
+        .iter()
+        .map(|limit| (limit.clone(), limit.clone()))
+        .collect();
+    for changed in samples
+        .iter()
+        .filter(|sample| sample.host == 0)
+        .filter_map(|sample| sample.changed_limits.as_ref())
+    {
+        for (low, high) in &mut ranges {
+            let now = changed
+                .iter()
+                .find(|limit| limit.device == low.device)
+                .cloned()
+                .unwrap_or_default();
+            for (known, joined, now) in [(low, u64::min as fn(u64, u64) -> u64, &now), (high, u64::max, &now)] {
+                let join = |known: Option<u64>, now: Option<u64>| Some(joined(known?, now?));
+                known.read_iops = join(known.read_iops, now.read_iops);
+                known.write_iops = join(known.write_iops, now.write_iops);
+                known.read_bytes = join(known.read_bytes, now.read_bytes);
+                known.write_bytes = join(known.write_bytes, now.write_bytes);
+            }
+        }
+    }
+    ranges
 }
 
 /// Indexes of the targets that a job uses.
@@ -26,13 +62,21 @@ fn targets(results: &Results, step: usize, job: usize) -> BTreeSet<u32> {
     streams.flat_map(|stream| stream.target.ids()).map(|id| id.0).collect()
 }
 
-fn layers_of_targets(environment: &Environment, targets: &BTreeSet<u32>, job: &JobResults) -> Vec<Layer> {
+fn layers_of_targets(
+    environment: &Environment,
+    limits: &[LimitRange],
+    targets: &BTreeSet<u32>,
+    job: &JobResults,
+) -> Vec<Layer> {
     let lies_on = |target: u32, number: &str| {
         let facts = environment.target(target);
         facts.is_some_and(|facts| facts.devices.iter().any(|device| device.number == number))
     };
-    let limits = environment.limits.devices.iter().flat_map(|limit| {
-        let limited = targets.iter().copied().filter(|target| lies_on(*target, &limit.device));
+    let limits = limits.iter().flat_map(|limit| {
+        let limited = targets
+            .iter()
+            .copied()
+            .filter(|target| lies_on(*target, &limit.0.device));
         let limited: BTreeSet<u32> = limited.collect();
         let layers = layers_of_limit(limit).into_iter();
         layers.filter_map(move |(direction, layer)| {
@@ -69,22 +113,41 @@ fn share_of_targets(job: &JobResults, direction: Direction, targets: &BTreeSet<u
     (all > 0).then(|| theirs as f64 / all as f64)
 }
 
-fn layers_of_limit(limit: &DeviceLimit) -> Vec<(Direction, Layer)> {
-    let layer = |direction: Direction, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
-        let exactly = |value: u64| Limit::exactly(value as f64);
+fn layers_of_limit((low, high): &LimitRange) -> Vec<(Direction, Layer)> {
+    let layer = |direction: Direction,
+                 applies: Applies,
+                 iops: fn(&DeviceLimit) -> Option<u64>,
+                 bytes: fn(&DeviceLimit) -> Option<u64>| {
+        let range = |of: fn(&DeviceLimit) -> Option<u64>| {
+            Some(Limit {
+                low: of(low)? as f64,
+                high: of(high)? as f64,
+            })
+        };
+        let (iops, bytes) = (range(iops), range(bytes));
         let layer = Layer {
-            name: format!("control group, {}s of device {}", direction.word(), limit.device),
+            name: format!("control group, {}s of device {}", direction.word(), low.device),
             kind: LayerKind::ControlGroup,
-            iops: iops.map(exactly),
-            bytes_per_sec: bytes.map(exactly),
+            iops,
+            bytes_per_sec: bytes,
             applies,
             source: "the system".into(),
             ..Layer::default()
         };
         (iops.is_some() || bytes.is_some()).then_some((direction, layer))
     };
-    let reads = layer(Direction::Read, Applies::Reads, limit.read_iops, limit.read_bytes);
-    let writes = layer(Direction::Write, Applies::Writes, limit.write_iops, limit.write_bytes);
+    let reads = layer(
+        Direction::Read,
+        Applies::Reads,
+        |limit| limit.read_iops,
+        |limit| limit.read_bytes,
+    );
+    let writes = layer(
+        Direction::Write,
+        Applies::Writes,
+        |limit| limit.write_iops,
+        |limit| limit.write_bytes,
+    );
     reads.into_iter().chain(writes).collect()
 }
 
@@ -116,7 +179,8 @@ mod tests {
             }],
             ..Environment::default()
         };
-        let layers = layers_of_targets(&environment, &BTreeSet::from([0]), &JobResults::default());
+        let limits = limit_ranges(&environment, &[]);
+        let layers = layers_of_targets(&environment, &limits, &BTreeSet::from([0]), &JobResults::default());
         let shown: Vec<_> = layers
             .iter()
             .map(|layer| (layer.applies, layer.iops, layer.bytes_per_sec))
@@ -124,8 +188,30 @@ mod tests {
         let reads = (Applies::Reads, Some(Limit::exactly(1000.0)), None);
         assert_eq!(shown, [reads, (Applies::Writes, None, Some(Limit::exactly(5e6)))]);
         assert_eq!(
-            layers_of_targets(&environment, &BTreeSet::new(), &JobResults::default()),
+            layers_of_targets(&environment, &limits, &BTreeSet::new(), &JobResults::default()),
             []
+        );
+        // Halved in the middle, then without a limit on bytes.
+        let changed = |limits: Vec<DeviceLimit>| HostSample {
+            changed_limits: Some(limits),
+            ..HostSample::default()
+        };
+        let samples = [
+            changed(vec![limit("254:0", Some(500), Some(5_000_000))]),
+            changed(vec![limit("254:0", Some(1000), None)]),
+        ];
+        let limits = limit_ranges(&environment, &samples);
+        let layers = layers_of_targets(&environment, &limits, &BTreeSet::from([0]), &JobResults::default());
+        let shown: Vec<_> = layers.iter().map(|layer| (layer.applies, layer.iops)).collect();
+        assert_eq!(
+            shown,
+            [(
+                Applies::Reads,
+                Some(Limit {
+                    low: 500.0,
+                    high: 1000.0
+                })
+            )]
         );
     }
 
@@ -175,7 +261,8 @@ mod tests {
                 workers: vec![worker],
                 ..JobResults::default()
             };
-            let layers = layers_of_targets(&environment, &all, &job).into_iter();
+            let limits = limit_ranges(&environment, &[]);
+            let layers = layers_of_targets(&environment, &limits, &all, &job).into_iter();
             let shown = layers.map(|layer| {
                 let device = layer
                     .name

@@ -45,6 +45,7 @@ pub const RULES: &[Rule] = &[
     load::RATE,
     load::MIX,
     times::ORDER,
+    times::MEAN,
     times::TAIL,
     times::SPREAD,
     modes::MODES,

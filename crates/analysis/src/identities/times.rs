@@ -9,6 +9,11 @@ use super::Rule;
 
 /// Bins and rounding can reverse neighbouring percentiles by this share.
 const MAX_ROUNDING: f64 = 0.01;
+/// Bins and rounding can move a mean by this share, and by this time.
+const MAX_MEAN_ERROR: f64 = 0.05;
+const MEAN_ROUNDING_NS: f64 = 1000.0;
+/// Tools whose percentiles are values, within a few per cent.
+const EXACT_TOOLS: [&str; 3] = ["DiskSpd", "fio", "fathom"];
 /// From this ratio on, the tail is a second distribution.
 const MIN_TAIL_RATIO: f64 = 5.0;
 
@@ -40,6 +45,57 @@ pub(super) const ORDER: Rule = Rule {
         }
     },
 };
+
+pub(super) const MEAN: Rule = Rule {
+    names: &["MEAN-IMPOSSIBLE"],
+    about: "Whether the percentiles permit the mean.",
+    detect: |load, _, findings| {
+        for (whose, latency) in latencies_by_direction(load) {
+            let Some((mean, (low, high))) = latency.mean_ns.zip(mean_bounds(load, latency)) else {
+                continue;
+            };
+            let tolerance = MAX_MEAN_ERROR * mean + MEAN_ROUNDING_NS;
+            if mean + tolerance >= low && high.is_none_or(|high| mean <= high + tolerance) {
+                continue;
+            }
+            let permitted = match high {
+                Some(high) => format!("from {} to {}", to_nanos(low), to_nanos(high)),
+                None => format!("at least {}", to_nanos(low)),
+            };
+            let what = format!(
+                "{whose}: the mean is {}, but the percentiles permit only means of {permitted}",
+                to_nanos(mean)
+            );
+            let finding = Finding::new("MEAN-IMPOSSIBLE", Severity::Error, what).at(&*load.name);
+            let finding = finding.why("one of these figures was changed, mistyped or comes from another run");
+            findings.push(finding.help("use the original report of the tool"));
+        }
+    },
+};
+
+/// The smallest and the largest mean that percentiles permit: between two of them every value may
+/// equal the lower or the upper one.
+fn mean_bounds(load: &Observation, latency: &Latency) -> Option<(f64, Option<f64>)> {
+    // Other tools state the bounds of coarse bins.
+    if !EXACT_TOOLS.contains(&load.tool.as_str()) || latency.quantiles.is_empty() {
+        return None;
+    }
+    let (mut low, mut high, mut before) = (0.0, 0.0, (0.0, latency.min_ns.unwrap_or(0.0)));
+    for (share, value) in latency.quantiles.iter().copied() {
+        if share <= before.0 || value < before.1 {
+            // PCT-DISORDER reports it, or the first row is the minimum.
+            before.1 = value.max(before.1);
+            continue;
+        }
+        low += (share - before.0) * before.1;
+        high += (share - before.0) * value;
+        before = (share, value);
+    }
+    low += (1.0 - before.0) * before.1;
+    // fio's percentiles may lack the submission, which its mean includes.
+    let max = latency.max_ns.filter(|_| load.tool != "fio");
+    Some((low, max.map(|max| high + (1.0 - before.0) * max)))
+}
 
 pub(super) const TAIL: Rule = Rule {
     names: &["TAIL"],
@@ -172,6 +228,9 @@ mod tests {
         check(|latency| latency.quantiles[1].1 = 1e6, "PCT-DISORDER");
         check(|latency| latency.min_ns = Some(3e7), "PCT-DISORDER");
         check(|latency| latency.max_ns = Some(8.5e6), "PCT-DISORDER");
+        // Half of the values are at most 1.9 ms, half at least.
+        check(|latency| latency.mean_ns = Some(0.9e6), "MEAN-IMPOSSIBLE");
+        check(|latency| latency.mean_ns = Some(3.8e6), "MEAN-IMPOSSIBLE");
         check(|latency| latency.deviation_ns = Some(2.7e6), "LATENCY-SPREAD");
         let tail = |latency: &mut model::observation::Latency| {
             (latency.quantiles[2].1, latency.quantiles[3].1, latency.max_ns) = (4e7, 5e7, Some(6e7));

@@ -1,4 +1,5 @@
-//! Promises of availability: the share of seconds that kept all other clauses. A test is too short
+//! Promises of availability: the share of the time in which all other clauses were kept. A second
+//! that kept them counts less the time in which the storage completed nothing. A test is too short
 //! to prove them: 99.9 % would need 2,995 seconds without a miss. So such a clause fails or is
 //! consistent with the test, but never passes.
 
@@ -28,6 +29,7 @@ impl Case<'_> {
             shared: doubt.as_ref().and_then(|doubt| doubt.shared.clone()),
             action: doubt.map(|doubt| doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause))),
             reason,
+            limitation: None,
         };
         let inconclusive = |doubt: Doubt, value, interval| {
             let why = doubt.why.clone();
@@ -49,17 +51,26 @@ impl Case<'_> {
         if let Some(doubt) = targets.into_iter().find_map(|target| self.doubt_requested_rate(target)) {
             return inconclusive(doubt, None, (None, None));
         }
+        let stalls = self.stalls_of_storage();
         let kept: Vec<f64> = seconds
             .iter()
-            .map(|second| f64::from(u8::from(others.iter().all(|other| keeps_clause(other, second)))))
+            .map(|second| match others.iter().all(|other| keeps_clause(other, second)) {
+                true => 1.0 - second.stalled_share(&stalls),
+                false => 0.0,
+            })
             .collect();
+        let stalled_secs: f64 = stalls.iter().map(|(_, length)| length).sum();
         let (count, n) = (kept.iter().sum::<f64>(), kept.len() as f64);
         // Bad seconds occur in clusters, and correlated seconds count as fewer independent ones.
         let correlation = lag_one_correlation(&kept).clamp(0.0, 0.99);
         let effective = n * (1.0 - correlation) / (1.0 + correlation);
         let (low, high) = wilson_interval(count / n * effective, effective, CONFIDENCE);
         let proof_secs = (0.05f64.ln() / clause.target.ln()).ceil();
-        let counts_text = format!("{count:.0} of {n:.0} seconds kept the other clauses");
+        let stalled = match stalled_secs > 0.0 {
+            true => format!(" (nothing was served for {stalled_secs:.1} s)"),
+            false => String::new(),
+        };
+        let counts_text = format!("{count:.0} of {n:.0} seconds kept the other clauses{stalled}");
         let interval = (Some(low), Some(high));
         match high < clause.target {
             true => {
@@ -113,10 +124,20 @@ fn keeps_clause(clause: &Clause, second: &Second) -> bool {
 
 /// One second of the series.
 struct Second {
+    at: f64,
     length: f64,
     operations: [f64; 3],
     bytes: [f64; 3],
     mean_ns: Option<f64>,
+}
+
+impl Second {
+    /// The share of it in stalls, each with its start and length.
+    fn stalled_share(&self, stalls: &[(f64, f64)]) -> f64 {
+        let end = self.at + self.length;
+        let within = |(at, length): &(f64, f64)| (end.min(at + length) - self.at.max(*at)).max(0.0);
+        stalls.iter().map(within).sum::<f64>() / self.length
+    }
 }
 
 /// Joins intervals to whole seconds, without an incomplete last one.
@@ -138,6 +159,7 @@ fn join_seconds(series: &[SeriesPoint]) -> Vec<Second> {
         }
         let n: f64 = operations.iter().sum();
         seconds.push(Second {
+            at: point.start_ns.as_secs() + point.length_ns.as_secs() - length,
             length,
             operations,
             bytes,

@@ -22,9 +22,13 @@ const FAR_BEYOND_QUANTILE: f64 = 5.0;
 const MIN_SECONDS: usize = 10;
 /// A second below this share of the promised rate is slow.
 const SLACK_SHARE: f64 = 0.9;
-/// This many slow seconds in a row are a slump. Fewer are a stall, which latencies show.
+/// This many slow seconds in a row are a slump, whatever share of the window they are.
 const MIN_SLUMP_SECONDS: usize = 3;
-/// A second of a drawn direction is slow only beyond this many standard deviations of its count.
+/// Fewer slow seconds in a row are a stall, which latencies show. But stalls that together miss
+/// more than this share of the promised operations are a slump too.
+const MAX_STALLED_SHARE: f64 = 0.05;
+/// A second is slow only beyond this many standard deviations of its count, where chance decides
+/// the count.
 const MAX_CHANCE: f64 = 3.0;
 
 /// Periods in which the storage served much less than promised.
@@ -166,24 +170,31 @@ impl Case<'_> {
     }
 
     /// Periods in which a paced load was served much too slowly, if they miss more operations than
-    /// the tolerance allows for the whole window. Catching up later raises the mean, but those
-    /// operations were late.
+    /// the whole window may. Catching up later raises the mean, but those operations were late.
     pub(super) fn slump(&self, clause: &Clause) -> Option<Slump> {
         // Only the schedule of a paced load defines which operations were due.
         Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
+        // The share of a direction is drawn, so it varies from second to second. A single second of
+        // any load varies too.
+        let chance = clause.direction.map_or(0.0, |_| MAX_CHANCE);
+        self.slow_stretches(clause, MIN_SLUMP_SECONDS, chance, clause.tolerance)
+            .or_else(|| self.slow_stretches(clause, 1, MAX_CHANCE, clause.tolerance.max(MAX_STALLED_SHARE)))
+    }
+
+    /// Periods of at least `min_seconds` slow seconds that together miss more than `tolerated`, a
+    /// share of the promised operations.
+    fn slow_stretches(&self, clause: &Clause, min_seconds: usize, chance: f64, tolerated: f64) -> Option<Slump> {
         let target = self.clause_iops(clause)?;
         let seconds = &self.observation.seconds;
         let served_in = self.served_by_second(clause)?;
         let is_slack = |at: usize| {
             let due = target * seconds[at].facts.length_ns.as_secs();
-            // The share of a direction is drawn, so it varies from second to second.
-            let chance = clause.direction.map_or(0.0, |_| MAX_CHANCE * due.sqrt());
-            served_in[at] < SLACK_SHARE * due - chance
+            served_in[at] < SLACK_SHARE * due - chance * due.sqrt()
         };
         let (mut slump, mut served, mut at) = (None::<Slump>, 0.0, 0);
         while at < seconds.len() {
             let length = (at..seconds.len()).take_while(|second| is_slack(*second)).count();
-            if length >= MIN_SLUMP_SECONDS {
+            if length >= min_seconds {
                 let stretch = &seconds[at..at + length];
                 let operations: f64 = served_in[at..at + length].iter().sum();
                 let time: f64 = stretch.iter().map(|second| second.facts.length_ns.as_secs()).sum();
@@ -202,7 +213,7 @@ impl Case<'_> {
             at += length.max(1);
         }
         let measured = self.observation.measured_ns?.as_secs();
-        let mut slump = slump.filter(|slump| slump.missing > clause.tolerance * target * measured)?;
+        let mut slump = slump.filter(|slump| slump.missing > tolerated * target * measured)?;
         slump.iops = served / slump.seconds as f64;
         Some(slump)
     }

@@ -75,8 +75,8 @@ impl From<SlotsNeeded> for Doubt {
 impl Case<'_> {
     /// Why a good figure does not show that the clause is kept.
     pub(super) fn doubt_pass(&self, clause: &Clause) -> Option<Doubt> {
-        if let Some(finding) = self.find_cache_answer() {
-            return Some(Doubt::new(Cause::Invalid, finding));
+        if let Some(doubt) = self.doubt_answer() {
+            return Some(doubt);
         }
         match clause.metric {
             // In a short test, credit use is reported next to the figure instead.
@@ -126,10 +126,8 @@ impl Case<'_> {
         }
         let limit_ns = self.promised_latency_secs().map(|secs| secs * 1e9);
         let Some(found) = Attribution::new(self.observation, limit_ns) else {
-            let held_up = self.find_other_limit();
-            return held_up
-                .map(|finding| Doubt::new(Cause::Invalid, finding))
-                .or_else(|| Some(Doubt::new(Cause::Generator, self.describe_generator_limit(target)?)));
+            let generator = || Some(Doubt::new(Cause::Generator, self.describe_generator_limit(target)?));
+            return self.doubt_other_limit().or_else(generator);
         };
         if found.share(Fault::Storage) < MIN_STORAGE_SHARE
             && !found.storage_alone_fails(clause.tolerance)
@@ -145,9 +143,9 @@ impl Case<'_> {
         let observation = self.observation;
         let attribution = Attribution::new(observation, Some(clause.target));
         if attribution.is_none()
-            && let Some(finding) = self.find_other_limit()
+            && let Some(doubt) = self.doubt_other_limit()
         {
-            return Some(Doubt::new(Cause::Invalid, finding));
+            return Some(doubt);
         }
         if let Some(service) = self.service_figure(clause)
             && !breaks_clause(clause, service)
@@ -160,7 +158,7 @@ impl Case<'_> {
             .filter(|(_, share)| *share > MAX_DISTURBED_EXCESS)
         {
             let found = match fault {
-                Fault::Generator => "fathom itself was late".to_owned(),
+                Fault::Generator if !self.was_stopped() => "fathom itself was late".to_owned(),
                 _ => self.describe_seconds(attribution.as_ref(), fault),
             };
             let excess = match clause.metric {
@@ -171,7 +169,7 @@ impl Case<'_> {
                 "{:.0} % of the {excess} fell in{SECONDS_IN_WHICH}{found}",
                 100.0 * share
             );
-            return Some(Doubt::new(cause_of(fault), why).with_shared(found));
+            return Some(self.without_stops(Doubt::new(cause_of(fault), why).with_shared(found)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
@@ -194,7 +192,7 @@ impl Case<'_> {
                 );
                 let needed = self
                     .promised_iops()
-                    .map(|rate| open_loop_slots(self.needed_in_flight(rate).0));
+                    .map(|rate| open_loop_slots(self.needed_in_flight(rate).operations));
                 let enough = needed.map_or(0, u64::from).max(2 * slots);
                 Doubt::new(Cause::Generator, why).with_action(format!("use more slots: --depth {enough}"))
             }
@@ -236,7 +234,7 @@ impl Case<'_> {
 
     /// Start and length of each stall of the storage. Stalls that overlap a second missed for
     /// another cause are omitted.
-    fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
+    pub(super) fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
         let found = Attribution::new(self.observation, None);
         let missed = found.iter().flat_map(|found| &found.missed);
         let other_seconds: Vec<f64> = missed
@@ -361,7 +359,21 @@ impl Case<'_> {
             found.missed.len(),
             found.seconds(fault)
         );
-        Doubt::new(cause_of(fault), why).with_shared(observed)
+        self.without_stops(Doubt::new(cause_of(fault), why).with_shared(observed))
+    }
+
+    /// True if fathom, or its machine, was stopped for a time.
+    fn was_stopped(&self) -> bool {
+        let mut hosts = self.observation.seconds.iter().flat_map(|second| &second.hosts);
+        hosts.any(|host| host.paused_ns.is_some())
+    }
+
+    /// A doubt about a generator that was stopped: more workers do not help it.
+    fn without_stops(&self, doubt: Doubt) -> Doubt {
+        match doubt.cause == Cause::Generator && self.was_stopped() {
+            true => doubt.with_action("repeat the test while nothing stops fathom or its machine".into()),
+            false => doubt,
+        }
     }
 
     /// What was observed in the seconds that were missed because of a fault, or in all if there are

@@ -184,6 +184,7 @@ impl Case<'_> {
                 None => doubt.why,
             },
             shared: doubt.shared,
+            limitation: None,
         }
     }
 
@@ -234,9 +235,13 @@ impl Case<'_> {
                 None,
             ),
         };
+        let limitation = (outcome == Outcome::Pass)
+            .then(|| self.describe_dead_time(clause))
+            .flatten();
         ClauseVerdict {
             clause: clause.clone(),
             outcome,
+            limitation,
             value: Some(estimate.value),
             interval: estimate.interval(),
             probability_if_broken: Some(if_broken),
@@ -277,6 +282,19 @@ impl Case<'_> {
             text += &format!("; credits were not exhausted: {credits}");
         }
         text
+    }
+
+    /// Describes the time in which the storage completed nothing, if that is more than the
+    /// tolerance of a kept rate. A promise of a rate alone permits to make up for it later.
+    fn describe_dead_time(&self, clause: &Clause) -> Option<String> {
+        let measured = self.observation.measured_ns.filter(|_| is_rate(clause))?.as_secs();
+        let dead: f64 = self.stalls_of_storage().iter().map(|(_, length)| length).sum();
+        (dead > clause.tolerance * measured).then(|| {
+            format!(
+                "nothing was served for {dead:.1} s ({:.0} % of the time)",
+                100.0 * dead / measured
+            )
+        })
     }
 
     /// Describes a missed rate and its slump.

@@ -20,8 +20,8 @@ const BUSY_WORKER_SHARE: f64 = 0.90;
 const RATE_TOLERANCE: f64 = 0.01;
 /// A closed loop that could issue less than this multiple of the promised rate has little headroom.
 const MIN_HEADROOM: f64 = 1.25;
-/// Findings that invalidate a good figure: something other than the storage served the I/O.
-const CACHE_FINDINGS: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
+/// Findings that invalidate a good figure: something other than storage served the I/O.
+const ANSWER_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
@@ -33,6 +33,13 @@ pub(super) struct SlotsNeeded {
     pub(super) why: String,
     /// A sufficient number.
     pub(super) enough: u64,
+}
+
+/// Operations in flight that a rate needs.
+pub(super) struct NeededInFlight {
+    pub(super) operations: f64,
+    /// The latency behind them, in seconds, with the word for its source; `None` if it is assumed.
+    latency: Option<(&'static str, f64)>,
 }
 
 impl Case<'_> {
@@ -103,8 +110,12 @@ impl Case<'_> {
         if load.direct == Some(false) {
             differs(Cause::Load, "operations went through the system's cache".into());
         }
+        let is_promised = |percent: f64| (percent - wanted.read_percent).abs() <= MIX_TOLERANCE_POINTS;
+        // fathom issues the mix that it was asked for. If fewer of one direction complete, the
+        // storage serves that one more slowly, which is no difference of the load.
+        let is_issued = !self.observation.seconds.is_empty() && load.read_percent.is_some_and(is_promised);
         match self.observation.read_percent() {
-            Some(found) if (found - wanted.read_percent).abs() <= MIX_TOLERANCE_POINTS => {}
+            Some(found) if is_promised(found) || is_issued => {}
             Some(found) => differs(
                 Cause::Mix,
                 format!(
@@ -150,8 +161,8 @@ impl Case<'_> {
             .map(|ns| ns / 1e9)
     }
 
-    /// Operations in flight that a rate needs by Little's law, and the latency used, in seconds.
-    pub(super) fn needed_in_flight(&self, target: f64) -> (f64, f64) {
+    /// Operations in flight that a rate needs by Little's law.
+    pub(super) fn needed_in_flight(&self, target: f64) -> NeededInFlight {
         let measured_latency = self
             .observation
             .total
@@ -165,20 +176,22 @@ impl Case<'_> {
             .context
             .workload
             .is_some_and(|workload| workload.concurrency.is_some());
-        let latency_secs = match self.promised_latency_secs() {
+        let (operations, latency) = match self.promised_latency_secs() {
             // The storage may take the promised latency. If it keeps all latency clauses, more
             // slots may raise the rate.
-            Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(measured_latency),
-            Some(latency) => latency,
+            Some(promised) if is_paced && self.service_keeps_latencies() && measured_latency > promised => {
+                (target * measured_latency, Some(("measured", measured_latency)))
+            }
+            Some(promised) => (target * promised, Some(("promised", promised))),
             // No clause promises a latency, so slow storage gets the benefit of the doubt.
-            None if is_paced && !is_fixed => SLOW_LATENCY_SECS,
+            None if is_paced && !is_fixed => (target * SLOW_LATENCY_SECS, None),
             // For loads of other tools, up to a large number of slots.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(SLOW_STORAGE_SLOTS));
-                slow.max(target * DEFAULT_LATENCY_SECS) / target
+                (slow.max(target * DEFAULT_LATENCY_SECS), None)
             }
         };
-        (target * latency_secs, latency_secs)
+        NeededInFlight { operations, latency }
     }
 
     /// True if there are latency clauses and the service times keep all of them.
@@ -214,19 +227,29 @@ impl Case<'_> {
                 enough: 2 * slots,
             });
         }
-        let (needed, latency) = self.needed_in_flight(target);
-        ((slots as f64) < needed * (1.0 - 1e-9)).then(|| SlotsNeeded {
-            why: format!(
-                "{} too few: {target:.0} operations per second at {:.3} ms each need {:.0} in flight",
-                if slots == 1 {
-                    "1 slot is".to_owned()
-                } else {
-                    format!("{slots} slots are")
-                },
-                latency * 1e3,
-                needed.ceil()
-            ),
-            enough: open_loop_slots(needed).into(),
+        let NeededInFlight { operations, latency } = self.needed_in_flight(target);
+        ((slots as f64) < operations * (1.0 - 1e-9)).then(|| {
+            let few = match slots {
+                1 => "1 slot is too few".to_owned(),
+                slots => format!("{slots} slots are too few"),
+            };
+            let why = match latency {
+                Some((source, secs)) => format!(
+                    "{few}: {target:.0} operations per second at the {source} {:.3} ms each need {:.0} in flight",
+                    secs * 1e3,
+                    operations.ceil()
+                ),
+                // Slots divided by the rate.
+                None => format!(
+                    "{few} to tell: they keep up with {target:.0} operations per second only if each takes less than \
+                     {:.3} ms, and no latency is promised",
+                    1e3 * slots as f64 / target
+                ),
+            };
+            SlotsNeeded {
+                why,
+                enough: open_loop_slots(operations).into(),
+            }
         })
     }
 
@@ -259,18 +282,27 @@ impl Case<'_> {
         })
     }
 
-    pub(super) fn find_cache_answer(&self) -> Option<String> {
-        self.find_finding(&CACHE_FINDINGS)
+    /// Doubts a good figure if something other than storage served the I/O.
+    pub(super) fn doubt_answer(&self) -> Option<Doubt> {
+        let doubt = self.doubt_by_finding(&ANSWER_FINDINGS)?;
+        let is_in_memory = doubt.why.starts_with("IN-MEMORY");
+        Some(match is_in_memory {
+            true => doubt.with_action(
+                "choose a target on the storage that the promise is about; `--silence IN-MEMORY` judges memory".into(),
+            ),
+            false => doubt,
+        })
     }
 
-    pub(super) fn find_other_limit(&self) -> Option<String> {
-        self.find_finding(&OTHER_LIMIT_FINDINGS)
+    /// Doubts a bad figure if something other than the storage limited the load.
+    pub(super) fn doubt_other_limit(&self) -> Option<Doubt> {
+        self.doubt_by_finding(&OTHER_LIMIT_FINDINGS)
     }
 
-    fn find_finding(&self, rules: &[&str]) -> Option<String> {
+    fn doubt_by_finding(&self, rules: &[&str]) -> Option<Doubt> {
         let mut found = self.context.findings.iter();
         let found = found.find(|finding| rules.contains(&finding.rule.as_str()))?;
-        Some(format!("{}: {}", found.rule, found.what))
+        Some(Doubt::new(Cause::Invalid, format!("{}: {}", found.rule, found.what)))
     }
 
     /// True if the load offered more than promised, as a closed loop without a rate always does.

@@ -100,6 +100,9 @@ pub struct ClauseVerdict {
     /// What to do about it, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
+    /// What a PASS hides, in a few words for the headline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limitation: Option<String>,
 }
 
 /// Why a test does not decide a clause.

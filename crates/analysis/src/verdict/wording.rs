@@ -191,6 +191,7 @@ mod tests {
             reason: format!("{reason}{shared}"),
             shared: Some(shared.to_owned()),
             action: Some("stop the others".into()),
+            limitation: None,
         };
         let busy = "other programs used 71 % of all processors";
         let verdict = |clauses| Verdict {

@@ -41,6 +41,32 @@ pub fn limits(system: &System) -> Limits {
     limits
 }
 
+/// Reads the I/O limits of this process again and again, without finding its groups anew.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceLimitReader {
+    folders: Vec<String>,
+}
+
+impl DeviceLimitReader {
+    /// Finds the groups of this process.
+    pub fn new(system: &System) -> DeviceLimitReader {
+        DeviceLimitReader {
+            folders: own_groups(system, "blkio"),
+        }
+    }
+
+    /// The current limits, ordered by device.
+    pub fn read(&self, system: &System) -> Vec<DeviceLimit> {
+        let mut limits = Limits::default();
+        for folder in &self.folders {
+            read_io_max(system, folder, &mut limits);
+            read_version_1(system, "blkio", folder, &mut limits);
+        }
+        limits.devices.sort_by(|a, b| a.device.cmp(&b.device));
+        limits.devices
+    }
+}
+
 /// Folders of this process's control groups with a controller, innermost first: the version 2
 /// group, then the version 1 group of the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
@@ -87,6 +113,10 @@ fn read_version_2(system: &System, folder: &str, limits: &mut Limits) {
     if let Some(bytes) = system.value(&format!("{folder}/memory.max")) {
         set_min(&mut limits.memory, Bytes(bytes));
     }
+    read_io_max(system, folder, limits);
+}
+
+fn read_io_max(system: &System, folder: &str, limits: &mut Limits) {
     for line in system.text(&format!("{folder}/io.max")).unwrap_or_default().lines() {
         let mut words = line.split_ascii_whitespace();
         let Some(device) = words.next() else { continue };
@@ -215,6 +245,7 @@ mod tests {
                 ..Default::default()
             }]
         );
+        assert_eq!(DeviceLimitReader::new(&system).read(&system), limits.devices);
     }
 
     #[test]
@@ -250,6 +281,7 @@ mod tests {
             (device.device.as_str(), device.read_iops, device.write_bytes),
             ("254:0", Some(1000), Some(1_048_576))
         );
+        assert_eq!(DeviceLimitReader::new(&system).read(&system), limits.devices);
     }
 
     #[test]

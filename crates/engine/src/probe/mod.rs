@@ -36,7 +36,7 @@ pub use environment::{SystemTimes, watch_background_io};
 pub use health::health_of;
 pub use host::{cpu, host};
 pub use inventory::{Inventory, Use, UseKind};
-pub use limits::limits;
+pub use limits::{DeviceLimitReader, limits};
 pub use machines::{OpenFile, Process};
 pub use memory::{FreeMemory, MemoryLimit, address_space_free, memory_free, memory_total};
 pub use mounts::Mount;

@@ -202,11 +202,37 @@ fn text(wish: &Need, list: &[Advice]) -> String {
             .map(|(name, value)| format!(" --{name} {}", value.replace(' ', "")))
             .collect();
         text += &format!(
-            "\nTest what you get: fathom verify --policy {}{flags} TARGET\n",
+            "\nTest all that this disk promises: fathom verify --policy {}{flags} TARGET\n",
             next.policy
         );
+        text += &verify_command(wish);
     }
     text
+}
+
+/// The command that tests the rate that is needed. The disk may promise more.
+fn verify_command(wish: &Need) -> String {
+    // At the block size of the operations, a rate of bytes would be another rate of operations.
+    let throughput = wish.bytes_per_sec.filter(|_| wish.iops.is_none());
+    let clauses = [
+        wish.iops.map(|iops| format!("iops>={iops}")),
+        throughput.map(|bytes| format!("mbps>={}", bytes / 1e6)),
+        wish.latency_ns
+            .map(|ns| format!("mean<={}", Nanos(ns as u64).to_string().replace(' ', ""))),
+    ];
+    let clauses: Vec<String> = clauses.into_iter().flatten().collect();
+    if wish.iops.or(throughput).is_none() {
+        return String::new();
+    }
+    let block = wish
+        .block
+        .map(|block| format!(" --block {}", block.to_string().replace(' ', "")));
+    let read = wish.read_percent.map(|percent| format!(" --read {percent}"));
+    let options: String = [block, read].into_iter().flatten().collect();
+    format!(
+        "Test the rate that you need: fathom verify --require '{}'{options} TARGET\n",
+        clauses.join(",")
+    )
 }
 
 fn format_advice(advice: &Advice) -> String {

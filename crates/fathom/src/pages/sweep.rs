@@ -49,7 +49,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
             .curves
             .iter()
             .map(|curve| lead(curve, report))
-            .chain(caveats(report))
+            .chain(caveats(report, study))
             .chain(worth(report, study))
             .chain(next(report, study, summary.as_ref()))
             .collect(),

@@ -573,7 +573,14 @@ fn advice_says_what_to_order() {
             "size 500 GiB; iops 6000; mbps 287",
             "Not enough",
             "at most 262.1 MB/s",
+            "Test all that this disk promises: fathom verify --policy aws/gp3 --size 500GiB --iops 6000",
+            "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
         ],
+    );
+    // The disk promises another rate than was asked for.
+    fathom(&split_words("advise --iops 6100 --size 100GiB --block 8k")).expect(
+        0,
+        &["Test the rate that you need: fathom verify --require 'iops>=6100' --block 8KiB TARGET"],
     );
     let json = fathom(&[&arguments[..], &["--json"]].concat()).expect(0, &[]).json();
     assert_eq!(json["need"]["iops"], 6000.0);

@@ -115,6 +115,34 @@ fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
     assert!((400.0..=600.0).contains(&low), "{reason}");
 }
 
+/// The kernel's throttle lets 2,000 reads a second through at depth 32, and with 256 in flight on a
+/// loop device 1,300.
+#[test]
+fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
+    let _turn = turn();
+    let Some((device, throttle)) = throttled_device(2000) else {
+        return;
+    };
+    let Some(_inside) = need(throttle.enter()) else { return };
+    let line = format!(
+        "verify {} --require iops>=2015 --time 10s --warm-up 1s --preflight 0 --quiet --out json",
+        text(device.path())
+    );
+    let ran = fathom_line(&line);
+    assert!(!ran.err.contains("panicked"), "{ran:#?}");
+    let json = ran.json();
+    if json["verdict"]["outcome"] == "inconclusive" {
+        reason_of_others(ran.code, &json);
+        return;
+    }
+    assert_eq!(
+        (ran.code, &json["verdict"]["outcome"]),
+        (Some(0), &"pass".into()),
+        "{json:#}"
+    );
+    assert_eq!(json["issued"]["concurrency"], 32, "{json:#}");
+}
+
 #[test]
 fn a_second_program_on_the_same_disk_is_named() {
     let _turn = turn();

@@ -657,6 +657,11 @@ impl Job {
         self.workers.iter().any(|one| !one.engine.kind.transfers_no_data())
     }
 
+    /// True if it measures until its rate is steady.
+    pub fn awaits_steady_state(&self) -> bool {
+        self.control.iter().any(|rule| matches!(rule, Control::SteadyState(_)))
+    }
+
     /// The target queue depth of the job over all its workers.
     pub fn depth(&self) -> u64 {
         self.workers.iter().map(|worker| u64::from(worker.slots())).sum()

@@ -12,12 +12,13 @@ use model::seconds::HostSample;
 
 use super::StepContext;
 use super::launch::LiveJob;
-use crate::sampler::{Reading, Sampler};
+use crate::sampler::{GroupLimits, Reading, Sampler};
 
 /// Reads the counters while the jobs of a step run.
 pub(super) struct JobMonitor<'a> {
     context: &'a StepContext<'a>,
     devices_before: DeviceTimes,
+    limits_before: GroupLimits,
     measured_before: Option<StartCounters>,
     measured: Option<WindowCounters>,
 }
@@ -44,9 +45,9 @@ struct WindowCounters {
 impl<'a> JobMonitor<'a> {
     pub(super) fn start(context: &'a StepContext<'a>) -> JobMonitor<'a> {
         // This machine's counters are irrelevant for a simulated device.
-        let devices_before = match context.simulated {
-            true => DeviceTimes::default(),
-            false => DeviceTimes::read(),
+        let (devices_before, limits_before) = match context.simulated {
+            true => (DeviceTimes::default(), GroupLimits::default()),
+            false => (DeviceTimes::read(), GroupLimits::read()),
         };
         if !context.simulated {
             let targets = context.facts.iter();
@@ -57,6 +58,7 @@ impl<'a> JobMonitor<'a> {
         JobMonitor {
             context,
             devices_before,
+            limits_before,
             measured_before: None,
             measured: None,
         }
@@ -78,7 +80,7 @@ impl<'a> JobMonitor<'a> {
                     self.measured_before = Some(StartCounters {
                         volumes: self.volumes(),
                         network_mounts: self.network_mounts(),
-                        sampler: Sampler::start(device, Rc::clone(&reading)),
+                        sampler: Sampler::start(device, Rc::clone(&reading), self.limits_before.clone()),
                         reading,
                     });
                 }

@@ -127,7 +127,7 @@ impl Report {
         let curves = curves(varied, &study.runs, limit.as_ref());
         let mut notes: Vec<String> = find_drift(&study.runs).into_iter().collect();
         notes.extend(list_cut_short(&study.runs));
-        notes.extend(list_warnings(&rows));
+        notes.extend(list_warnings(&rows, &study.runs));
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
         notes.extend(axis.map(|(_, parameter)| {
             format!(
@@ -353,8 +353,9 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
     .collect()
 }
 
-/// Lists which rules warned at which points, one sentence per rule.
-pub fn list_warnings(rows: &[Row]) -> Vec<String> {
+/// Lists which rules warned at which points, one sentence per rule. What is wrong at all points has
+/// a cause outside of them, so its sentence says what that is, and what to do.
+pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
     rules.dedup();
@@ -365,11 +366,39 @@ pub fn list_warnings(rows: &[Row]) -> Vec<String> {
             .map(|row| format_settings(&row.settings))
             .collect();
         match points.len() == rows.len() && rows.len() > 1 {
-            true => format!("{rule} warns at all {} points", rows.len()),
+            true => format!(
+                "{rule} warns at all {} points{}",
+                rows.len(),
+                describe_findings(rule, runs)
+            ),
             false => format!("{rule} warns at {}", points.join("; ")),
         }
     };
     rules.into_iter().map(at).collect()
+}
+
+/// What a rule says about the first run of which it warns, and what to do.
+fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
+    let found = |run: &StudyRun| {
+        let findings = run.results.findings.iter();
+        let findings = findings.filter(|finding| finding.rule == rule && finding.severity >= Severity::Warning);
+        findings.cloned().collect::<Vec<_>>()
+    };
+    let first = runs
+        .iter()
+        .map(found)
+        .find(|found| !found.is_empty())
+        .unwrap_or_default();
+    let each = first.iter().map(|finding| match &finding.at {
+        Some(at) => format!("{at}: {}", finding.what),
+        None => finding.what.clone(),
+    });
+    let help = first.iter().find_map(|finding| finding.help.clone());
+    let sentences: Vec<String> = each.chain(help).collect();
+    match sentences.is_empty() {
+        true => String::new(),
+        false => format!(": {}", sentences.join("; ")),
+    }
 }
 
 /// Settings as text: `depth 8, block 4 KiB`.

@@ -4,6 +4,7 @@
 
 use analysis::knee::AdviceKind;
 use model::event::EndReason;
+use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::plan::{Stop, TargetId, TargetKind, Workload};
 use model::results::{DirectionResults, JobResults, Point, Series, StepResults, StreamResults, WorkerResults};
@@ -108,6 +109,30 @@ fn a_sweep_finds_the_knee_and_encloses_it() {
     assert_eq!((repeat.role, repeat.settings[0].number), (Role::Repeat, Some(order[0])));
     assert!(report.notes.is_empty(), "{:?}", report.notes);
     assert!(report.rows.windows(2).all(|two| two[0].in_flight < two[1].in_flight));
+}
+
+/// What is wrong everywhere has a cause outside of the points.
+#[test]
+fn a_warning_at_all_points_says_what_to_do() {
+    let (mut study, _) = run_sweep(settings(&["depth=1..4"]), 8.0, 100.0);
+    let limited = |device: &str, limit: u32| {
+        let what = format!("reads are limited to {limit} per second");
+        let finding = Finding::new("CGROUP-LIMIT", Severity::Warning, what);
+        finding.at(format!("device {device}")).help("raise the limit")
+    };
+    for run in &mut study.runs {
+        run.results.findings = vec![limited("7:0", 2000), limited("8:0", 9000)];
+    }
+    let report = Report::from_study(&study, None).unwrap();
+    let note = report.notes.last().unwrap();
+    assert!(
+        note.starts_with("CGROUP-LIMIT warns at all ")
+            && note.ends_with(
+                " points: device 7:0: reads are limited to 2000 per second; device 8:0: reads are limited to 9000 \
+                 per second; raise the limit"
+            ),
+        "{note}"
+    );
 }
 
 #[test]

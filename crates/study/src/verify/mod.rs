@@ -569,7 +569,7 @@ mod tests {
         assert!((exact_rate(0.25).per_second() - 0.25).abs() < 1e-9);
     }
 
-    fn rate_alone(iops: &str) -> Verification {
+    pub(super) fn rate_alone(iops: &str) -> Verification {
         let clauses = requirement::parse(&format!("iops>={iops}")).unwrap();
         verification(Promise::from_requirement(clauses, reads(Bytes::kib(4)), None).unwrap())
     }

@@ -3,8 +3,9 @@
 //! the required depth is unknown: probes raise it until the rate is met or more depth gains
 //! nothing.
 
-use analysis::attribution::Attribution;
+use analysis::attribution::{Attribution, Fault};
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
+use analysis::requirement::Metric;
 use analysis::verdict::{Cause, Climb, MAX_BLOCKED_OPS, Outcome, Verdict};
 use model::observation::Observation;
 use model::{Bytes, Nanos};
@@ -26,6 +27,9 @@ const MET_SHARE: f64 = 0.995;
 /// A full window gets this multiple of the slots with which a probe met the rate. Unused slots cost
 /// nothing, and storage that slows down later needs more slots for the same rate.
 const HEADROOM: u32 = 8;
+/// A window that missed the rate for this many seconds at its end is followed by a probe with fewer
+/// slots.
+const RECHECK_SECONDS: usize = 5;
 /// Minimum relative gain of the rate when the depth is doubled.
 const GROWTH_MIN: f64 = 0.05;
 
@@ -51,12 +55,20 @@ pub struct Attempt {
 pub struct Search {
     climb: Climb,
     windows: Vec<Window>,
+    /// Operations per second of a probe after a window that missed the rate.
+    recheck: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Window {
+    /// Its slots.
+    slots: u32,
+    /// The operations per second that it reached.
+    iops: f64,
     /// Slots for another window, if too few slots distorted this one.
     retry_slots: Option<u32>,
+    /// Slots with which a probe met the rate that this window, with more slots, missed to its end.
+    shallower_slots: Option<u32>,
 }
 
 impl Verification {
@@ -93,17 +105,23 @@ impl Verification {
             number,
             is_probe: false,
         };
+        let probe = |slots| Attempt {
+            is_probe: true,
+            ..window(slots)
+        };
         if let Some(last) = search.windows.last() {
-            return last.retry_slots.map(window);
+            return match (last.retry_slots, last.shallower_slots, search.recheck) {
+                (Some(slots), ..) => Some(window(slots)),
+                (None, Some(slots), None) => Some(probe(slots)),
+                (None, Some(slots), Some(iops)) => self.meets_rate(iops).then(|| window(slots)),
+                (None, None, _) => None,
+            };
         }
         if !self.needs_depth_probes() {
             return Some(window(self.first_slots()));
         }
         let Some(&(slots, _)) = search.climb.probes.last() else {
-            return Some(Attempt {
-                is_probe: true,
-                ..window(self.first_slots())
-            });
+            return Some(probe(self.first_slots()));
         };
         let multiplied = |factor: u32| slots.saturating_mul(factor).min(self.slots_max());
         if search.climb.met {
@@ -112,16 +130,21 @@ impl Verification {
         if search.climb.saturated || slots >= self.slots_max() {
             return Some(window(search.best_slots().unwrap_or(slots)));
         }
-        Some(Attempt {
-            is_probe: true,
-            ..window(multiplied(2))
-        })
+        Some(probe(multiplied(2)))
+    }
+
+    fn meets_rate(&self, iops: f64) -> bool {
+        iops >= MET_SHARE * self.promise.rate_iops
     }
 
     /// Records the operations per second that a probe reached.
     pub fn record_probe(&self, search: &mut Search, attempt: &Attempt, iops: f64) {
+        if !search.windows.is_empty() {
+            search.recheck = Some(iops);
+            return;
+        }
         search.climb.probes.push((attempt.slots, iops));
-        search.climb.met = iops >= MET_SHARE * self.promise.rate_iops;
+        search.climb.met = self.meets_rate(iops);
         let growths = search
             .climb
             .probes
@@ -155,8 +178,39 @@ impl Verification {
                 let slots = slots.min(self.slots_max());
                 (slots > attempt.slots && search.windows.len() + 1 < WINDOWS_MAX).then_some(slots)
             });
-        search.windows.push(Window { retry_slots });
+        let window = Window {
+            slots: attempt.slots,
+            iops: observed.total.iops.unwrap_or(0.0),
+            retry_slots,
+            shallower_slots: None,
+        };
+        let probed = search.climb.probes.last().filter(|_| search.climb.met);
+        let shallower = probed.map(|(slots, _)| *slots).filter(|slots| *slots < attempt.slots);
+        search.windows.push(Window {
+            shallower_slots: shallower.filter(|_| verdict.outcome != Outcome::Pass && misses_rate_at_end(observed)),
+            ..window
+        });
     }
+}
+
+/// True if the storage missed the rate in each of the last seconds. A stall that has passed is no
+/// sign that the depth slows the storage down, and neither is a limit that was changed.
+fn misses_rate_at_end(observed: &Observation) -> bool {
+    let mut hosts = observed.seconds.iter().flat_map(|second| &second.hosts);
+    if hosts.any(|host| host.changed_limits.is_some()) {
+        return false;
+    }
+    let seconds = observed.seconds.iter().rev().take(RECHECK_SECONDS);
+    let last: Vec<f64> = seconds.map(|second| second.facts.start_ns.as_secs()).collect();
+    Attribution::new(observed, None).is_some_and(|found| {
+        let is_missed = |at: &f64| {
+            found
+                .missed
+                .iter()
+                .any(|one| one.at == *at && one.fault == Fault::Storage)
+        };
+        last.len() == RECHECK_SECONDS && last.iter().all(is_missed)
+    })
 }
 
 impl Search {
@@ -169,6 +223,31 @@ impl Search {
         self.climb.probes.iter().rev().find(is_near).map(|(slots, _)| *slots)
     }
 
+    /// What a probe after a window that missed the rate showed.
+    pub fn describe_recheck(&self) -> Option<String> {
+        let iops = self.recheck?;
+        let missed = self.windows.iter().find(|window| window.shallower_slots.is_some())?;
+        let (slots, shallower) = (missed.slots, missed.shallower_slots?);
+        let (show, last) = (|iops: f64| Metric::Iops.show(iops), self.windows.last()?);
+        Some(match self.windows.len() {
+            1 => format!(
+                "a probe with {shallower} slots after the window did not meet the rate either: {} IOPS",
+                show(iops)
+            ),
+            _ if last.iops > missed.iops * (1.0 + GROWTH_MIN) => format!(
+                "with up to {slots} in flight the storage served only {} IOPS, and with {shallower} again {}: a \
+                 deeper queue slows it down, so the verdict is about {shallower}",
+                show(missed.iops),
+                show(last.iops)
+            ),
+            _ => format!(
+                "probes of {PROBE_TIME} reach {} IOPS with {shallower} slots, and a whole window with {shallower} or \
+                 {slots} does not: the storage is slower under lasting load, as with credits that end in the warm-up",
+                show(iops)
+            ),
+        })
+    }
+
     /// The probes of the depth, if there were any.
     pub fn climb(&self) -> Option<&Climb> {
         (!self.climb.probes.is_empty()).then_some(&self.climb)
@@ -177,7 +256,11 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::rate_alone;
     use super::*;
+    use analysis::verdict::{Context, judge};
+    use model::observation::Second;
+    use model::seconds::{HostSample, IntervalFacts, QueueUse};
 
     #[test]
     fn a_window_has_the_depth_at_which_the_storage_did_most() {
@@ -195,5 +278,91 @@ mod tests {
         assert_eq!(climbed(&[1778.0, 2018.0, 2021.0, 1283.0]).best_slots(), Some(128));
         assert_eq!(climbed(&[1000.0, 1010.0, 1020.0]).best_slots(), Some(128));
         assert_eq!(climbed(&[]).best_slots(), None);
+    }
+
+    /// A window with every slot in use, and the number of operations that each second served.
+    fn window(slots: u32, served: &[u64]) -> Observation {
+        let second = |(number, operations): (usize, &u64)| Second {
+            facts: IntervalFacts {
+                start_ns: Nanos::secs(number as u64),
+                length_ns: Nanos::secs(1),
+                operations: *operations,
+                queue: QueueUse {
+                    slots_ns: Nanos::secs(slots.into()),
+                    in_use_ns: Nanos::secs(slots.into()),
+                    queues_ns: Nanos::secs(1),
+                    full_ns: Nanos::secs(1),
+                    issued: *operations,
+                    ..QueueUse::default()
+                },
+                ..IntervalFacts::default()
+            },
+            ..Second::default()
+        };
+        let mut observation = Observation {
+            seconds: served.iter().enumerate().map(second).collect(),
+            measured_ns: Some(Nanos::secs(served.len() as u64)),
+            ..Observation::default()
+        };
+        observation.load.rate_iops = Some(2000.0);
+        observation.total.iops = Some(served.iter().sum::<u64>() as f64 / served.len() as f64);
+        observation
+    }
+
+    /// A probe meets the rate, the window of 256 slots serves `served`, and a probe after it
+    /// reaches `recheck`: the attempt after the window, the one after that, and the note.
+    fn after_missed_window(served: &[u64], recheck: f64) -> (Option<Attempt>, Option<Attempt>, Option<String>) {
+        let verification = rate_alone("2000");
+        let mut search = Search::default();
+        let mut attempt = verification.next(&search).unwrap();
+        verification.record_probe(&mut search, &attempt, 1999.0);
+        attempt = verification.next(&search).unwrap();
+        assert_eq!((attempt.slots, attempt.is_probe), (256, false));
+        let observed = window(attempt.slots, served);
+        let verdict = judge(&verification.promise.clauses, &observed, &Context::default());
+        verification.record_window(&mut search, &attempt, &verdict, &observed);
+        let Some(probe) = verification.next(&search) else {
+            return (None, None, None);
+        };
+        verification.record_probe(&mut search, &probe, recheck);
+        let next = verification.next(&search);
+        if let Some(next) = &next {
+            let observed = window(next.slots, &[2000; 10]);
+            let verdict = judge(&verification.promise.clauses, &observed, &Context::default());
+            verification.record_window(&mut search, next, &verdict, &observed);
+            assert_eq!(verification.next(&search), None);
+        }
+        (Some(probe), next, search.describe_recheck())
+    }
+
+    /// A throttle may serve less from a deep queue than from a shallow one.
+    #[test]
+    fn a_window_that_is_slower_than_a_probe_is_repeated_at_the_depth_of_the_probe() {
+        let at = |slots, number, is_probe| Attempt {
+            slots,
+            number,
+            is_probe,
+        };
+        let (probe, next, note) = after_missed_window(&[1300; 10], 1995.0);
+        assert_eq!((probe, next), (Some(at(32, 2, true)), Some(at(32, 2, false))));
+        assert!(
+            note.unwrap()
+                .contains("with up to 256 in flight the storage served only 1300")
+        );
+        // Credits that ran out do not come back with fewer slots.
+        let (probe, next, note) = after_missed_window(&[2000, 2000, 500, 500, 500, 500, 500, 500], 500.0);
+        assert_eq!((probe, next), (Some(at(32, 2, true)), None));
+        assert!(note.unwrap().contains("did not meet the rate either: 500 IOPS"));
+        // A lowered limit has nothing to do with the depth.
+        let mut lowered = window(256, &[1300; 10]);
+        lowered.seconds[3].hosts.push(HostSample {
+            changed_limits: Some(Vec::new()),
+            ..HostSample::default()
+        });
+        assert!(misses_rate_at_end(&window(256, &[1300; 10])) && !misses_rate_at_end(&lowered));
+        // A stall that has passed is the storage's, at any depth.
+        let stalled = [2000, 0, 0, 0, 2000, 2000, 2000, 2000, 2000, 2000];
+        assert_eq!(after_missed_window(&stalled, 2000.0), (None, None, None));
+        assert_eq!(after_missed_window(&[2000; 10], 2000.0), (None, None, None));
     }
 }

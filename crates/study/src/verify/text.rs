@@ -103,8 +103,8 @@ pub fn headline_for(verified: &Verified) -> String {
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
 
-/// The outcome in a line. A PASS names the clauses that are not proven, and a test that was too
-/// short.
+/// The outcome in a line. A PASS names the clauses that are not proven, a test that was too short,
+/// and stalls that a kept rate hides.
 pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
@@ -127,10 +127,13 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
         list_clauses(Outcome::Inconclusive, "which these figures cannot show"),
     ];
     let unproven: Vec<String> = unproven.into_iter().flatten().collect();
-    match unproven.is_empty() {
-        true => format!("PASS{short}"),
-        false => format!("PASS{short} without {}", unproven.join("; ")),
-    }
+    let without = match unproven.is_empty() {
+        true => String::new(),
+        false => format!(" without {}", unproven.join("; ")),
+    };
+    let limitation = clauses.iter().find_map(|judged| judged.limitation.as_ref());
+    let limitation = limitation.map_or_else(String::new, |limitation| format!(", but {limitation}"));
+    format!("PASS{short}{without}{limitation}")
 }
 
 /// Keep whole seconds in seconds, so that two times are easy to compare.
@@ -169,7 +172,7 @@ fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {
         1 => String::new(),
-        number => format!(", in window {number} with more slots"),
+        number => format!(", in window {number} with another depth"),
     };
     let shared = match issued.targets {
         1 => String::new(),

@@ -342,6 +342,34 @@ fn the_providers_counters_come_first() {
     assert_eq!(found.layer.as_deref(), Some("gp3"));
 }
 
+/// The measured window has only the lower level.
+#[test]
+fn credits_that_end_in_the_warm_up_are_named() {
+    let window = with_series(closed(32, 500.0), &[500.0; 60]);
+    let answer = |warm_up: Vec<f64>| {
+        let context = Context {
+            warm_up_rates: warm_up,
+            ..Context::default()
+        };
+        let mut window = window.clone();
+        window.load.warm_up_ns = Some(Nanos::secs(30));
+        diagnose(&window, &[], &context)
+    };
+    let found = answer([vec![2000.0; 20], vec![1100.0], vec![500.0; 9]].concat());
+    assert_eq!(found.answer, Answer::BurstEnd, "{}", found.sentence);
+    assert!(
+        found
+            .sentence
+            .contains("from 2000 to 500 IOPS after 20 s of load, within the warm-up"),
+        "{}",
+        found.sentence
+    );
+    // The queue fills in the first second, and a rate that returns is no step.
+    assert_ne!(answer([vec![900.0], vec![500.0; 29]].concat()).answer, Answer::BurstEnd);
+    let returns = [vec![2000.0; 10], vec![500.0; 10], vec![2000.0; 10]].concat();
+    assert_ne!(answer(returns).answer, Answer::BurstEnd);
+}
+
 /// gp2 of 100 GiB: 3000 IOPS until 5.4 million credits are used up, then 300.
 #[test]
 fn known_credits_are_named_with_their_refill() {

@@ -152,10 +152,9 @@ fn run_attempts(
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
     let mut created = CreatedFiles::for_missing(&verification.paths);
-    let (mut probed, mut shallower) = (None, None);
+    let (mut probed, mut shallower, mut judged) = (None, None, None);
     let mut has_run = false;
-    loop {
-        let attempt = verification.next(&search).expect("a judged promise ends the loop");
+    while let Some(attempt) = verification.next(&search) {
         screen.print(&introduction(verification, &attempt));
         let mut plan = build_plan(session, request, &attempt);
         session.prepare_shared_files(&mut shared_files, &mut plan)?;
@@ -193,17 +192,24 @@ fn run_attempts(
         if attempt.is_probe && !cut_short && observed.errors.unwrap_or(0) == 0 {
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
             shallower = probed.replace(results);
-            continue;
-        }
-        let Some(verdict) = verification.judge(&results, &search) else {
-            return Err(nothing_measured(&results));
-        };
-        verification.record_window(&mut search, &attempt, &verdict, &observed);
-        if cut_short || attempt.is_probe || verification.next(&search).is_none() {
-            let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
-            return Ok((results, shallower, verdict, LastAttempt { attempt, search }));
+        } else if attempt.is_probe && judged.is_some() {
+            // The window before this probe stands.
+            break;
+        } else {
+            let Some(verdict) = verification.judge(&results, &search) else {
+                return Err(nothing_measured(&results));
+            };
+            verification.record_window(&mut search, &attempt, &verdict, &observed);
+            judged = Some((results, verdict, attempt));
+            if cut_short || attempt.is_probe {
+                break;
+            }
         }
     }
+    let (results, mut verdict, attempt) = judged.expect("the loop ends with a judged window");
+    verdict.notes.extend(search.describe_recheck());
+    let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
+    Ok((results, shallower, verdict, LastAttempt { attempt, search }))
 }
 
 /// A test that could not begin must not exit as a broken promise.
@@ -255,7 +261,7 @@ fn introduction(verification: &Verification, attempt: &Attempt) -> String {
     let what = match attempt {
         Attempt { is_probe: true, .. } => "searching the depth: ",
         Attempt { number: 1, .. } => "",
-        Attempt { .. } => "repeating with more slots: ",
+        Attempt { .. } => "repeating with another depth: ",
     };
     format!(
         "{what}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",

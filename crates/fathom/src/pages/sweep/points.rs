@@ -93,9 +93,9 @@ pub(super) fn table(report: &Report) -> Section {
 }
 
 /// The weaknesses of the figures, for the first screen.
-pub(super) fn caveats(report: &Report) -> Option<Lead> {
+pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     // The page shows warnings among the findings.
-    let warnings = list_warnings(&report.rows);
+    let warnings = list_warnings(&report.rows, &study.runs);
     let notes = report.notes.iter().filter(|note| !warnings.contains(note));
     let sentences: Vec<String> = notes.map(|note| sentence(note)).collect();
     (!sentences.is_empty()).then(|| Lead {
