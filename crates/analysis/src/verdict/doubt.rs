@@ -9,7 +9,7 @@ use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
 use super::wording::SECONDS_IN_WHICH;
 use super::{Case, Cause, Reason};
-use crate::attribution::{self, Attribution, Fault, MissedSecond, describe_fault};
+use crate::attribution::{self, Attribution, Backlog, Fault, MissedSecond, describe_fault};
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
@@ -18,6 +18,8 @@ use crate::shifts;
 const MIN_STORAGE_SHARE: f64 = 0.9;
 /// A latency is doubted if more than this share of its excess is in seconds with other causes.
 const MAX_DISTURBED_EXCESS: f64 = 0.1;
+/// Undisturbed seconds alone break a limit if they exceed it by this factor.
+const CLEARLY: f64 = 2.0;
 /// Latencies are not trusted if more than this share of operations waited for a free slot.
 pub const MAX_BLOCKED_OPS: f64 = 0.01;
 /// If the rate was below the promised one by more than this share, the latency does not show that
@@ -156,6 +158,7 @@ impl Case<'_> {
         if let Some((fault, share)) = self
             .main_disturbance(clause)
             .filter(|(_, share)| *share > MAX_DISTURBED_EXCESS)
+            && !self.undisturbed_seconds_fail(clause)
         {
             let found = match fault {
                 Fault::Generator if !self.was_stopped() => "fathom itself was late".to_owned(),
@@ -266,6 +269,32 @@ impl Case<'_> {
         self.stalls_of_storage().into_iter().map(served).collect()
     }
 
+    /// What disturbed the operations of an interval, if anything did.
+    fn fault_in(&self, clause: &Clause, interval: &IntervalSums, backlogs: &[Backlog]) -> Option<Fault> {
+        let backlog = backlogs
+            .iter()
+            .find(|backlog| overlaps(interval, (backlog.from, backlog.until)));
+        let fault = backlog.map(|backlog| backlog.fault);
+        fault.or_else(|| attribution::disturbance(self.observation, interval.at, Some(clause.target)))
+    }
+
+    /// True if the limit would be exceeded clearly even if no operation of a disturbed interval had
+    /// taken any time.
+    fn undisturbed_seconds_fail(&self, clause: &Clause) -> bool {
+        let backlogs = attribution::backlogs(self.observation);
+        let (mut n, mut beyond, mut sum) = (0.0, 0.0, 0.0);
+        for interval in self.interval_sums(clause) {
+            n += interval.n;
+            if self.fault_in(clause, &interval, &backlogs).is_none() {
+                (beyond, sum) = (beyond + interval.beyond, sum + interval.sum);
+            }
+        }
+        match clause.metric {
+            Metric::Quantile { share } => beyond > CLEARLY * (1.0 - share) * n,
+            _ => sum > CLEARLY * clause.target * n,
+        }
+    }
+
     /// The largest cause other than the storage, and the share of the excess over a latency limit
     /// due to all such causes.
     fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
@@ -277,12 +306,7 @@ impl Case<'_> {
         for interval in self.interval_sums(clause) {
             let excess = interval.excess(clause);
             all += excess;
-            let backlog = backlogs
-                .iter()
-                .find(|backlog| overlaps(&interval, (backlog.from, backlog.until)));
-            let fault = backlog.map(|backlog| backlog.fault);
-            if let Some(fault) =
-                fault.or_else(|| attribution::disturbance(self.observation, interval.at, Some(clause.target)))
+            if let Some(fault) = self.fault_in(clause, &interval, &backlogs)
                 && let Some(known) = by_fault.iter_mut().find(|(of, _)| *of == fault)
             {
                 known.1 += excess;
