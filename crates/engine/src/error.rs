@@ -16,7 +16,7 @@ pub enum EngineError {
         kind: EngineKind,
         /// Why not.
         why: String,
-        /// What to do.
+        /// Advice on what to do.
         help: String,
     },
     /// There is not enough memory for the buffers.
@@ -32,7 +32,7 @@ pub enum EngineError {
         free: FreeMemory,
     },
     /// Too few huge pages, or no permission to use them.
-    #[error("{needed} of buffers in huge pages cannot be had: {}", .refusal.map_or(TOO_FEW_HUGE_PAGES, |(why, _)| why))]
+    #[error("{needed} of buffers in huge pages cannot be allocated: {}", .refusal.map_or(TOO_FEW_HUGE_PAGES, |(why, _)| why))]
     HugePages {
         /// Bytes in all.
         needed: Bytes,
